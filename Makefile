@@ -1,0 +1,64 @@
+# Everything sets itself up: on a machine with Python 3.11 or newer, `make test` is the first
+# command that is needed. Another Python: make PYTHON=python3.12 …
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+PEER := .peers/zarr3/bin/python
+SOURCES := src tests examples benchmarks scripts
+PYTEST := $(BIN)/python -m pytest -q -rs -n auto --maxprocesses 8 --dist worksteal
+CASES ?= 1000000
+ARGS ?=
+
+# Compiled once, imported fast: many tests start an interpreter.
+unexport PYTHONDONTWRITEBYTECODE
+
+.DEFAULT_GOAL := help
+.PHONY: help setup peers demo test check format bench memory oracle build clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && \
+	echo "making $(VENV) with $$($$python --version) …" && \
+	$$python -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+setup: $(STAMP)  ## make the environment in .venv (the other commands do it by themselves)
+
+peers: $(STAMP)  ## make the environments of the other libraries in .peers
+	@$(BIN)/python scripts/make_peers.py
+
+demo: $(STAMP)  ## write, read and check a small climate hierarchy
+	@$(BIN)/python examples/demo.py $(ARGS)
+
+test: $(STAMP) peers  ## run all tests but the long ones
+	@$(PYTEST) $(ARGS)
+
+check: $(STAMP)  ## lint, formatting and types
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/ruff format --check $(SOURCES)
+	@$(BIN)/mypy
+
+format: $(STAMP)  ## put every file into the house format
+	@$(BIN)/ruff check --fix $(SOURCES)
+	@$(BIN)/ruff format $(SOURCES)
+
+bench: peers  ## measure beside zarr-python 3 and tensorstore (make bench ARGS=--quick)
+	@PYTHONPATH=src $(PEER) benchmarks/bench.py $(ARGS)
+
+memory: peers  ## peak memory beside zarr-python 3 and tensorstore
+	@PYTHONPATH=src $(PEER) benchmarks/memory.py $(ARGS)
+
+oracle: $(STAMP)  ## a million random selections against NumPy (long; CASES=… for fewer)
+	@OMNIZARR_ORACLE_CASES=$(CASES) $(PYTEST) tests/acceptance/test_oracle.py $(ARGS)
+
+build: $(STAMP)  ## build the wheel into dist
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:  ## remove environments, caches and results
+	rm -rf $(VENV) .peers dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
+	rm -rf benchmarks/results demo.zarr
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

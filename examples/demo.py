@@ -1,0 +1,331 @@
+"""Write a small climate hierarchy, read slices back, check each against NumPy, show what it cost.
+
+    python examples/demo.py                    a fresh folder, and a report
+    python examples/demo.py --store PATH       a folder of your choice, which must not exist yet
+    python examples/demo.py --json             the same report for programs
+
+The exit status is 1 if any slice differs from what was written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import omnizarr as zarr
+
+DAYS, LATITUDES, LONGITUDES = 730, 91, 180
+MIB = 1 << 20
+STATIONS = {
+    # name: (latitude, longitude, elevation in metres)
+    "Reykjavík": (64.13, -21.90, 52.0),
+    "Zürich / Fluntern": (47.38, 8.57, 556.0),
+    "São Paulo": (-23.50, -46.62, 792.0),
+    "東京 (Tokyo)": (35.69, 139.75, 25.0),
+    "Nairobi Dagoretti": (-1.30, 36.75, 1798.0),
+    "Amundsen–Scott": (-90.0, 0.0, 2835.0),
+}
+
+
+@dataclass
+class Report:
+    """What was done and what it took; printed as text or as JSON."""
+
+    store: str
+    writes: list[dict[str, Any]] = field(default_factory=list)
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return all(check["ok"] for check in self.checks)
+
+
+# -- data that looks like weather --------------------------------------------------------------
+
+
+def coordinates() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    time_axis = np.arange(DAYS, dtype="int64")
+    latitude = np.linspace(90, -90, LATITUDES, dtype="float32")
+    longitude = np.arange(LONGITUDES, dtype="float32") * 2 - 180
+    return time_axis, latitude, longitude
+
+
+def temperature_field(rng: np.random.Generator) -> np.ndarray:
+    """Kelvin: warm tropics, opposite seasons in the two hemispheres, and daily noise."""
+    day, latitude, longitude = coordinates()
+    radians = np.deg2rad(latitude)[None, :, None]
+    mean = 300 - 45 * np.sin(radians) ** 2
+    season = -18 * np.sin(radians) * np.cos(2 * np.pi * (day[:, None, None] - 15) / 365.25)
+    waves = 3 * np.cos(radians) * np.sin(np.deg2rad(longitude) * 3 + day[:, None, None] / 9)
+    noise = rng.standard_normal((DAYS, LATITUDES, LONGITUDES), dtype="float32")
+    return np.round(mean + season + waves + noise, 1).astype("float32")
+
+
+def precipitation_field(rng: np.random.Generator) -> np.ndarray:
+    """Millimetres a day: mostly dry, with patches of rain."""
+    rain = rng.standard_exponential((DAYS, LATITUDES, LONGITUDES), dtype="float32") * 4
+    day, latitude, longitude = coordinates()
+    radians = np.deg2rad(latitude)[None, :, None]
+    front = np.sin(np.deg2rad(longitude) * 2 + day[:, None, None] / 5 + radians * 4)
+    return np.where(front > 0.6, np.round(rain, 1), 0).astype("float32")
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def stopwatch() -> Iterator[Callable[[], float]]:
+    start = time.perf_counter()
+    end = 0.0
+    yield lambda: (end or time.perf_counter()) - start
+    end = time.perf_counter()
+
+
+def progress(label: str, done: int, total: int) -> None:
+    """A bar on the terminal while something long runs; nothing where no one looks."""
+    if sys.stderr.isatty():
+        bar = "━" * (24 * done // total)
+        text = f"\r  {label:<14} {bar:<24} {100 * done // total:>3} %"
+        print(text if done < total else "\r" + " " * len(text) + "\r", end="", file=sys.stderr)
+
+
+def write_field(array: Any, values: np.ndarray, report: Report) -> None:
+    """Write along time, a year's quarter at once, as a model would."""
+    step = 128
+    with stopwatch() as elapsed:
+        for start in range(0, DAYS, step):
+            array[start : start + step] = values[start : start + step]
+            progress(array.path, min(start + step, DAYS), DAYS)
+    report.writes.append({"path": array.path, "bytes": values.nbytes, "seconds": elapsed()})
+
+
+def write_hierarchy(path: Path, report: Report) -> dict[str, np.ndarray]:
+    """The whole store; returns what was written, for comparison."""
+    rng = np.random.default_rng(20240229)
+    day, latitude, longitude = coordinates()
+    temperature, precipitation = temperature_field(rng), precipitation_field(rng)
+    root = zarr.create_group(
+        path,
+        attributes={
+            "Conventions": "CF-1.11",
+            "title": "Two years of invented weather",
+            "source": "examples/demo.py",
+        },
+    )
+    axes = {
+        "time": (day, {"units": "days since 2023-01-01", "calendar": "standard"}),
+        "lat": (latitude, {"units": "degrees_north", "standard_name": "latitude"}),
+        "lon": (longitude, {"units": "degrees_east", "standard_name": "longitude"}),
+    }
+    for name, (values, attributes) in axes.items():
+        root.create_array(name, data=values, dimension_names=[name], attributes=attributes)
+
+    shape, dimensions = temperature.shape, ["time", "lat", "lon"]
+    write_field(
+        root.create_array(
+            "temperature",
+            shape=shape,
+            dtype="float32",
+            chunks=(128, 46, 60),
+            fill_value=np.nan,
+            dimension_names=dimensions,
+            attributes={
+                "units": "K",
+                "long_name": "Near-surface air temperature",
+                "standard_name": "air_temperature",
+                "cell_methods": "time: mean",
+            },
+        ),
+        temperature,
+        report,
+    )
+    write_field(
+        root.create_array(
+            "precipitation",
+            shape=shape,
+            dtype="float32",
+            chunks=(32, 13, 20),
+            shards=(128, 91, 180),
+            fill_value=0,
+            dimension_names=dimensions,
+            attributes={"units": "mm day-1", "long_name": "Precipitation"},
+        ),
+        precipitation,
+        report,
+    )
+
+    stations = root.create_group("stations", attributes={"featureType": "timeSeries"})
+    names = np.array(list(STATIONS), dtype=np.dtypes.StringDType())
+    places = np.array(list(STATIONS.values()), dtype="float32")
+    stations.create_array("name", data=names, dimension_names=["station"])
+    stations.create_array(
+        "place",
+        data=places,
+        dimension_names=["station", "place"],
+        attributes={"columns": ["latitude", "longitude", "elevation"]},
+    )
+    return {"temperature": temperature, "precipitation": precipitation, "names": names}
+
+
+# -- reading back ------------------------------------------------------------------------------
+
+
+def check(report: Report, label: str, read: Callable[[], Any], expected: np.ndarray) -> None:
+    with stopwatch() as elapsed:
+        found = np.asarray(read())
+    seconds = elapsed()
+    same = found.shape == expected.shape and bool(np.array_equal(found, expected))
+    report.checks.append(
+        {"label": label, "values": int(expected.size), "seconds": seconds, "ok": same}
+    )
+
+
+def check_damage(report: Report, path: Path) -> None:
+    """Flip one bit of a stored chunk: reading it must raise, and reading others must not."""
+    file = max((path / "temperature").rglob("c/*/*/*"), key=lambda file: file.stat().st_size)
+    sound = file.read_bytes()
+    damaged = bytearray(sound)
+    damaged[len(damaged) // 2] ^= 1
+    with stopwatch() as elapsed:
+        try:
+            file.write_bytes(damaged)
+            zarr.open_array(path / "temperature", mode="r")[:]
+            found = False
+        except zarr.errors.DecodeError:
+            found = True
+        finally:
+            file.write_bytes(sound)
+    report.checks.append(
+        {"label": "a flipped bit is noticed", "values": 1, "seconds": elapsed(), "ok": found}
+    )
+
+
+def read_back(path: Path, written: dict[str, np.ndarray], report: Report) -> None:
+    root = zarr.open_group(path, mode="r")
+    temperature, precipitation = root["temperature"], root["precipitation"]
+    t, p = written["temperature"], written["precipitation"]
+    _, latitude, _ = coordinates()
+    tropics = np.abs(latitude) < 23.4
+    storms = p[-60:] > 25
+
+    check(report, "one point's time series", lambda: temperature[:, 21, 94], t[:, 21, 94])
+    check(report, "one day, a region", lambda: temperature[200, 20:40, 60:], t[200, 20:40, 60:])
+    check(report, "every 7th day, backwards", lambda: temperature[::-7, ::3], t[::-7, ::3])
+    check(report, "the tropics, by mask", lambda: temperature.oindex[:90, tropics], t[:90, tropics])
+    check(report, "three single cells", lambda: temperature.vindex[[1, 700, 9], 4, [7, 8, 179]],
+          t[[1, 700, 9], 4, [7, 8, 179]])  # fmt: skip
+    check(report, "one value of a shard", lambda: precipitation[399, 45, 90], p[399, 45, 90])
+    check(
+        report,
+        "rain of a region",
+        lambda: precipitation[90:180, 30:60, ::-2],
+        p[90:180, 30:60, ::-2],
+    )
+    check(report, "storm cells, by mask", lambda: precipitation.lazy[-60:][storms], p[-60:][storms])
+    check(report, "station names", lambda: root["stations/name"][:], written["names"])
+    check(report, "everything", lambda: temperature[:], t)
+    check_damage(report, path)
+
+
+def describe(group: Any, report: Report, prefix: str = "") -> None:
+    """One row per node for the tree."""
+    for name, node in sorted(group.members()):
+        row: dict[str, Any] = {"path": f"{prefix}{name}"}
+        if isinstance(node, zarr.Group):
+            report.nodes.append(row | {"kind": "group"})
+            describe(node, report, f"{prefix}{name}/")
+            continue
+        stored = node.nbytes_stored()
+        row |= {
+            "kind": "array",
+            "dtype": str(node.dtype),
+            "shape": node.shape,
+            "chunks": node.chunks,
+            "shards": node.shards,
+            "bytes": node.nbytes,
+            "stored": stored,
+        }
+        report.nodes.append(row)
+
+
+# -- showing -----------------------------------------------------------------------------------
+
+
+def times(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape))
+
+
+def size(count: int) -> str:
+    for unit, scale in (("MiB", MIB), ("KiB", 1 << 10)):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count} B"
+
+
+def show(report: Report) -> None:
+    versions = f"omnizarr {zarr.__version__} · Python {platform.python_version()}"
+    print(f"{versions} · NumPy {np.__version__}\n")
+    print("Written")
+    for row in report.writes:
+        seconds, count = row["seconds"], row["bytes"]
+        speed = f"{count / MIB / seconds:.0f} MiB/s"
+        print(f"  {row['path']:<16}{size(count):>10}{seconds:>8.2f} s{speed:>15}")
+    print("\nStored" + " " * 50 + "size    on disk   ratio")
+    for row in report.nodes:
+        depth, name = row["path"].count("/"), row["path"].rpartition("/")[2]
+        label = "  " * (depth + 1) + name
+        if row["kind"] == "group":
+            print(f"{label}/")
+            continue
+        layout = f"{row['dtype']} {times(row['shape'])}"
+        ratio = row["bytes"] / row["stored"] if row["stored"] else 0
+        print(
+            f"{label:<18}{layout:<34}{size(row['bytes']):>10}{size(row['stored']):>11}{ratio:>8.1f}"
+        )
+        if row["shards"] is not None:
+            print(f"{'':<18}chunks {times(row['chunks'])} in shards {times(row['shards'])}")
+    print("\nRead back and compared with NumPy")
+    for row in report.checks:
+        mark = "✓" if row["ok"] else "✗ DIFFERS"
+        cost = f"{row['values']:>12,} values{row['seconds'] * 1e3:>10.1f} ms"
+        print(f"  {mark} {row['label']:<28}{cost}")
+    failed = sum(not row["ok"] for row in report.checks)
+    verdict = "All equal" if not failed else f"{failed} of {len(report.checks)} differ"
+    print(f"\n{verdict}. The store lies in {report.store}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--store", type=Path, help="where to write; must not exist yet")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    arguments = parser.parse_args()
+    path = arguments.store
+    if path is None:
+        path = Path(tempfile.mkdtemp(prefix="omnizarr-demo-")) / "climate.zarr"
+    elif path.exists():
+        parser.error(f"{path} exists already; name a folder that does not")
+    report = Report(store=str(path.absolute()))
+    written = write_hierarchy(path, report)
+    describe(zarr.open_group(path, mode="r"), report)
+    read_back(path, written, report)
+    if arguments.json:
+        print(json.dumps({"ok": report.ok, **vars(report)}, indent=2))
+    else:
+        show(report)
+    return 0 if report.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

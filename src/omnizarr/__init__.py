@@ -1,0 +1,132 @@
+"""omnizarr: chunked, compressed N-dimensional arrays in any key/value store.
+
+`import omnizarr as zarr` is where a user of zarr-python starts. The names below are the whole
+public surface; codec classes of numcodecs (`omnizarr.Blosc`, `omnizarr.Zlib`, …) are found by
+name when asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from omnizarr import codecs, errors, limits, stores
+from omnizarr.api import (
+    array,
+    consolidate_metadata,
+    create,
+    create_array,
+    create_group,
+    create_hierarchy,
+    empty,
+    empty_like,
+    from_array,
+    full,
+    full_like,
+    group,
+    load,
+    ones,
+    ones_like,
+    open,
+    open_array,
+    open_consolidated,
+    open_group,
+    open_like,
+    save,
+    save_array,
+    save_group,
+    tree,
+    zeros,
+    zeros_like,
+)
+from omnizarr.array import Array
+from omnizarr.config import config
+from omnizarr.copying import copy, copy_all, copy_store
+from omnizarr.group import Group
+from omnizarr.model.store import ByteRange, Store
+from omnizarr.stores import (
+    DictStore,
+    DirectoryStore,
+    KVStore,
+    LocalStore,
+    MemoryStore,
+    NestedDirectoryStore,
+    PrefixStore,
+    ReadOnlyStore,
+    TempStore,
+)
+from omnizarr.synchronizers import ProcessSynchronizer, ThreadSynchronizer
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Array",
+    "ByteRange",
+    "DictStore",
+    "DirectoryStore",
+    "Group",
+    "KVStore",
+    "LocalStore",
+    "MemoryStore",
+    "NestedDirectoryStore",
+    "PrefixStore",
+    "ProcessSynchronizer",
+    "ReadOnlyStore",
+    "Store",
+    "TempStore",
+    "ThreadSynchronizer",
+    "ZipStore",
+    "__version__",
+    "array",
+    "codecs",
+    "config",
+    "consolidate_metadata",
+    "copy",
+    "copy_all",
+    "copy_store",
+    "create",
+    "create_array",
+    "create_group",
+    "create_hierarchy",
+    "empty",
+    "empty_like",
+    "errors",
+    "from_array",
+    "full",
+    "full_like",
+    "group",
+    "limits",
+    "load",
+    "ones",
+    "ones_like",
+    "open",
+    "open_array",
+    "open_consolidated",
+    "open_group",
+    "open_like",
+    "save",
+    "save_array",
+    "save_group",
+    "storage",
+    "stores",
+    "tree",
+    "zeros",
+    "zeros_like",
+]
+
+storage = stores
+"""zarr-python's name for the stores."""
+
+
+def __getattr__(name: str) -> Any:
+    """Names that would make the import slow: the zip store, and numcodecs' codec classes."""
+    if name == "ZipStore":
+        return stores.ZipStore
+    if name[:1].isupper() or name in ("get_codec", "register_codec", "codec_registry"):
+        import numcodecs
+
+        found = getattr(numcodecs, name, None)
+        if found is None and name == "codec_registry":
+            found = numcodecs.registry.codec_registry
+        if found is not None:
+            return found
+    raise AttributeError(f"module 'omnizarr' has no attribute {name!r}")

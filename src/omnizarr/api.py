@@ -1,0 +1,445 @@
+"""The functions that a user calls first: open, create, save, load and their kin.
+
+Modes: "r" reads and "r+" changes what exists; "a" creates what is missing; "w" replaces, after all
+arguments were checked; "w-" (or "x") creates and refuses to replace. No mode but "w" deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from omnizarr import formats, node
+from omnizarr.array import Array
+from omnizarr.config import config
+from omnizarr.creation import check_arguments, options_from
+from omnizarr.errors import MetadataError, NodeNotFoundError
+from omnizarr.group import Group, _like, like_array
+from omnizarr.making import make_array
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.store import Store
+from omnizarr.node import Options, Place
+from omnizarr.stores import as_store
+from omnizarr.tree import Tree
+
+_MODES = ("r", "r+", "a", "w", "w-", "x")
+_OPENING = frozenset(
+    {"allow_pickle", "on_missing", "write_empty_chunks", "synchronizer", "cache_metadata",
+     "cache_attrs", "chunk_store", "config", "read_only", "meta_array"}
+)  # fmt: skip
+
+
+def _mode(mode: str | None, default: str = "a") -> str:
+    mode = default if mode is None else mode
+    if mode not in _MODES:
+        raise ValueError(f"mode must be one of {', '.join(map(repr, _MODES))}, found {mode!r}")
+    return mode
+
+
+def _store(store: Any, mode: str, storage_options: Any) -> Store:
+    return as_store(store, mode=mode, storage_options=storage_options)
+
+
+def _format_of(arguments: dict[str, Any]) -> Any:
+    """`zarr_format=`, or the older `zarr_version=`."""
+    version = arguments.pop("zarr_version", None)
+    return arguments.pop("zarr_format", None) if version is None else version
+
+
+# -- opening ----------------------------------------------------------------------------------
+
+
+def open(  # noqa: A001 - the name that every user of Zarr knows
+    store: Any = None,
+    mode: str | None = None,
+    *,
+    path: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    use_consolidated: bool | None = None,
+    **arguments: Any,
+) -> Array | Group:
+    """Open what is stored, array or group; with arguments for an array, create one as mode says."""
+    wanted = _mode(mode, "r" if _is_read_only(store) else "a")
+    backing = _store(store, wanted, storage_options)
+    normal = paths.normalize_path(path)
+    creating = "shape" in arguments or "data" in arguments
+    zarr_format = arguments.get("zarr_format", arguments.get("zarr_version"))
+    found = None if wanted in ("w", "w-", "x") else node.find_in(backing, normal, zarr_format)
+    if found is None and wanted in ("r", "r+"):
+        raise NodeNotFoundError(
+            f"no array or group at path {'/' + normal!r}:"
+            f" {formats.explain_missing(backing, normal)}"
+        )
+    if isinstance(found[1], ArrayModel) if found is not None else creating:
+        return open_array(backing, wanted, path=path, **arguments)
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    return open_group(backing, wanted, path=path, use_consolidated=use_consolidated, **arguments)
+
+
+def _is_read_only(store: Any) -> bool:
+    return isinstance(store, Store) and store.read_only
+
+
+def open_array(
+    store: Any = None,
+    mode: str | None = None,
+    *,
+    path: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    **arguments: Any,
+) -> Array:
+    """Open an array, creating it as `mode` says; the keywords are those of `create_array`."""
+    wanted = _mode(mode, "r" if _is_read_only(store) else "a")
+    backing = _store(store, wanted, storage_options)
+    normal = paths.normalize_path(path)
+    overwrite = bool(arguments.pop("overwrite", False)) or wanted == "w"
+    zarr_format = _format_of(arguments)
+    check_arguments(arguments, "open_array")
+    options = options_from(arguments, Options(read_only=wanted == "r"))
+    if not overwrite and wanted not in ("w-", "x"):
+        found = node.find_in(backing, normal, zarr_format)
+        if found is not None or wanted in ("r", "r+") or not {"shape", "data"} & set(arguments):
+            place, model = node.require_array(backing, normal, zarr_format)
+            return Array._of(place, model, options)
+    return make_array(
+        backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite,
+        function="open_array",
+    )  # fmt: skip
+
+
+def open_group(
+    store: Any = None,
+    mode: str | None = None,
+    *,
+    path: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    use_consolidated: bool | str | None = None,
+    **arguments: Any,
+) -> Group:
+    """Open a group, creating it as `mode` says."""
+    wanted = _mode(mode, "r" if _is_read_only(store) else "a")
+    backing = _store(store, wanted, storage_options)
+    normal = paths.normalize_path(path)
+    zarr_format = _format_of(arguments)
+    check_arguments(arguments, "open_group")
+    options = options_from(arguments, Options(read_only=wanted == "r"))
+    if wanted not in ("w", "w-", "x"):
+        found = node.find_in(backing, normal, zarr_format)
+        if found is not None or wanted in ("r", "r+"):
+            place, model = node.require_group(backing, normal, zarr_format)
+            if use_consolidated:
+                model = _consolidated(place)
+            elif use_consolidated is None and wanted == "r":
+                model = _consolidated_if_there(place) or model
+            return Group._of(place, model, options)
+    return _make_group(backing, normal, zarr_format, attributes, options, overwrite=wanted == "w")
+
+
+def _make_group(
+    store: Store, path: str, zarr_format: Any, attributes: Any, options: Options, *, overwrite: bool
+) -> Group:
+    chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
+    place = Place(store, path, chosen)
+    model = chosen.new_group(dict(attributes or {}))
+    node.create(place, model, overwrite=overwrite)
+    return Group._of(place, model, options)
+
+
+def _consolidated_if_there(place: Place) -> GroupModel | None:
+    keys = place.format.consolidated_keys(place.path)
+    values = place.store.get_many([(key, None) for key in keys])
+    documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+    return place.format.parse_consolidated(place.path, documents)
+
+
+def _consolidated(place: Place) -> GroupModel:
+    model = _consolidated_if_there(place)
+    if model is None:
+        raise MetadataError(
+            f"{place}: no consolidated metadata; write it with omnizarr.consolidate_metadata(store)"
+        )
+    return model
+
+
+def open_consolidated(store: Any, mode: str = "r+", **arguments: Any) -> Group:
+    """Open a group through its consolidated metadata; an error if it has none."""
+    if mode not in ("r", "r+"):
+        raise ValueError(f"open_consolidated takes mode 'r' or 'r+', found {mode!r}")
+    return open_group(store, mode, use_consolidated=True, **arguments)
+
+
+def consolidate_metadata(
+    store: Any, path: str | None = None, zarr_format: Any = None, **_: Any
+) -> Group:
+    """Write all metadata below a group into one document, and open the group through it."""
+    backing = as_store(store, mode="r+")
+    place, _model = node.require_group(backing, paths.normalize_path(path), zarr_format)
+    backing.check_writable()
+    for key, document in place.format.consolidate(backing, place.path).items():
+        backing.set(key, document)
+    return Group._of(place, _consolidated(place), Options())
+
+
+# -- creating ---------------------------------------------------------------------------------
+
+
+def create_array(
+    store: Any = None,
+    *,
+    name: str | None = None,
+    overwrite: bool = False,
+    write_data: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
+    **arguments: Any,
+) -> Array:
+    """Create an array.
+
+    Keywords: shape, dtype, data, chunks, shards, filters, serializer, compressors, codecs,
+    fill_value, order, zarr_format, attributes, chunk_key_encoding, dimension_names, config,
+    and zarr-python 2's compressor, object_codec, dimension_separator, write_empty_chunks.
+    """
+    zarr_format = _format_of(arguments)
+    path = paths.normalize_path(name or arguments.pop("path", None))
+    return make_array(
+        _store(store, "a", storage_options), path, arguments, zarr_format=zarr_format,
+        overwrite=overwrite, write_data=write_data,
+    )  # fmt: skip
+
+
+def create(
+    shape: Any = None,
+    *,
+    store: Any = None,
+    path: str | None = None,
+    overwrite: bool = False,
+    mode: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    **arguments: Any,
+) -> Array:
+    """Create an array of a shape; in memory if no store is given."""
+    zarr_format = _format_of(arguments)
+    overwrite = overwrite or mode == "w"
+    if shape is not None:
+        arguments["shape"] = shape
+    return make_array(
+        _store(store, "w" if overwrite else "a", storage_options), paths.normalize_path(path),
+        arguments, zarr_format=zarr_format, overwrite=overwrite, function="create",
+    )  # fmt: skip
+
+
+def create_group(
+    store: Any = None,
+    *,
+    path: str | None = None,
+    zarr_format: Any = None,
+    overwrite: bool = False,
+    attributes: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Group:
+    """Create a group; an error if there is one already, unless `overwrite`."""
+    backing = _store(store, "w" if overwrite else "a", storage_options)
+    return _make_group(
+        backing, paths.normalize_path(path), zarr_format, attributes, Options(), overwrite=overwrite
+    )
+
+
+def group(
+    store: Any = None,
+    overwrite: bool = False,
+    *,
+    path: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    **arguments: Any,
+) -> Group:
+    """The group at `path`, created if there is none."""
+    return open_group(
+        store, "w" if overwrite else "a", path=path, storage_options=storage_options,
+        attributes=attributes, **arguments,
+    )  # fmt: skip
+
+
+def create_hierarchy(
+    *, store: Any, nodes: Mapping[str, Mapping[str, Any]], overwrite: bool = False
+) -> dict[str, Array | Group]:
+    """Create several nodes: path → arguments; a node with a shape is an array."""
+    made: dict[str, Array | Group] = {}
+    backing = as_store(store)
+    for path in sorted(nodes, key=lambda p: p.count("/")):
+        arguments = dict(nodes[path])
+        if "shape" in arguments or "data" in arguments:
+            made[path] = create_array(backing, name=path, overwrite=overwrite, **arguments)
+        else:
+            made[path] = create_group(backing, path=path, overwrite=overwrite, **arguments)
+    return made
+
+
+def array(data: Any, **arguments: Any) -> Array:
+    """An array that holds `data`; in memory if no store is given."""
+    if isinstance(data, Array):
+        arguments = {**like_array(data), **arguments}
+    elif not hasattr(data, "shape") or not hasattr(data, "dtype"):
+        data = np.asanyarray(data)
+    return create(data=data, **arguments)
+
+
+def from_array(
+    store: Any, *, data: Any, write_data: bool = True, name: str | None = None, **arguments: Any
+) -> Array:
+    """A new array like `data`, with its values unless `write_data` is False."""
+    arguments = {key: value for key, value in arguments.items() if not _is_keep(value)}
+    like = _like(data)
+    if isinstance(data, Array):
+        like["attributes"] = data.attrs.asdict()
+    if "chunks" in arguments:
+        like.pop("shards", None)
+    merged = {**like, **arguments}
+    merged.pop("shape", None)
+    return create_array(store, name=name, data=data, write_data=write_data, **merged)
+
+
+def _is_keep(value: Any) -> bool:
+    return isinstance(value, str) and value == "keep"
+
+
+def empty(shape: Any, **arguments: Any) -> Array:
+    """An array without a fill value, where the format has such; else filled with zeros."""
+    return create(shape, **{"fill_value": None, **arguments})
+
+
+def zeros(shape: Any, **arguments: Any) -> Array:
+    return create(shape, **{"fill_value": 0, **arguments})
+
+
+def ones(shape: Any, **arguments: Any) -> Array:
+    return create(shape, **{"fill_value": 1, **arguments})
+
+
+def full(shape: Any, fill_value: Any, **arguments: Any) -> Array:
+    return create(shape, fill_value=fill_value, **arguments)
+
+
+def empty_like(a: Any, **arguments: Any) -> Array:
+    return empty(**{**_like(a), "fill_value": None, **arguments})
+
+
+def zeros_like(a: Any, **arguments: Any) -> Array:
+    return zeros(**{**_like(a), "fill_value": 0, **arguments})
+
+
+def ones_like(a: Any, **arguments: Any) -> Array:
+    return ones(**{**_like(a), "fill_value": 1, **arguments})
+
+
+def full_like(a: Any, fill_value: Any = None, **arguments: Any) -> Array:
+    like = _like(a)
+    if fill_value is not None:
+        like["fill_value"] = fill_value
+    return create(**{**like, **arguments})
+
+
+def open_like(a: Any, path: Any, **arguments: Any) -> Array:
+    """Open the array at a path or in a store, creating it like `a` if there is none."""
+    return open_array(path, **{**_like(a), **arguments})
+
+
+# -- saving and loading -----------------------------------------------------------------------
+
+
+def save(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -> None:
+    """Save one array, or several as a group (`save("x.zarr", a, name=b)`)."""
+    if not args and not kwargs:
+        raise TypeError("save() needs at least one array")
+    arrays = {name: value for name, value in kwargs.items() if name not in _SAVE_OPTIONS}
+    options = {name: value for name, value in kwargs.items() if name in _SAVE_OPTIONS}
+    if len(args) == 1 and not arrays:
+        save_array(store, args[0], path=path, **options)
+    else:
+        save_group(store, *args, path=path, **kwargs)
+
+
+_SAVE_OPTIONS = frozenset({"zarr_format", "zarr_version", "storage_options"})
+
+
+def save_array(store: Any, arr: Any, *, path: str | None = None, **arguments: Any) -> None:
+    """Save one array, replacing what is there."""
+    given = _Closing(store, "w" if path is None else "a", arguments.pop("storage_options", None))
+    with given as backing:
+        zarr_format = _format_of(arguments)
+        arguments["data"] = arr if hasattr(arr, "dtype") else np.asanyarray(arr)
+        make_array(
+            backing, paths.normalize_path(path), arguments, zarr_format=zarr_format,
+            overwrite=True, function="save_array",
+        )  # fmt: skip
+
+
+def save_group(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -> None:
+    """Save several arrays as members of a group: `arr_0`, `arr_1`, … and the names given."""
+    options = {name: kwargs.pop(name) for name in list(kwargs) if name in _SAVE_OPTIONS}
+    if not args and not kwargs:
+        raise TypeError("save_group() needs at least one array")
+    names = {f"arr_{index}": value for index, value in enumerate(args)}
+    twice = names.keys() & kwargs.keys()
+    if twice:
+        raise ValueError(f"array names given twice: {', '.join(sorted(twice))}")
+    given = _Closing(store, "w", options.pop("storage_options", None))
+    with given as backing:
+        root = open_group(backing, "w", path=path, **options)
+        for name, value in (names | kwargs).items():
+            root.create_array(name, data=value if hasattr(value, "dtype") else np.asanyarray(value))
+
+
+class _Closing:
+    """The store for one call: closed at the end if the call itself opened it."""
+
+    def __init__(self, store: Any, mode: str, storage_options: Any) -> None:
+        self._own = not isinstance(store, Store)
+        self._store = _store(store, mode, storage_options)
+
+    def __enter__(self) -> Store:
+        return self._store
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._own:
+            self._store.close()
+
+
+def load(store: Any, path: str | None = None, zarr_format: Any = None, **arguments: Any) -> Any:
+    """The values of an array, or a mapping that reads the arrays of a group when asked for."""
+    opened = open(store, "r", path=path, zarr_format=zarr_format, **arguments)
+    return opened[...] if isinstance(opened, Array) else LazyLoader(opened)
+
+
+class LazyLoader(Mapping[str, Any]):
+    """The arrays of a group; each is read when it is asked for, and kept."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            member = self._group[name]
+            self._loaded[name] = member[...] if isinstance(member, Array) else LazyLoader(member)
+        return self._loaded[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._group)
+
+    def __len__(self) -> int:
+        return len(self._group)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._group
+
+    def __repr__(self) -> str:
+        return f"<LazyLoader: {', '.join(self)}>"
+
+
+def tree(grp: Any, expand: bool | None = None, level: int | None = None) -> Tree:
+    """The hierarchy below a group, as a drawing."""
+    return (grp if isinstance(grp, Group) else open_group(grp, "r")).tree(expand, level)

@@ -1,0 +1,124 @@
+"""Chunk and shard shapes from what a user says.
+
+`chunks` may be a shape, one int for all dimensions, a shape with -1 or None for "all of this
+dimension", a shorter shape (the rest is taken whole), False for one chunk, True, None or
+"auto" for a shape chosen here, or lists of lengths per dimension for a rectilinear grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+from numbers import Integral
+from typing import Any
+
+from omnizarr.errors import MetadataError
+from omnizarr.model.grids import Shape
+
+TARGET_BYTES = 1 << 20
+"""Automatic chunks stay near this size: large enough to compress and transfer well, small
+enough that a point read stays cheap."""
+LARGEST_BYTES = 16 << 20
+
+Chunks = tuple[int | tuple[int, ...], ...]
+
+
+def normalize_shape(shape: Any) -> Shape:
+    """A shape as a tuple of ints; one int makes a 1-d array."""
+    if isinstance(shape, Integral):
+        shape = (shape,)
+    try:
+        lengths = tuple(int(n) if isinstance(n, Integral) else _index(n) for n in shape)
+    except TypeError as error:
+        raise TypeError(f"shape must be an int or a sequence of ints, found {shape!r}") from error
+    if any(n < 0 for n in lengths):
+        raise MetadataError(f"shape {lengths} has a negative length")
+    return lengths
+
+
+def _index(value: Any) -> int:
+    if hasattr(value, "__index__"):
+        return int(value.__index__())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise TypeError(f"expected an int, found {value!r}")
+
+
+def normalize_chunks(chunks: Any, shape: Shape, itemsize: int) -> Chunks:
+    """A chunk length, or a tuple of them, for every dimension."""
+    if chunks is True or chunks is None or (isinstance(chunks, str) and chunks == "auto"):
+        return guess_chunks(shape, itemsize)
+    if chunks is False:
+        return tuple(max(1, n) for n in shape)
+    if isinstance(chunks, Integral):
+        chunks = (int(chunks),) * len(shape)
+    if isinstance(chunks, str | bytes) or not isinstance(chunks, Sequence | tuple):
+        try:
+            chunks = tuple(chunks)
+        except TypeError as error:
+            raise TypeError(f"chunks must be ints, True, False or 'auto', found {chunks!r}") from error
+    if len(chunks) > len(shape):
+        raise MetadataError(f"chunks {tuple(chunks)} has more dimensions than shape {shape}")
+    lengths: list[int | tuple[int, ...]] = []
+    for length, chunk in zip(shape, tuple(chunks) + (None,) * (len(shape) - len(chunks)), strict=True):
+        if chunk is None or (isinstance(chunk, Integral) and chunk == -1):
+            lengths.append(max(1, length))
+        elif isinstance(chunk, Sequence) and not isinstance(chunk, str):
+            lengths.append(tuple(_index(edge) for edge in chunk))
+        else:
+            lengths.append(_index(chunk))
+    for edge in lengths:
+        if isinstance(edge, int) and edge < 1:
+            raise MetadataError(f"chunks {tuple(lengths)}: every chunk length must be at least 1")
+    if any(isinstance(edge, tuple) for edge in lengths):
+        return _simplified(tuple(lengths))
+    return tuple(lengths)
+
+
+def _simplified(chunks: Chunks) -> Chunks:
+    """Equal lengths, as Dask lists them, are a regular axis (its last chunk may be shorter)."""
+    out: list[int | tuple[int, ...]] = []
+    for edges in chunks:
+        if isinstance(edges, tuple) and edges and len(set(edges[:-1])) <= 1 and edges[-1] <= edges[0]:
+            out.append(edges[0])
+        else:
+            out.append(edges)
+    return tuple(out)
+
+
+def guess_chunks(shape: Shape, itemsize: int) -> Shape:
+    """A chunk shape near the target size, cut along the longest dimensions first."""
+    chunks = [max(1, n) for n in shape]
+    itemsize = max(1, itemsize)
+    total = prod(chunks) * itemsize
+    # Larger arrays get larger chunks, up to a bound, so that their number grows more slowly.
+    target = min(LARGEST_BYTES, max(TARGET_BYTES, int((total / TARGET_BYTES) ** 0.25 * TARGET_BYTES)))
+    while prod(chunks) * itemsize > target:
+        longest = max(range(len(chunks)), key=lambda dimension: chunks[dimension])
+        if chunks[longest] == 1:
+            break
+        chunks[longest] = ceil(chunks[longest] / 2)
+    return tuple(chunks)
+
+
+def normalize_shards(shards: Any, shape: Shape, chunks: Chunks) -> Shape | None:
+    """A shard shape that the chunks divide; None for no sharding."""
+    if shards is None or shards is False:
+        return None
+    if any(isinstance(edge, tuple) for edge in chunks):
+        raise MetadataError("shards need chunks of equal lengths, not lists of lengths")
+    inner = tuple(int(edge) for edge in chunks)  # type: ignore[arg-type]  # checked above
+    if shards is True or (isinstance(shards, str) and shards == "auto"):
+        # Up to 16 chunks along each dimension, without reaching far beyond the array.
+        return tuple(c * max(1, min(16, ceil(n / c))) for n, c in zip(shape, inner, strict=True))
+    if isinstance(shards, dict):  # zarr-python's {"shape": …, "index_location": …}
+        shards = shards["shape"]
+    if isinstance(shards, Integral):
+        shards = (int(shards),) * len(shape)
+    lengths = tuple(_index(n) for n in shards)
+    if len(lengths) != len(shape):
+        raise MetadataError(f"shards {lengths} must have as many dimensions as shape {shape}")
+    for shard, chunk in zip(lengths, inner, strict=True):
+        if shard < 1 or shard % chunk:
+            raise MetadataError(f"shards {lengths} must be whole multiples of chunks {inner}")
+    return lengths

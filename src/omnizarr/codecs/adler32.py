@@ -1,0 +1,33 @@
+"""`numcodecs.adler32`: the Adler-32 checksum of the bytes in four bytes before them. v2: `adler32`.
+
+Configuration: `location`, "start" (default) or "end".
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+from omnizarr.codecs.base import BytesStage, Context, Kind, Step, choice
+from omnizarr.codecs.checksums import LOCATIONS, checksum_step
+from omnizarr.model.codec import CodecSpec
+
+
+@dataclass(frozen=True)
+class Adler32Codec:
+    kind: ClassVar[Kind] = "bytes-bytes"
+    location: str = "start"
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> Adler32Codec:
+        return cls(choice(spec, "location", LOCATIONS, "start"))
+
+    def spec(self) -> CodecSpec:
+        location = {} if self.location == "start" else {"location": self.location}
+        return CodecSpec("numcodecs.adler32", location)
+
+    def prepare(self, stage: BytesStage) -> Step:
+        return checksum_step(
+            "numcodecs.adler32", stage, zlib.adler32, at_start=self.location == "start"
+        )

@@ -1,0 +1,330 @@
+"""The seam of codecs: stages, and what every codec answers.
+
+A chunk passes through *stages*. A codec is a frozen dataclass of what its metadata says; it is
+prepared once for the stage that stands before it (`prepare(stage)`), which checks all that can be
+checked without data and gives a `Step`: the stage behind it and plain functions to encode and
+decode. Every size is thus known before a byte is decoded, and no decoder may yield more than the
+stage before it promises.
+
+This module knows sizes and shapes. It must not know any codec, store or format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr import limits
+from omnizarr.errors import DecodeError, LimitError, MetadataError
+from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import Buffer
+
+if TYPE_CHECKING:
+    from omnizarr.codecs.sharding import Shard
+
+Array = npt.NDArray[Any]
+Kind = Literal["array-array", "array-bytes", "bytes-bytes"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayStage:
+    """An array of known shape and type."""
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    fill: Any = None
+    """What stands for elements that are not stored, a scalar of `dtype`."""
+    type_name: str = ""
+    """Canonical name of the data type where NumPy's dtype does not tell it (`int4`)."""
+
+    @property
+    def size(self) -> int:
+        """How many elements."""
+        return prod(self.shape)
+
+    @property
+    def variable(self) -> bool:
+        """Elements have no fixed size in bytes."""
+        return self.dtype.hasobject or self.dtype.kind == "T"
+
+    @property
+    def nbytes(self) -> int | None:
+        """Bytes in memory; None for elements without a fixed size."""
+        return None if self.variable else self.size * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class BytesStage:
+    """Bytes of known size, or at least of known greatest size."""
+
+    size: int | None
+    """Exactly this many, where it is known."""
+    limit: int
+    """Never more than this."""
+    itemsize: int = 1
+    """Size of the elements that were serialised, for codecs that shuffle."""
+    array: ArrayStage | None = None
+    """The array whose memory these bytes are, as long as no codec has changed them."""
+
+
+Stage = ArrayStage | BytesStage
+
+
+def exact(size: int, itemsize: int = 1, array: ArrayStage | None = None) -> BytesStage:
+    """Bytes whose number the metadata fixes."""
+    if size > limits.current.max_chunk_bytes:
+        raise LimitError(
+            f"a chunk of {size} bytes; the limit is {limits.current.max_chunk_bytes}"
+            " (omnizarr.limits.set(max_chunk_bytes=…) raises it)"
+        )
+    return BytesStage(size, size, itemsize, array)
+
+
+def unknown(itemsize: int = 1) -> BytesStage:
+    """Bytes whose number depends on the data."""
+    return BytesStage(None, limits.current.max_expansion, itemsize)
+
+
+def compressed(stage: BytesStage) -> BytesStage:
+    """What a compressor makes of a stage: an unknown number, but hardly more than came in.
+
+    Twice the input and 64 KiB is above the worst case of every codec here (base64 needs 4/3).
+    """
+    return BytesStage(None, 2 * stage.limit + 65536, stage.itemsize)
+
+
+def resized(stage: BytesStage, more: int) -> BytesStage:
+    """The stage with a fixed number of bytes added."""
+    size = None if stage.size is None else stage.size + more
+    return replace(stage, size=size, limit=stage.limit + more, array=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A codec prepared for a stage."""
+
+    output: Stage
+    encode: Callable[[Any], Any]
+    """From the stage before to `output`."""
+    decode: Callable[[Any], Any]
+    """From `output` to the stage before."""
+    decode_into: Callable[[Any, Array], None] | None = None
+    """Decode into a given array. Behind bytes it is C-contiguous `uint8` of exactly the size of
+    the stage before; behind an array it has the shape of that stage and any strides."""
+    view: Callable[[Array], Array] | None = None
+    """Array to array by looking at the same memory in another way."""
+    raw: bool = False
+    """Array to bytes without change: the bytes are the array's memory in C order, but for …"""
+    finish: Callable[[Array], None] | None = None
+    """… this, done in place after the bytes have been put there (swapping)."""
+    shard: Shard | None = None
+    """Set if parts of the array can be decoded alone."""
+    spec: CodecSpec | None = None
+    """The codec's metadata, if preparing it settled options that were left open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a codec may know when it is made from metadata."""
+
+    allow_pickle: bool = False
+    depth: int = 0
+    """How many codecs with codecs inside stand around this one."""
+
+    def deeper(self) -> Context:
+        if self.depth + 1 > limits.current.max_codec_depth:
+            raise LimitError(
+                f"codecs nested deeper than {limits.current.max_codec_depth}"
+                " (omnizarr.limits.set(max_codec_depth=…) raises it)"
+            )
+        return replace(self, depth=self.depth + 1)
+
+
+class Codec(Protocol):
+    """What a codec answers; the implementations are frozen dataclasses."""
+
+    kind: ClassVar[Kind]
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> Self:
+        """The codec that metadata describes; MetadataError if it cannot be honoured."""
+        ...
+
+    def spec(self) -> CodecSpec:
+        """The metadata that describes the codec."""
+        ...
+
+    def prepare(self, stage: Any) -> Step:
+        """The codec made ready for what stands before it."""
+        ...
+
+
+# -- reading configurations -------------------------------------------------------------------
+
+REQUIRED: Any = object()
+
+
+def only(spec: CodecSpec, *known: str) -> None:
+    """Refuse members of a configuration that are not known here (final v3 demands it)."""
+    for key in spec.configuration:
+        if key not in known:
+            raise MetadataError(
+                f"codec {spec.name!r}: unknown configuration member {key!r};"
+                f" known are {', '.join(known) or 'none'}"
+            )
+
+
+def option(spec: CodecSpec, key: str, default: Json = REQUIRED) -> Json:
+    """A member of the configuration; null counts as missing."""
+    value = spec.configuration.get(key)
+    if value is not None:
+        return value
+    if default is REQUIRED:
+        raise MetadataError(f"codec {spec.name!r}: configuration lacks {key!r}")
+    return default
+
+
+def integer(
+    spec: CodecSpec,
+    key: str,
+    default: int | Any = REQUIRED,
+    low: int | None = None,
+    high: int | None = None,
+) -> int:
+    """An integer member, within bounds."""
+    value = option(spec, key, default)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MetadataError(f"codec {spec.name!r}: {key} must be an integer, found {value!r}")
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise MetadataError(
+            f"codec {spec.name!r}: {key} must lie between {low} and {high}, found {value}"
+        )
+    return value
+
+
+def number(spec: CodecSpec, key: str, default: float | Any = REQUIRED) -> float:
+    """A JSON number."""
+    value = option(spec, key, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise MetadataError(f"codec {spec.name!r}: {key} must be a number, found {value!r}")
+    return value
+
+
+def boolean(spec: CodecSpec, key: str, default: bool) -> bool:
+    value = option(spec, key, default)
+    if not isinstance(value, bool):
+        raise MetadataError(f"codec {spec.name!r}: {key} must be true or false, found {value!r}")
+    return value
+
+
+def choice(spec: CodecSpec, key: str, allowed: tuple[str, ...], default: str | Any) -> str:
+    """One of a few strings."""
+    value = option(spec, key, default)
+    if value not in allowed or not isinstance(value, str):
+        raise MetadataError(
+            f"codec {spec.name!r}: {key} must be one of {', '.join(allowed)}; found {value!r}"
+        )
+    return value
+
+
+def dtype_option(spec: CodecSpec, key: str, default: Any = REQUIRED) -> np.dtype[Any]:
+    """A NumPy dtype without Python objects."""
+    value = option(spec, key, default)
+    try:
+        dtype = value if isinstance(value, np.dtype) else np.dtype(value)
+    except (TypeError, ValueError, SyntaxError) as error:
+        raise MetadataError(
+            f"codec {spec.name!r}: {key} must name a NumPy data type, found {value!r}"
+        ) from error
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise MetadataError(f"codec {spec.name!r}: {key} cannot be {value!r}")
+    return dtype
+
+
+def configured(name: str, configuration: Mapping[str, Json]) -> CodecSpec:
+    """A spec without the members that are None."""
+    return CodecSpec(name, {k: v for k, v in configuration.items() if v is not None})
+
+
+# -- what codecs share ------------------------------------------------------------------------
+
+
+def check_size(name: str, stage: BytesStage, found: int) -> None:
+    """Refuse a declared or real decoded size that the metadata does not promise."""
+    if stage.size is not None:
+        if found != stage.size:
+            raise DecodeError(
+                f"codec {name!r}: expected {stage.size} bytes after decoding, found {found}"
+            )
+    elif found > stage.limit:
+        raise LimitError(
+            f"codec {name!r}: {found} bytes after decoding; the limit is {stage.limit}"
+            " (omnizarr.limits.set(max_expansion=…) raises it)"
+        )
+
+
+def octets(data: Buffer) -> npt.NDArray[np.uint8]:
+    """A buffer as a flat array of bytes, without a copy."""
+    return np.frombuffer(data, np.uint8)
+
+
+def contiguous(array: Array) -> memoryview:
+    """An array's elements in C order, as bytes; without a copy where it can be."""
+    if array.itemsize == 0:
+        return memoryview(b"")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def reinterpreted(name: str, stage: ArrayStage, dtype: np.dtype[Any]) -> tuple[Shape, bool]:
+    """Shape of a stage's memory seen as another dtype, and whether that is a change at all."""
+    if stage.dtype == dtype:
+        return stage.shape, False
+    if stage.variable or dtype.hasobject:
+        raise MetadataError(f"codec {name!r}: cannot see {stage.dtype} as {dtype}")
+    if stage.dtype.itemsize == dtype.itemsize:
+        return stage.shape, True
+    nbytes = stage.size * stage.dtype.itemsize
+    if nbytes % dtype.itemsize:
+        raise MetadataError(
+            f"codec {name!r}: a chunk of {nbytes} bytes is no whole number of {dtype} elements"
+        )
+    return (nbytes // dtype.itemsize,), True
+
+
+def elementwise(
+    name: str,
+    stage: ArrayStage,
+    dtype: np.dtype[Any],
+    astype: np.dtype[Any],
+    encode: Callable[[Array], Array],
+    decode: Callable[[Array], Array],
+) -> Step:
+    """An array-to-array step that sees its input as `dtype` and gives `astype`, like numcodecs.
+
+    `encode` and `decode` get and give C-contiguous arrays, so that "the next element" means the
+    next in C order, whatever strides a caller's array has.
+    """
+    shape, changed = reinterpreted(name, stage, dtype)
+    before_shape, before_dtype = stage.shape, stage.dtype
+
+    def encode_step(array: Array) -> Array:
+        array = np.ascontiguousarray(array)
+        if changed:
+            array = array.reshape(-1).view(dtype).reshape(shape)
+        return encode(array)
+
+    def decode_step(array: Array) -> Array:
+        result = np.ascontiguousarray(decode(np.ascontiguousarray(array)))
+        if changed:
+            result = result.reshape(-1).view(before_dtype)
+        return result.reshape(before_shape)
+
+    return Step(ArrayStage(shape, astype, None, astype.name), encode_step, decode_step)

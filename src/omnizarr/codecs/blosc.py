@@ -1,0 +1,254 @@
+"""`blosc`: shuffled blocks, compressed (c-blosc 1 containers).
+
+Spec: Zarr v3 core, codecs/blosc. Alias: `numcodecs.blosc` (v2 `blosc`). Configuration: `cname`
+(blosclz, lz4, lz4hc, snappy, zlib, zstd), `clevel` 0 to 9, `shuffle`, `blocksize`, `typesize`. v3
+names the shuffle (noshuffle, shuffle, bitshuffle), v2 and early v3 number it (0, 1, 2; −1 means
+bitshuffle for elements of one byte, else shuffle).
+
+c-blosc trusts the header and the table of block starts that follows it, so both are checked here
+against the real length before it sees them.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import (
+    Array,
+    BytesStage,
+    Context,
+    Kind,
+    Step,
+    check_size,
+    choice,
+    compressed,
+    configured,
+    integer,
+    octets,
+    only,
+)
+from omnizarr.codecs.loader import blosc
+from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
+SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
+MAX_BYTES = 2**31 - 1 - 16
+HEADER = struct.Struct("<BBBBIII")
+MEMCPYED, FUTURE = 0x02, 0x08
+SLACK = 16
+"""z5py stored whole buffers: up to this many bytes may follow a container."""
+FORMATS = ("blosclz", "lz4", "snappy", "zlib", "zstd")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The 16 bytes that begin a container, and what follows from them."""
+
+    flags: int
+    typesize: int
+    nbytes: int
+    blocksize: int
+
+    @property
+    def format(self) -> str:
+        return FORMATS[self.flags >> 5]
+
+    @property
+    def nblocks(self) -> int:
+        return -(-self.nbytes // self.blocksize)
+
+
+def check_container(data: Buffer, stage: BytesStage) -> Header:
+    """The header of a container that is whole, honest about its size, and safe to decode."""
+    length = len(data)
+    if length < 16:
+        raise DecodeError(f"codec 'blosc': {length} bytes, fewer than the 16 of the header")
+    version, _, flags, typesize, nbytes, blocksize, cbytes = HEADER.unpack_from(data)
+    if version != 2:
+        raise DecodeError(f"codec 'blosc': container version 2 expected, found {version}")
+    if not cbytes <= length <= cbytes + SLACK:
+        raise DecodeError(
+            f"codec 'blosc': the header promises {cbytes} stored bytes, found {length}"
+        )
+    length = cbytes
+    if length < 16:
+        raise DecodeError(f"codec 'blosc': {length} bytes, fewer than the 16 of the header")
+    if nbytes != stage.size:
+        check_size("blosc", stage, nbytes)
+    header = Header(flags, typesize, nbytes, blocksize)
+    if nbytes == 0:
+        return header
+    if flags & MEMCPYED:
+        if nbytes + 16 != length:
+            raise DecodeError(
+                f"codec 'blosc': {nbytes} bytes stored as they are, found {length - 16}"
+            )
+        return header
+    if flags & FUTURE or flags >> 5 >= len(FORMATS) or typesize == 0:
+        raise DecodeError(f"codec 'blosc': flags {flags:#04x}, type size {typesize} are not valid")
+    if not 0 < blocksize <= nbytes:
+        raise DecodeError(f"codec 'blosc': block size {blocksize} for {nbytes} bytes is not valid")
+    nblocks = header.nblocks
+    first = 16 + 4 * nblocks
+    if first + 4 * nblocks > length:
+        raise DecodeError(f"codec 'blosc': {nblocks} blocks cannot lie in {length} bytes")
+    if nblocks == 1:
+        lowest = highest = int.from_bytes(data[16:20], "little")
+    else:
+        starts = np.frombuffer(data, "<u4", nblocks, 16)
+        lowest, highest = int(starts.min()), int(starts.max())
+    if lowest < first or highest > length - 4:
+        raise DecodeError(
+            f"codec 'blosc': block starts between {lowest} and {highest} lie outside"
+            f" {first} to {length - 4}"
+        )
+    return header
+
+
+@dataclass(frozen=True)
+class BloscCodec:
+    kind: ClassVar[Kind] = "bytes-bytes"
+    typesize: int | None = None
+    cname: str = "zstd"
+    clevel: int = 5
+    shuffle: str | int | None = None
+    blocksize: int = 0
+    name: str = "blosc"
+
+    def __post_init__(self) -> None:
+        shuffle = getattr(self.shuffle, "value", self.shuffle)
+        cname = getattr(self.cname, "value", self.cname)
+        if isinstance(shuffle, int) and shuffle in (0, 1, 2) and self.name == "blosc":
+            shuffle = SHUFFLES[shuffle]
+        if shuffle not in (None, -1, 0, 1, 2, *SHUFFLES):
+            raise MetadataError(f"codec 'blosc': shuffle {shuffle!r} is none of {SHUFFLES}")
+        spec = CodecSpec("blosc", {**vars(self), "cname": cname})
+        choice(spec, "cname", COMPRESSORS, None)
+        integer(spec, "clevel", low=0, high=9)
+        integer(spec, "blocksize", 0, 0, MAX_BYTES)
+        integer(spec, "typesize", 1, 1, 2**31 - 1)
+        object.__setattr__(self, "shuffle", shuffle)
+        object.__setattr__(self, "cname", cname)
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> BloscCodec:
+        v3 = spec.name == "blosc"
+        if v3:
+            only(spec, "cname", "clevel", "shuffle", "blocksize", "typesize")
+        options = dict(spec.configuration)
+        known = ("cname", "clevel", "shuffle", "blocksize", "typesize")
+        values: dict[str, Any] = {} if v3 else {"cname": "lz4", "shuffle": 1}
+        values |= {key: options[key] for key in known if options.get(key) is not None}
+        if isinstance(values.get("cname"), bytes):
+            values["cname"] = values["cname"].decode("ascii", "replace")
+        if v3 and values.get("typesize") == 0:
+            # Some writers leave it 0 when nothing is shuffled.
+            del values["typesize"]
+        return cls(**values, name=spec.name)
+
+    def spec(self) -> CodecSpec:
+        shuffle = self.shuffle
+        if self.name != "blosc" and isinstance(shuffle, str):
+            shuffle = SHUFFLES.index(shuffle)
+        return configured(
+            self.name,
+            {
+                "typesize": self.typesize,
+                "cname": self.cname,
+                "clevel": self.clevel,
+                "shuffle": shuffle,
+                "blocksize": self.blocksize,
+            },
+        )
+
+    def _settled(self, stage: BytesStage) -> CodecSpec | None:
+        """With the element size and the shuffle that suit the data, where they were left open."""
+        if self.name != "blosc" or (self.typesize is not None and self.shuffle not in (None, -1)):
+            return None
+        typesize = self.typesize or stage.itemsize
+        shuffle = self.shuffle
+        if shuffle in (None, -1):
+            shuffle = "bitshuffle" if typesize == 1 else "shuffle"
+        return replace(self, typesize=typesize, shuffle=shuffle).spec()
+
+    def _shuffle(self, typesize: int) -> int:
+        if isinstance(self.shuffle, str):
+            return SHUFFLES.index(self.shuffle)
+        if self.shuffle is None or self.shuffle == -1:
+            return 2 if typesize == 1 else 1
+        return self.shuffle
+
+    def prepare(self, stage: BytesStage) -> Step:
+        if stage.size is not None and stage.size > MAX_BYTES:
+            raise MetadataError(
+                f"codec 'blosc': a chunk of {stage.size} bytes; blosc takes at most {MAX_BYTES}."
+                " Use smaller chunks, or zstd"
+            )
+        module = blosc()
+        decompress = module.decompress
+        typesize = self.typesize or stage.itemsize
+
+        if self.cname == "snappy":
+
+            def encode(data: Buffer) -> bytes:
+                raise EncodeError("codec 'blosc': snappy can be read here, not written; use lz4")
+        else:
+            encode = _encoder(module, self, typesize, self._shuffle(typesize))
+
+        def decode_into(data: Buffer, out: Array) -> None:
+            header = check_container(data, stage)
+            if header.flags & MEMCPYED:
+                out[...] = octets(data)[16 : 16 + header.nbytes]
+            elif header.nbytes == 0:
+                return
+            elif header.flags >> 5 == 2:
+                from omnizarr.codecs.blosc_snappy import decompress_snappy
+
+                decompress_snappy(data, header, out)
+            else:
+                try:
+                    decompress(data, out)
+                except (RuntimeError, ValueError, SystemError) as error:
+                    raise _failure(data, error) from error
+
+        def decode(data: Buffer) -> Buffer:
+            out = np.empty(check_container(data, stage).nbytes, np.uint8)
+            decode_into(data, out)
+            return out.data
+
+        spec = self._settled(stage)
+        return Step(compressed(stage), encode, decode, decode_into, spec=spec)
+
+
+def _encoder(module: Any, codec: BloscCodec, typesize: int, shuffle: int) -> Any:
+    compress, cname = module.compress, codec.cname.encode()
+    clevel, blocksize = codec.clevel, codec.blocksize
+    element = np.dtype((np.void, typesize))
+
+    def encode(data: Buffer) -> bytes:
+        # c-blosc takes the element size from the buffer's.
+        length = len(data)
+        source = octets(data) if length % typesize or not length else np.frombuffer(data, element)
+        try:
+            return compress(source, cname, clevel, shuffle, blocksize)  # type: ignore[no-any-return]
+        except (RuntimeError, ValueError) as error:
+            raise EncodeError(f"codec 'blosc': {error}") from error
+
+    return encode
+
+
+def _failure(data: Buffer, error: Exception) -> DecodeError:
+    begin = int.from_bytes(data[16:20], "little") + 4
+    magic = bytes(data[begin : begin + 4])
+    if magic[1:] == b"\xb5\x2f\xfd" and 0x22 <= magic[0] < 0x28:
+        return DecodeError(
+            "codec 'blosc': blocks of a zstd older than 0.8, which no current library decodes;"
+            " rewrite the data with the software of its time"
+        )
+    return DecodeError(f"codec 'blosc': corrupt block: {error}")

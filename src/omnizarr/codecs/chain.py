@@ -1,0 +1,255 @@
+"""A pipeline of codecs, prepared once for a chunk's shape and type.
+
+Final v3 asks for array-to-array codecs, one array-to-bytes codec, then bytes-to-bytes codecs. v2
+lists filters and a compressor that may each be any kind. Both are one list here; where two
+neighbours do not meet, the step that v2 implies is put between them: an array becomes its bytes
+as they lie in memory (C order), and bytes become an array of the type that the next codec names.
+
+Decoding into a given array: codecs that only look at the array in another way (transpose) are
+turned into a view of the target; if that view is contiguous and its bytes need no change, the
+innermost compressor writes straight into it. Otherwise the chunk is decoded and assigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from omnizarr import limits
+from omnizarr.codecs.base import (
+    Array,
+    ArrayStage,
+    BytesStage,
+    Context,
+    Stage,
+    Step,
+    reinterpreted,
+)
+from omnizarr.codecs.bytes import BytesCodec
+from omnizarr.codecs.registry import get_codec
+from omnizarr.codecs.sharding import Shard
+from omnizarr.errors import EncodeError, LimitError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.dtypes.base import DataType
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import Buffer
+
+UINT8 = np.dtype(np.uint8)
+
+
+class Chain:
+    """Codecs made ready for chunks of one shape and type. It has no state; threads may share it."""
+
+    __slots__ = (
+        "_origin",
+        "decode",
+        "decode_into",
+        "dtype",
+        "encode",
+        "nbytes",
+        "output",
+        "shape",
+        "shard",
+        "specs",
+    )
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    nbytes: int | None
+    """Bytes of a decoded chunk; None for elements without a fixed size."""
+    specs: tuple[CodecSpec, ...]
+    """The codecs, with options that depend on the array filled in: what belongs in metadata."""
+    shard: Shard | None
+    """Set if parts of the chunk can be read alone."""
+    output: BytesStage
+    """What encoded chunks look like."""
+    encode: Callable[[Array], Buffer]
+    """The stored form of an array of exactly this shape, whatever its strides. It may be a view of
+    the array's memory."""
+    decode: Callable[[Buffer], Array]
+    """The array. It may be read-only and may be a view of the given bytes."""
+    decode_into: Callable[[Buffer, Array], None]
+    """Decode into an array of exactly this shape, whatever its strides."""
+
+    def __init__(
+        self, stage: ArrayStage, steps: Sequence[Step], specs: tuple[CodecSpec, ...], origin: Any
+    ) -> None:
+        output = steps[-1].output
+        assert isinstance(output, BytesStage)
+        self.shape, self.dtype, self.nbytes = stage.shape, stage.dtype, stage.nbytes
+        self.specs, self.output = specs, output
+        self.shard = steps[0].shard if len(steps) == 1 else None
+        self.encode = _encoder(stage, steps)
+        self.decode = _decoder(steps)
+        self.decode_into = _into(stage, steps, self.decode)
+        self._origin = origin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (build, self._origin)
+
+    def __repr__(self) -> str:
+        names = ", ".join(spec.name for spec in self.specs)
+        return f"<Chain {names} of {self.dtype} {self.shape}>"
+
+
+def chain(
+    specs: Sequence[CodecSpec],
+    shape: Shape,
+    data_type: DataType,
+    fill: Any,
+    *,
+    allow_pickle: bool = False,
+) -> Chain:
+    """The codecs of an array, ready for its chunks.
+
+    Everything that the metadata alone can get wrong raises here, before any data is touched.
+    """
+    stage = ArrayStage(tuple(shape), data_type.numpy, fill, data_type.name)
+    return build(tuple(specs), stage, Context(allow_pickle=allow_pickle))
+
+
+def build(specs: Sequence[CodecSpec], stage: ArrayStage, context: Context) -> Chain:
+    """The codecs `specs` behind `stage`."""
+    if prod(stage.shape) * max(1, stage.dtype.itemsize) > limits.current.max_chunk_bytes:
+        raise LimitError(
+            f"a chunk of shape {stage.shape} and type {stage.dtype} takes"
+            f" {prod(stage.shape) * stage.dtype.itemsize} bytes; the limit is"
+            f" {limits.current.max_chunk_bytes} (omnizarr.limits.set(max_chunk_bytes=…) raises it)"
+        )
+    current: Stage = stage
+    steps: list[Step] = []
+    final: list[CodecSpec] = []
+    for spec in specs:
+        codec = get_codec(spec, context)
+        if codec is None:
+            final.append(spec)
+            continue
+        joint = _joint(codec, spec, current)
+        if joint is not None:
+            steps.append(joint)
+            current = joint.output
+        step = codec.prepare(current)
+        steps.append(step)
+        final.append(step.spec or spec)
+        current = step.output
+    if isinstance(current, ArrayStage):
+        step = BytesCodec(None).prepare(current)
+        steps.append(step)
+    return Chain(stage, steps, tuple(final), (tuple(specs), stage, context))
+
+
+def _joint(codec: Any, spec: CodecSpec, stage: Stage) -> Step | None:
+    """The step that v2 implies between a stage and a codec that does not take it."""
+    wants_bytes = codec.kind == "bytes-bytes"
+    if isinstance(stage, ArrayStage):
+        return BytesCodec(None).prepare(stage) if wants_bytes else None
+    if wants_bytes or getattr(codec, "takes_bytes", False):
+        return None
+    if stage.array is not None:
+        return _seen_as(spec, stage, stage.array)
+    dtype = getattr(codec, "dtype", None)
+    if codec.kind == "array-array" and isinstance(dtype, np.dtype) and stage.size is not None:
+        whole = ArrayStage((stage.size,), UINT8)
+        return _seen_as(spec, stage, ArrayStage(reinterpreted(spec.name, whole, dtype)[0], dtype))
+    raise MetadataError(f"codec {spec.name!r} takes an array, but the codec before it yields bytes")
+
+
+def _seen_as(spec: CodecSpec, stage: BytesStage, array: ArrayStage) -> Step:
+    """Bytes as an array: the inverse of writing an array's memory out."""
+    plain = BytesCodec(None).prepare(array)
+    if plain.output.size != stage.size:
+        raise MetadataError(
+            f"codec {spec.name!r}: {stage.size} bytes are no array of {array.dtype}"
+        )
+    return Step(array, plain.decode, plain.encode)
+
+
+def _encoder(stage: ArrayStage, steps: Sequence[Step]) -> Callable[[Array], Buffer]:
+    shape, dtype = stage.shape, stage.dtype
+    encoders = tuple(step.encode for step in steps)
+
+    def encode(array: Array) -> Buffer:
+        if array.shape != shape:
+            raise EncodeError(f"expected a chunk of shape {shape}, found {array.shape}")
+        if array.dtype != dtype:
+            try:
+                array = array.astype(dtype)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise EncodeError(f"{array.dtype} cannot become {dtype}: {error}") from error
+        value: Any = array
+        for encode_step in encoders:
+            value = encode_step(value)
+        return value  # type: ignore[no-any-return]
+
+    return encode
+
+
+def _decoder(steps: Sequence[Step]) -> Callable[[Buffer], Array]:
+    decoders = tuple(step.decode for step in reversed(steps))
+
+    def decode(data: Buffer) -> Array:
+        value: Any = data
+        for decode_step in decoders:
+            value = decode_step(value)
+        return value  # type: ignore[no-any-return]
+
+    return decode
+
+
+def _into(
+    stage: ArrayStage, steps: Sequence[Step], decode: Callable[[Buffer], Array]
+) -> Callable[[Buffer, Array], None]:
+    dtype = stage.dtype
+
+    def assign(data: Buffer, out: Array) -> None:
+        out[...] = decode(data)
+
+    views = [step.view for step in takewhile(lambda step: step.view is not None, steps)]
+    serial, behind = steps[len(views)], steps[len(views) + 1 :]
+    if serial.decode_into is not None and isinstance(serial.output, BytesStage) and not serial.raw:
+        if not behind:
+            return _viewed(views, serial.decode_into)
+        outer, straight = tuple(step.decode for step in reversed(behind)), serial.decode_into
+
+        def through(data: Any, out: Array) -> None:
+            for decode_step in outer:
+                data = decode_step(data)
+            straight(data, out)
+
+        return _viewed(views, through)
+    if not serial.raw or not behind or behind[0].decode_into is None:
+        return assign
+    inner_into, finish = behind[0].decode_into, serial.finish
+    inner, whole = behind[0].decode, serial.decode
+    outer = tuple(step.decode for step in reversed(behind[1:]))
+
+    def decode_into(data: Any, out: Array) -> None:
+        for decode_step in outer:
+            data = decode_step(data)
+        if out.flags.c_contiguous and out.dtype == dtype:
+            inner_into(data, out.reshape(-1).view(UINT8))
+            if finish is not None:
+                finish(out)
+        else:
+            out[...] = whole(inner(data))
+
+    return _viewed(views, decode_into)
+
+
+def _viewed(
+    views: Sequence[Callable[[Array], Array] | None], into: Callable[[Any, Array], None]
+) -> Callable[[Any, Array], None]:
+    chosen = [view for view in views if view is not None]
+    if not chosen:
+        return into
+
+    def decode_into(data: Any, out: Array) -> None:
+        for view in chosen:
+            out = view(out)
+        into(data, out)
+
+    return decode_into

@@ -1,0 +1,36 @@
+"""`crc32c`: the CRC-32C (Castagnoli) of the bytes, appended in four bytes.
+
+Spec: Zarr v3 core, codecs/crc32c. Alias: `numcodecs.crc32c` (v2 `crc32c`), whose configuration may
+say `location`: "start" or "end".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from omnizarr.codecs.base import BytesStage, Context, Kind, Step, choice, only
+from omnizarr.codecs.checksums import LOCATIONS, checksum_step
+from omnizarr.codecs.loader import library
+from omnizarr.model.codec import CodecSpec
+
+
+@dataclass(frozen=True)
+class Crc32cCodec:
+    kind: ClassVar[Kind] = "bytes-bytes"
+    location: str = "end"
+    name: str = "crc32c"
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> Crc32cCodec:
+        if spec.name == "crc32c":
+            only(spec, "check_crc")  # a reader's hint in GDAL's test data; it is always checked
+            return cls()
+        return cls(choice(spec, "location", LOCATIONS, "end"), spec.name)
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(self.name, {} if self.location == "end" else {"location": self.location})
+
+    def prepare(self, stage: BytesStage) -> Step:
+        compute = library("google_crc32c", self.name).value
+        return checksum_step(self.name, stage, compute, at_start=self.location == "start")

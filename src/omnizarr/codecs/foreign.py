@@ -1,0 +1,112 @@
+"""Codecs of others: a class that numcodecs knows, from its registry or its entry points.
+
+Such a codec takes a chunk (an array, or the bytes that other codecs left) and gives bytes, and the
+reverse. It is code that somebody installed here; what it yields is checked, what it allocates is
+its own affair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import (
+    Array,
+    ArrayStage,
+    BytesStage,
+    Context,
+    Kind,
+    Step,
+    check_size,
+    contiguous,
+    unknown,
+)
+from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+
+@dataclass(frozen=True)
+class NumcodecsCodec:
+    kind: ClassVar[Kind] = "array-bytes"
+    takes_bytes: ClassVar[bool] = True
+    original: CodecSpec
+    codec: Any
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> NumcodecsCodec:
+        found = from_numcodecs(spec)
+        if found is None:
+            raise MetadataError(f"numcodecs knows no codec {spec.name!r}")
+        return found
+
+    def spec(self) -> CodecSpec:
+        return self.original
+
+    def prepare(self, stage: ArrayStage | BytesStage) -> Step:
+        name, codec = self.original.name, self.codec
+
+        def encode(value: Any) -> Buffer:
+            source = np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
+            try:
+                return _as_bytes(codec.encode(source))
+            except Exception as error:  # foreign code
+                raise EncodeError(f"codec {name!r}: {error}") from error
+
+        def decode_any(data: Buffer) -> Any:
+            try:
+                return codec.decode(data)
+            except Exception as error:  # foreign code
+                raise DecodeError(f"codec {name!r}: {error}") from error
+
+        if isinstance(stage, BytesStage):
+
+            def decode_bytes(data: Buffer) -> Buffer:
+                result = _as_bytes(decode_any(data))
+                check_size(name, stage, len(result))
+                return result
+
+            return Step(unknown(stage.itemsize), encode, decode_bytes)
+
+        shape, dtype, count = stage.shape, stage.dtype, stage.size
+
+        def decode(data: Buffer) -> Array:
+            result = decode_any(data)
+            array = result if isinstance(result, np.ndarray) else np.frombuffer(result, np.uint8)
+            if array.dtype != dtype and not stage.variable:
+                if array.nbytes != stage.nbytes:
+                    raise DecodeError(
+                        f"codec {name!r}: expected {stage.nbytes} bytes, found {array.nbytes}"
+                    )
+                array = np.ascontiguousarray(array).reshape(-1).view(dtype)
+            if array.size != count:
+                raise DecodeError(f"codec {name!r}: expected {count} elements, found {array.size}")
+            return array.reshape(shape)
+
+        return Step(unknown(dtype.itemsize), encode, decode)
+
+
+def _as_bytes(value: Any) -> Buffer:
+    if isinstance(value, np.ndarray):
+        return contiguous(value)
+    return value if isinstance(value, (bytes, bytearray)) else memoryview(value).cast("B")
+
+
+def from_numcodecs(spec: CodecSpec) -> NumcodecsCodec | None:
+    """The codec that numcodecs makes of a spec named `numcodecs.<id>`; None if it knows none."""
+    try:
+        from numcodecs import registry
+    except ImportError:
+        return None
+    identifier = spec.name.removeprefix("numcodecs.")
+    if identifier not in registry.codec_registry and identifier not in registry.entries:
+        registry.run_entrypoints()
+        if identifier not in registry.codec_registry and identifier not in registry.entries:
+            return None
+    try:
+        codec = registry.get_codec({**spec.configuration, "id": identifier})
+    except Exception as error:  # foreign code
+        raise MetadataError(f"codec {spec.name!r}: {error}") from error
+    return NumcodecsCodec(spec, codec)

@@ -1,0 +1,54 @@
+"""`gzip`: DEFLATE in a gzip container (RFC 1952), several members allowed.
+
+Spec: Zarr v3 core, codecs/gzip. Alias: `numcodecs.gzip` (v2 `gzip`). Configuration: `level`, 0 to
+9; −1 means the library's default. z5py wrote zlib streams under this name; they are told apart by
+their first byte.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+from omnizarr.codecs.base import BytesStage, Context, Kind, Step, compressed, integer, only
+from omnizarr.codecs.streams import Stream, decompress
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+GZIP = 16 + zlib.MAX_WBITS
+GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
+
+
+def _new() -> Stream:
+    return zlib.decompressobj(GZIP_OR_ZLIB)
+
+
+@dataclass(frozen=True)
+class GzipCodec:
+    kind: ClassVar[Kind] = "bytes-bytes"
+    level: int = 5
+    name: str = "gzip"
+
+    def __post_init__(self) -> None:
+        integer(CodecSpec(self.name, {"level": self.level}), "level", low=-1, high=9)
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> GzipCodec:
+        if spec.name == "gzip":
+            only(spec, "level")
+        return cls(integer(spec, "level", 5 if spec.name == "gzip" else 1, -1, 9), spec.name)
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(self.name, {"level": self.level})
+
+    def prepare(self, stage: BytesStage) -> Step:
+        level, name = self.level, self.name
+
+        def encode(data: Buffer) -> bytes:
+            return zlib.compress(data, level, GZIP)
+
+        def decode(data: Buffer) -> bytes:
+            return decompress(name, _new, (zlib.error,), data, stage, several=True)
+
+        return Step(compressed(stage), encode, decode)

@@ -1,0 +1,84 @@
+"""`numcodecs.json2`: objects as a JSON list, with dtype and shape at its end. v2: `json2`.
+
+Alias: `numcodecs.json` (v2 `json`), the form before numcodecs 0.6, without the shape.
+Configuration: that of Python's JSON encoder; on reading only `encoding` and `strict` matter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
+from omnizarr.codecs.objects import arrange
+from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+DEFAULTS: Mapping[str, Any] = {
+    "encoding": "utf-8",
+    "skipkeys": False,
+    "ensure_ascii": True,
+    "check_circular": True,
+    "allow_nan": True,
+    "sort_keys": True,
+    "indent": None,
+    "separators": [",", ":"],
+    "strict": True,
+}
+
+
+@dataclass(frozen=True)
+class JSON2Codec:
+    kind: ClassVar[Kind] = "array-bytes"
+    configuration: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    name: str = "numcodecs.json2"
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> JSON2Codec:
+        return cls(spec.configuration, spec.name)
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(self.name, dict(DEFAULTS) | dict(self.configuration))
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        name = self.name
+        options = dict(DEFAULTS) | dict(self.configuration)
+        try:
+            encoding = str(options["encoding"])
+            "".encode(encoding)
+            encoder = json.JSONEncoder(
+                skipkeys=bool(options["skipkeys"]),
+                ensure_ascii=bool(options["ensure_ascii"]),
+                check_circular=True,
+                allow_nan=bool(options["allow_nan"]),
+                sort_keys=bool(options["sort_keys"]),
+                indent=options["indent"],
+                separators=tuple(options["separators"] or (",", ":")),
+            )
+        except (LookupError, TypeError, ValueError) as error:
+            raise MetadataError(f"codec {name!r}: {error}") from error
+        decoder = json.JSONDecoder(strict=bool(options["strict"]))
+        trailer = 1 if name == "numcodecs.json" else 2
+
+        def encode(array: Array) -> bytes:
+            items = [*np.atleast_1d(array).tolist(), array.dtype.str]
+            if trailer == 2:
+                items.append(list(array.shape))
+            try:
+                return encoder.encode(items).encode(encoding)
+            except (TypeError, ValueError, RecursionError) as error:
+                raise EncodeError(f"codec {name!r}: {error}") from error
+
+        def decode(data: Buffer) -> Array:
+            try:
+                items = decoder.decode(str(data, encoding))
+            except (ValueError, RecursionError) as error:
+                raise DecodeError(f"codec {name!r}: {error}") from error
+            return arrange(name, stage, items, trailer)
+
+        return Step(unknown(), encode, decode)

@@ -1,0 +1,41 @@
+"""Libraries under the codecs, loaded when first used.
+
+Importing numcodecs costs as much as all of omnizarr, so nothing loads it before a codec needs
+it. A library that is not installed gives an error that names the package.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from omnizarr.errors import UnknownCodecError
+
+PACKAGES = {"google_crc32c": "google-crc32c", "msgpack": "msgpack"}
+
+
+@cache
+def library(name: str, codec: str) -> Any:
+    """A module, for a codec that cannot work without it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = PACKAGES.get(name, name.partition(".")[0])
+        raise UnknownCodecError(
+            f"codec {codec!r} needs the package {package!r}, which is not installed:"
+            f" pip install {package}"
+        ) from error
+
+
+@cache
+def blosc() -> ModuleType:
+    """numcodecs' c-blosc, told to stay in the calling thread.
+
+    Its other mode shares one context, whose lock is kept for ever after a decoding error and whose
+    threads do not exist in a forked child. Parallelism over chunks is the engine's business.
+    """
+    module = library("numcodecs.blosc", "blosc")
+    module.use_threads = False
+    return module  # type: ignore[no-any-return]

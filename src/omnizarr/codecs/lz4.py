@@ -1,0 +1,78 @@
+"""`numcodecs.lz4`: one LZ4 block behind its decoded size (32 bits, little-endian). v2: `lz4`.
+
+Configuration: `acceleration`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from omnizarr.codecs.base import (
+    Array,
+    BytesStage,
+    Context,
+    Kind,
+    Step,
+    check_size,
+    compressed,
+    integer,
+)
+from omnizarr.codecs.loader import library
+from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+NAME = "numcodecs.lz4"
+MAX_BYTES = 0x7E000000
+
+
+@dataclass(frozen=True)
+class LZ4Codec:
+    kind: ClassVar[Kind] = "bytes-bytes"
+    acceleration: int = 1
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> LZ4Codec:
+        return cls(integer(spec, "acceleration", 1, -(2**31), 2**31 - 1))
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(NAME, {"acceleration": self.acceleration})
+
+    def prepare(self, stage: BytesStage) -> Step:
+        if stage.size is not None and stage.size > MAX_BYTES:
+            raise MetadataError(
+                f"codec {NAME!r}: a chunk of {stage.size} bytes; LZ4 takes at most {MAX_BYTES}"
+            )
+        module = library("numcodecs.lz4", NAME)
+        compress, decompress = module.compress, module.decompress
+        acceleration, size = self.acceleration, stage.size
+
+        def encode(data: Buffer) -> bytes:
+            try:
+                return compress(data, acceleration)  # type: ignore[no-any-return]
+            except (RuntimeError, ValueError) as error:
+                raise EncodeError(f"codec {NAME!r}: {error}") from error
+
+        def check(data: Buffer) -> None:
+            if len(data) < 5:
+                raise DecodeError(f"codec {NAME!r}: {len(data)} bytes are too few")
+            found = int.from_bytes(data[:4], "little")
+            if found != size:
+                check_size(NAME, stage, found)
+
+        def decode(data: Buffer) -> bytes:
+            check(data)
+            try:
+                return decompress(data)  # type: ignore[no-any-return]
+            except (RuntimeError, ValueError) as error:
+                raise DecodeError(f"codec {NAME!r}: {error}") from error
+
+        def decode_into(data: Buffer, out: Array) -> None:
+            check(data)
+            try:
+                decompress(data, out)
+            except (RuntimeError, ValueError) as error:
+                raise DecodeError(f"codec {NAME!r}: {error}") from error
+
+        return Step(compressed(stage), encode, decode, decode_into)

@@ -1,0 +1,96 @@
+"""`numcodecs.lzma`: LZMA in an xz (1), alone (2) or raw (3) container. v2: `lzma`.
+
+Configuration: `format`, `check`, `preset`, `filters` as of Python's `lzma`. A container that lists
+its own filters must be decoded without being told them; only raw streams need `filters`. Other
+members (GDAL writes `delta`) say nothing about the bytes and are ignored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from omnizarr import limits
+from omnizarr.codecs.base import BytesStage, Context, Kind, Step, compressed, configured, integer
+from omnizarr.codecs.streams import Stream, decompress
+from omnizarr.errors import EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+NAME = "numcodecs.lzma"
+XZ, ALONE, RAW = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class LZMACodec:
+    kind: ClassVar[Kind] = "bytes-bytes"
+    format: int = XZ
+    check: int = -1
+    preset: int | None = None
+    filters: tuple[dict[str, Any], ...] | None = None
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> LZMACodec:
+        form = integer(spec, "format", XZ, XZ, RAW)
+        preset = integer(spec, "preset", -1)
+        filters = spec.configuration.get("filters")
+        if filters is not None and (
+            not isinstance(filters, list)
+            or len(filters) > 4
+            or not all(isinstance(item, dict) and "id" in item for item in filters)
+        ):
+            raise MetadataError(f"codec {NAME!r}: filters must be a list of objects with an id")
+        if form == RAW and not filters:
+            raise MetadataError(f"codec {NAME!r}: format 3 (raw) needs filters")
+        for item in filters or ():
+            size = item.get("dict_size", 0)
+            if not isinstance(size, int) or size > limits.current.max_expansion:
+                raise MetadataError(
+                    f"codec {NAME!r}: dict_size {size!r} is above {limits.current.max_expansion}"
+                )
+        return cls(
+            form,
+            integer(spec, "check", -1),
+            None if preset == -1 else preset,
+            tuple(filters) if filters else None,
+        )
+
+    def spec(self) -> CodecSpec:
+        return configured(
+            NAME,
+            {
+                "format": self.format,
+                "check": self.check,
+                "preset": self.preset,
+                "filters": None if self.filters is None else list(self.filters),
+            },
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.spec())
+
+    def prepare(self, stage: BytesStage) -> Step:
+        import lzma
+
+        form, check, preset = self.format, self.check, self.preset
+        filters = None if self.filters is None else list(self.filters)
+        failures = (lzma.LZMAError, EOFError, ValueError, TypeError, OverflowError, MemoryError)
+
+        def new() -> Stream:
+            if form == RAW:
+                return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
+            # The dictionary that a header asks for is memory too.
+            return lzma.LZMADecompressor(form, memlimit=limits.current.max_expansion)
+
+        def encode(data: Buffer) -> bytes:
+            try:
+                return lzma.compress(data, form, check, None if filters else preset, filters)
+            except failures as error:
+                raise EncodeError(f"codec {NAME!r}: {error}") from error
+
+        def decode(data: Buffer) -> bytes:
+            return decompress(
+                NAME, new, failures, data, stage, several=form == XZ, endless=form == RAW
+            )
+
+        return Step(compressed(stage), encode, decode)

@@ -1,0 +1,72 @@
+"""`numcodecs.msgpack2`: objects as a MessagePack list, with dtype and shape at its end.
+
+v2: `msgpack2`. Alias: `numcodecs.msgpack` (v2 `msgpack`), the form before numcodecs 0.6, without
+the shape. Configuration: `raw`, `use_bin_type`, `use_single_float`. Needs the package msgpack.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, boolean, unknown
+from omnizarr.codecs.loader import library
+from omnizarr.codecs.objects import arrange
+from omnizarr.errors import DecodeError, EncodeError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+
+@dataclass(frozen=True)
+class MsgPack2Codec:
+    kind: ClassVar[Kind] = "array-bytes"
+    raw: bool = False
+    use_bin_type: bool = True
+    use_single_float: bool = False
+    name: str = "numcodecs.msgpack2"
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> MsgPack2Codec:
+        return cls(
+            boolean(spec, "raw", False),
+            boolean(spec, "use_bin_type", True),
+            boolean(spec, "use_single_float", False),
+            spec.name,
+        )
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(
+            self.name,
+            {
+                "raw": self.raw,
+                "use_bin_type": self.use_bin_type,
+                "use_single_float": self.use_single_float,
+            },
+        )
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        name = self.name
+        msgpack = library("msgpack", name)
+        trailer = 1 if name == "numcodecs.msgpack" else 2
+
+        def encode(array: Array) -> bytes:
+            items = [*np.atleast_1d(array).tolist(), array.dtype.str]
+            if trailer == 2:
+                items.append(list(array.shape))
+            try:
+                return msgpack.packb(  # type: ignore[no-any-return]
+                    items, use_bin_type=self.use_bin_type, use_single_float=self.use_single_float
+                )
+            except (TypeError, ValueError, OverflowError) as error:
+                raise EncodeError(f"codec {name!r}: {error}") from error
+
+        def decode(data: Buffer) -> Array:
+            try:
+                items = msgpack.unpackb(data, raw=self.raw, strict_map_key=False)
+            except Exception as error:  # msgpack's own errors share no base class of theirs
+                raise DecodeError(f"codec {name!r}: {error}") from error
+            return arrange(name, stage, items, trailer)
+
+        return Step(unknown(), encode, decode)

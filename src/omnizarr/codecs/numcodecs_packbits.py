@@ -1,0 +1,57 @@
+"""`numcodecs.packbits`: booleans as bits, the first in the highest bit of a byte. v2: `packbits`.
+
+The first stored byte tells how many bits of the last byte are padding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, reinterpreted
+from omnizarr.errors import DecodeError
+from omnizarr.model.codec import CodecSpec
+
+NAME = "numcodecs.packbits"
+BOOL = np.dtype(bool)
+
+
+@dataclass(frozen=True)
+class NumcodecsPackBitsCodec:
+    kind: ClassVar[Kind] = "array-array"
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> NumcodecsPackBitsCodec:
+        return cls()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return BOOL
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(NAME)
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        shape, _ = reinterpreted(NAME, stage, BOOL)
+        count = int(np.prod(shape, dtype=object))
+        padding = -count % 8
+        before_shape, before_dtype = stage.shape, stage.dtype
+        output = ArrayStage((1 + (count + 7) // 8,), np.dtype(np.uint8))
+
+        def encode(array: Array) -> Array:
+            flat = np.ascontiguousarray(array).reshape(-1).view(BOOL)
+            return np.concatenate([np.array([padding], np.uint8), np.packbits(flat)])
+
+        def decode(array: Array) -> Array:
+            found = int(array[0])
+            if found != padding:
+                raise DecodeError(
+                    f"codec {NAME!r}: {count} elements need {padding} bits of padding,"
+                    f" found {found}"
+                )
+            bits = np.unpackbits(array[1:], count=count)
+            return bits.view(before_dtype).reshape(before_shape)
+
+        return Step(output, encode, decode)

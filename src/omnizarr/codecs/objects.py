@@ -1,0 +1,50 @@
+"""What the codecs of Python objects share: lists of items with a dtype and a shape behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr.codecs.base import ArrayStage
+from omnizarr.errors import DecodeError
+
+
+def arrange(name: str, stage: ArrayStage, items: Any, trailer: int) -> npt.NDArray[Any]:
+    """A decoded list as an array of the stage; `trailer` items at its end describe the rest.
+
+    With two of them the last is the shape of the nested lists before. Without it they are flat,
+    or nested as the stage is. The dtype that is stored says nothing that the metadata does not.
+    """
+    if not isinstance(items, list) or len(items) < trailer:
+        raise DecodeError(f"codec {name!r}: a list was expected")
+    values: Any = items[: len(items) - trailer]
+    depth = 1
+    if trailer == 2:
+        shape = items[-1]
+        if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+            raise DecodeError(f"codec {name!r}: the shape {shape!r} is not valid")
+        depth = max(1, len(shape))
+    elif len(stage.shape) > 1 and len(values) == stage.shape[0] != stage.size:
+        depth = len(stage.shape)
+    for _ in range(depth - 1):
+        if not all(isinstance(value, list) for value in values):
+            raise DecodeError(f"codec {name!r}: lists nested {depth} deep were expected")
+        values = [item for value in values for item in value]
+    if len(values) != stage.size:
+        raise DecodeError(
+            f"codec {name!r}: expected {stage.size} items for a chunk of shape {stage.shape},"
+            f" found {len(values)}"
+        )
+    flat: npt.NDArray[Any] = np.empty(len(values), object)
+    for place, value in enumerate(values):
+        flat[place] = value  # one by one: NumPy would take lists apart
+    if stage.dtype.kind == "O":
+        return flat.reshape(stage.shape)
+    try:
+        if stage.dtype.names is not None:
+            return np.array([tuple(value) for value in values], stage.dtype).reshape(stage.shape)
+        return np.array(values, stage.dtype).reshape(stage.shape)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DecodeError(f"codec {name!r}: items are not {stage.dtype}: {error}") from error

@@ -1,0 +1,114 @@
+"""`packbits`: elements in as many bits as they have, one after the other.
+
+Spec: zarr-extensions, codecs/packbits. Configuration: `padding_encoding` (none, first_byte,
+last_byte), `first_bit`, `last_bit`. The text leaves open where in a byte the first bit lies; all
+software puts it lowest (`numcodecs.packbits`, which is another codec, puts it highest).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import (
+    Array,
+    ArrayStage,
+    Context,
+    Kind,
+    Step,
+    choice,
+    configured,
+    exact,
+    integer,
+    only,
+)
+from omnizarr.errors import DecodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+PADDINGS = ("none", "first_byte", "last_byte")
+_SMALL = re.compile(r"(?:complex_)?(?:u?int|float)([246])(?:_|$)")
+
+
+@dataclass(frozen=True)
+class PackBitsCodec:
+    kind: ClassVar[Kind] = "array-bytes"
+    padding_encoding: str = "none"
+    first_bit: int | None = None
+    last_bit: int | None = None
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> PackBitsCodec:
+        only(spec, "padding_encoding", "first_bit", "last_bit")
+        bits = [
+            None if spec.configuration.get(key) is None else integer(spec, key, low=0, high=1023)
+            for key in ("first_bit", "last_bit")
+        ]
+        return cls(choice(spec, "padding_encoding", PADDINGS, "none"), *bits)
+
+    def spec(self) -> CodecSpec:
+        padding = None if self.padding_encoding == "none" else self.padding_encoding
+        return configured(
+            "packbits",
+            {"padding_encoding": padding, "first_bit": self.first_bit, "last_bit": self.last_bit},
+        )
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        dtype, shape = stage.dtype, stage.shape
+        if stage.variable or dtype.kind in "SU" or dtype.itemsize == 0:
+            raise MetadataError(f"codec 'packbits': packs numbers, not {dtype}")
+        name = stage.type_name or dtype.name
+        components = 2 if dtype.kind == "c" or name.startswith("complex") else 1
+        width = dtype.itemsize * 8 // components
+        small = _SMALL.match(name)
+        total = 1 if dtype.kind == "b" else int(small[1]) if small else width
+        first = self.first_bit or 0
+        last = total - 1 if self.last_bit is None else self.last_bit
+        if not first <= last < total:
+            raise MetadataError(
+                f"codec 'packbits': bits {first} to {last} of {name}, which has {total}"
+            )
+        count = stage.size * components
+        bits = count * (last - first + 1)
+        padding, octets = -bits % 8, (bits + 7) // 8
+        extra = 0 if self.padding_encoding == "none" else 1
+        signed = dtype.kind == "i" or name.startswith("int")
+        memory = np.dtype(np.uint8)
+        little = dtype if dtype.isbuiltin == 2 else dtype.newbyteorder("<")
+        mark = bytes([padding])
+        encoding = self.padding_encoding
+
+        def encode(array: Array) -> bytes:
+            flat = np.ascontiguousarray(array.astype(little, copy=False)).reshape(-1).view(memory)
+            table = np.unpackbits(flat.reshape(count, width // 8), axis=1, bitorder="little")
+            packed = np.packbits(table[:, first : last + 1], bitorder="little").tobytes()
+            if encoding == "first_byte":
+                return mark + packed
+            return packed + mark if encoding == "last_byte" else packed
+
+        def decode(data: Buffer) -> Array:
+            found = np.frombuffer(data, np.uint8)
+            if len(found) != octets + extra:
+                raise DecodeError(
+                    f"codec 'packbits': expected {octets + extra} bytes for {count} elements of"
+                    f" {last - first + 1} bits, found {len(found)}"
+                )
+            if extra:
+                stored = int(found[0] if encoding == "first_byte" else found[-1])
+                if stored != padding:
+                    raise DecodeError(
+                        f"codec 'packbits': {padding} bits of padding expected, found {stored}"
+                    )
+                found = found[1:] if encoding == "first_byte" else found[:-1]
+            table = np.zeros((count, width), np.uint8)
+            packed = np.unpackbits(found, count=bits, bitorder="little")
+            table[:, first : last + 1] = packed.reshape(count, -1)
+            if signed:
+                table[:, last + 1 :] = table[:, last : last + 1]
+            elements: Any = np.packbits(table, axis=1, bitorder="little").reshape(-1).view(little)
+            return np.asarray(elements.astype(dtype, copy=False)).reshape(shape)
+
+        return Step(exact(octets + extra), encode, decode)

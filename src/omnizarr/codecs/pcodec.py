@@ -1,0 +1,104 @@
+"""`numcodecs.pcodec`: Pcodec, compression of numbers. v2: `pcodec`. Needs the package pcodec.
+
+Configuration: `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order`,
+`equal_pages_up_to`; only writing needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import (
+    Array,
+    ArrayStage,
+    BytesStage,
+    Context,
+    Kind,
+    Step,
+    exact,
+    integer,
+)
+from omnizarr.codecs.loader import library
+from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+NAME = "numcodecs.pcodec"
+TYPES = ("u1", "i1", "u2", "u4", "u8", "i2", "i4", "i8", "f2", "f4", "f8")
+
+
+@dataclass(frozen=True)
+class PCodecCodec:
+    kind: ClassVar[Kind] = "array-bytes"
+    level: int = 8
+    configuration: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> PCodecCodec:
+        return cls(integer(spec, "level", 8, 0, 12), spec.configuration)
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(NAME, {**self.configuration, "level": self.level})
+
+    def _chunk_config(self, pcodec: Any) -> Any:
+        options = self.configuration
+        mode = options.get("mode_spec") or "auto"
+        delta = options.get("delta_spec") or "auto"
+        order = options.get("delta_encoding_order")
+        if order is not None and delta == "auto":
+            delta = "try_consecutive"  # before delta_spec existed, the order alone said it
+        modes = {"auto": pcodec.ModeSpec.auto, "classic": pcodec.ModeSpec.classic}
+        deltas = {
+            "auto": pcodec.DeltaSpec.auto,
+            "none": pcodec.DeltaSpec.none,
+            "try_lookback": pcodec.DeltaSpec.try_lookback,
+            "try_consecutive": lambda: pcodec.DeltaSpec.try_consecutive(int(order or 0)),
+        }
+        if mode not in modes or delta not in deltas:
+            raise EncodeError(f"codec {NAME!r}: mode {mode!r} with delta {delta!r} is not known")
+        pages = int(options.get("equal_pages_up_to") or 262144)
+        return pcodec.ChunkConfig(
+            compression_level=self.level,
+            delta_spec=deltas[delta](),
+            mode_spec=modes[mode](),
+            paging_spec=pcodec.PagingSpec.equal_pages_up_to(pages),
+        )
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        native = stage.dtype.newbyteorder("=")
+        if native.str[1:] not in TYPES:
+            raise MetadataError(f"codec {NAME!r}: compresses numbers, not {stage.dtype}")
+        pcodec = library("pcodec", NAME)
+        standalone = library("pcodec.standalone", NAME)
+        shape, dtype, count = stage.shape, stage.dtype, stage.size
+
+        def encode(array: Array) -> bytes:
+            # The numbers, not their bytes, are stored: a byte order is none of its business.
+            flat = np.ascontiguousarray(array, native).reshape(-1)
+            try:
+                return bytes(standalone.simple_compress(flat, self._chunk_config(pcodec)))
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise EncodeError(f"codec {NAME!r}: {error}") from error
+
+        def decode(data: Buffer) -> Array:
+            # One element of room more than promised shows whether there is more.
+            out = np.empty(count + 1, native)
+            try:
+                progress = standalone.simple_decompress_into(bytes(data), out)
+            except BaseException as error:  # a panic of the library is no Exception
+                if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+                    raise
+                raise DecodeError(f"codec {NAME!r}: {error}") from error
+            if progress.n_processed != count or not progress.finished:
+                raise DecodeError(
+                    f"codec {NAME!r}: expected {count} numbers, found"
+                    f" {'more' if progress.n_processed > count else progress.n_processed}"
+                )
+            return out[:count].astype(dtype, copy=False).reshape(shape)
+
+        size = exact(count * dtype.itemsize).limit
+        return Step(BytesStage(None, 2 * size + 65536), encode, decode)

@@ -1,0 +1,258 @@
+"""Codecs by name.
+
+The names are those of final v3; what v2 calls `lz4` is `numcodecs.lz4` here. A codec's module is
+imported when the codec is first asked for. What is not built in is looked for, in this order, in
+what was registered with `register_codec`, in the entry points `omnizarr.codecs` (our protocol), and
+in numcodecs with its entry points `numcodecs.codecs`.
+
+This module knows names. It must not know what any codec does.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, Literal
+
+from omnizarr.codecs.base import Codec, Context
+from omnizarr.errors import MetadataError, UnknownCodecError
+from omnizarr.model.codec import CodecSpec, Json
+
+BUILT_IN: Mapping[str, str] = {
+    "bytes": "bytes:BytesCodec",
+    "endian": "bytes:BytesCodec",
+    "transpose": "transpose:TransposeCodec",
+    "reshape": "reshape:ReshapeCodec",
+    "blosc": "blosc:BloscCodec",
+    "gzip": "gzip:GzipCodec",
+    "zstd": "zstd:ZstdCodec",
+    "crc32c": "crc32c:Crc32cCodec",
+    "sharding_indexed": "sharding:ShardingCodec",
+    "vlen-utf8": "vlen_utf8:VLenUTF8Codec",
+    "vlen-bytes": "vlen_bytes:VLenBytesCodec",
+    "packbits": "packbits:PackBitsCodec",
+    "bitround": "bitround:BitRoundCodec",
+    "cast_value": "cast_value:CastValueCodec",
+    "scale_offset": "scale_offset:ScaleOffsetCodec",
+    "n5_default": "n5_default:N5DefaultCodec",
+    "conditional": "conditional:ConditionalCodec",
+    "numcodecs.adler32": "adler32:Adler32Codec",
+    "numcodecs.astype": "astype:AsTypeCodec",
+    "numcodecs.base64": "base64:Base64Codec",
+    "numcodecs.bitround": "bitround:BitRoundCodec",
+    "numcodecs.blosc": "blosc:BloscCodec",
+    "numcodecs.bz2": "bz2:BZ2Codec",
+    "numcodecs.categorize": "categorize:CategorizeCodec",
+    "numcodecs.crc32": "crc32:CRC32Codec",
+    "numcodecs.crc32c": "crc32c:Crc32cCodec",
+    "numcodecs.delta": "delta:DeltaCodec",
+    "numcodecs.fixedscaleoffset": "fixedscaleoffset:FixedScaleOffsetCodec",
+    "numcodecs.fletcher32": "fletcher32:Fletcher32Codec",
+    "numcodecs.gzip": "gzip:GzipCodec",
+    "numcodecs.jenkins_lookup3": "jenkins_lookup3:JenkinsLookup3Codec",
+    "numcodecs.json": "json2:JSON2Codec",
+    "numcodecs.json2": "json2:JSON2Codec",
+    "numcodecs.lz4": "lz4:LZ4Codec",
+    "numcodecs.lzma": "lzma:LZMACodec",
+    "numcodecs.msgpack": "msgpack2:MsgPack2Codec",
+    "numcodecs.msgpack2": "msgpack2:MsgPack2Codec",
+    "numcodecs.packbits": "numcodecs_packbits:NumcodecsPackBitsCodec",
+    "numcodecs.pcodec": "pcodec:PCodecCodec",
+    "numcodecs.pickle": "pickle:PickleCodec",
+    "numcodecs.quantize": "quantize:QuantizeCodec",
+    "numcodecs.shuffle": "shuffle:ShuffleCodec",
+    "numcodecs.vlen-array": "vlen_array:VLenArrayCodec",
+    "numcodecs.vlen-bytes": "vlen_bytes:VLenBytesCodec",
+    "numcodecs.vlen-utf8": "vlen_utf8:VLenUTF8Codec",
+    "numcodecs.zfpy": "zfpy:ZFPYCodec",
+    "numcodecs.zlib": "zlib:ZlibCodec",
+    "numcodecs.zstd": "zstd:ZstdCodec",
+}
+
+PROVIDERS: Mapping[str, str] = {
+    "numcodecs.imagecodecs_": "imagecodecs (and imagecodecs.numcodecs.register_codecs())",
+    "imagecodecs_": "imagecodecs (and imagecodecs.numcodecs.register_codecs())",
+    "numcodecs.wavpack": "wavpack-numcodecs",
+    "numcodecs.flac": "flac-numcodecs",
+    "numcodecs.jpeg2k": "imagecodecs",
+    "numcodecs.grib": "kerchunk",
+    "numcodecs.fits": "kerchunk",
+}
+"""Packages that bring codecs which data in the wild name."""
+
+_registered: dict[str, type[Codec]] = {}
+
+
+def register_codec(name: str, codec: type[Codec]) -> None:
+    """Make a codec class known under a name, before all others of that name."""
+    if not (hasattr(codec, "from_spec") and hasattr(codec, "prepare")):
+        raise TypeError(
+            f"{codec!r} is no codec: it needs from_spec(spec, context), spec() and prepare(stage)"
+        )
+    _registered[name] = codec
+
+
+@cache
+def _built_in(target: str) -> type[Codec]:
+    module, _, name = target.partition(":")
+    found: type[Codec] = getattr(importlib.import_module(f"omnizarr.codecs.{module}"), name)
+    return found
+
+
+@cache
+def _entry_point(group: str, name: str) -> Any:
+    from importlib.metadata import entry_points
+
+    for found in entry_points(group=group, name=name):
+        return found.load()
+    return None
+
+
+def kind_of(spec: CodecSpec) -> Literal["array", "serializer", "bytes"]:
+    """What a codec is for: array to array, array to bytes, or (also if unknown) bytes to bytes."""
+    codec: Any = _registered.get(spec.name)
+    if codec is None and spec.name in BUILT_IN:
+        codec = _built_in(BUILT_IN[spec.name])
+    if codec is None:
+        codec = _entry_point("omnizarr.codecs", spec.name)
+    match getattr(codec, "kind", "bytes-bytes"):
+        case "array-array":
+            return "array"
+        case "array-bytes":
+            return "serializer"
+        case _:
+            return "bytes"
+
+
+def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
+    """The codec that a spec names; None if it is not known and may be left out.
+
+    UnknownCodecError names the codec, similar names, and a package that may bring it.
+    """
+    context = context or Context()
+    name = spec.name
+    if name in _registered:
+        return _registered[name].from_spec(spec, context)
+    if name in BUILT_IN:
+        return _built_in(BUILT_IN[name]).from_spec(spec, context)
+    plugged = _entry_point("omnizarr.codecs", name)
+    if plugged is not None:
+        codec: Codec = plugged.from_spec(spec, context)
+        return codec
+    if name.startswith("numcodecs."):
+        from omnizarr.codecs.foreign import from_numcodecs
+
+        foreign = from_numcodecs(spec)
+        if foreign is not None:
+            return foreign
+    if not spec.must_understand:
+        return None
+    raise _unknown(name)
+
+
+def _unknown(name: str) -> UnknownCodecError:
+    message = f"unknown codec {name!r}"
+    close = get_close_matches(name, [*BUILT_IN, *_registered], 3)
+    if close:
+        message += f"; similar names: {', '.join(close)}"
+    package = next((text for start, text in PROVIDERS.items() if name.startswith(start)), None)
+    if package is not None:
+        message += f"; it comes with the package {package}"
+    elif _entry_point("zarr.codecs", name) is not None:
+        message += (
+            "; a plug-in of zarr-python offers it through asynchronous methods that cannot be used"
+            " here: register a class of omnizarr's own protocol (entry points 'omnizarr.codecs')"
+        )
+    else:
+        message += (
+            "; install the package that brings it, or register one with"
+            " omnizarr.codecs.register_codec"
+        )
+    return UnknownCodecError(message)
+
+
+# -- specs from what users and documents say --------------------------------------------------
+
+
+def codec_spec(value: Any) -> CodecSpec:
+    """A spec from a codec object (also numcodecs' or zarr-python's), a v2 or v3 dict, or a name."""
+    if isinstance(value, CodecSpec):
+        return value
+    if isinstance(value, str):
+        return CodecSpec(value)
+    if isinstance(value, Mapping):
+        return _from_mapping(value)
+    spec = getattr(value, "spec", None)
+    if callable(spec):
+        found = spec()
+        if isinstance(found, CodecSpec):
+            return found
+    for method in ("get_config", "to_dict"):
+        convert = getattr(value, method, None)
+        if callable(convert):
+            try:
+                return _from_mapping(convert())
+            except ValueError:
+                # zarr-python's BloscCodec has no dict before it has seen an array.
+                if isinstance(value, type) or type(value).__name__ != "BloscCodec":
+                    raise
+            return _open_blosc(value)
+    raise MetadataError(
+        f"{value!r} is no codec: expected a name, a dict with 'name' (v3) or 'id' (v2), or a codec"
+    )
+
+
+def _from_mapping(value: Mapping[str, Json]) -> CodecSpec:
+    name = value.get("name")
+    if name is None and "id" in value:
+        name = value["id"]
+        if isinstance(name, str):
+            options = {key: item for key, item in value.items() if key != "id"}
+            return CodecSpec(name if "." in name else f"numcodecs.{name}", options)
+    if not isinstance(name, str):
+        raise MetadataError(f"a codec needs a name (v3) or an id (v2), found {dict(value)!r}")
+    configuration = value.get("configuration")
+    if configuration is None:
+        configuration = {}
+    must_understand = value.get("must_understand", True)
+    if not isinstance(configuration, Mapping) or not isinstance(must_understand, bool):
+        raise MetadataError(
+            f"codec {name!r}: configuration must be an object and must_understand true or false"
+        )
+    for key in value:
+        if key not in ("name", "configuration", "must_understand"):
+            raise MetadataError(f"codec {name!r}: unknown member {key!r}")
+    return CodecSpec(name, configuration, must_understand)
+
+
+def _open_blosc(value: Any) -> CodecSpec:
+    """zarr-python's BloscCodec whose element size is left to the array."""
+    options = {key: getattr(value, key) for key in ("cname", "clevel", "blocksize")}
+    if not getattr(value, "_tunable_attrs", ()) or "shuffle" not in value._tunable_attrs:
+        options["shuffle"] = value.shuffle
+    return CodecSpec("blosc", {key: getattr(v, "value", v) for key, v in options.items()})
+
+
+def specs_from(value: Json, where: str) -> tuple[CodecSpec, ...]:
+    """The codecs that a configuration lists."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        raise MetadataError(f"codec {where!r}: codecs must be a list, found {value!r}")
+    return tuple(codec_spec(item) for item in value)
+
+
+def spec_document(spec: CodecSpec) -> dict[str, Json]:
+    """A spec as the JSON object that lies inside another codec's configuration."""
+    document: dict[str, Json] = {"name": spec.name}
+    if spec.configuration:
+        document["configuration"] = dict(spec.configuration)
+    if not spec.must_understand:
+        document["must_understand"] = False
+    return document
+
+
+def option_specs(spec: CodecSpec, key: str) -> tuple[CodecSpec, ...] | None:
+    """The codecs that a member of a configuration lists; None if it is missing."""
+    value = spec.configuration.get(key)
+    return None if value is None else specs_from(value, spec.name)

@@ -1,0 +1,361 @@
+"""`sharding_indexed`: a chunk that holds inner chunks, each encoded alone, and an index of them.
+
+Spec: Zarr v3 core, codecs/sharding_indexed (ZEP 2). Configuration: `chunk_shape`, `codecs` of an
+inner chunk, `index_codecs`, `index_location` ("end" or "start"). The index holds for every inner
+chunk, in C order, its offset and its length as 64-bit integers, both 2⁶⁴ − 1 if it is missing.
+
+Before July 2023 there was no `index_codecs`: the index is little-endian at the end, before May 2023
+without and then with a CRC-32C, under the same metadata. Which one is told by the checksum.
+
+`Shard` knows the layout of one shard and is all that the engine needs to read and write parts. The
+codec also works like any other array-to-bytes codec: nested, transposed, compressed as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr import limits
+from omnizarr.codecs.base import Array, ArrayStage, BytesStage, Context, Kind, Step, choice, only
+from omnizarr.codecs.loader import library
+from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
+from omnizarr.errors import DecodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import Grid, Shape, regular_grid
+from omnizarr.model.store import Buffer, ByteRange
+
+if TYPE_CHECKING:
+    from omnizarr.codecs.chain import Chain
+
+NAME = "sharding_indexed"
+MISSING = 2**64 - 1
+UINT64 = np.dtype(np.uint64)
+DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
+Location = Literal["start", "end"]
+Read = Callable[[ByteRange], Buffer | None]
+
+
+class ShardIndex:
+    """Where the inner chunks of one shard lie."""
+
+    __slots__ = ("_entries", "_shape", "table")
+
+    def __init__(self, table: npt.NDArray[np.uint64]) -> None:
+        self.table = table
+        """Offset and length of every inner chunk; shape is the inner grid's and a 2 behind it."""
+        self._shape = table.shape[:-1]
+        self._entries: list[list[int]] = table.reshape(-1, 2).tolist()
+
+    def lookup(self, coordinates: Shape) -> tuple[int, int] | None:
+        """Offset and length of an inner chunk; None if it is missing."""
+        place = 0
+        for coordinate, length in zip(coordinates, self._shape, strict=True):
+            place = place * length + coordinate
+        offset, nbytes = self._entries[place]
+        return None if offset == MISSING else (offset, nbytes)
+
+    def items(self) -> Iterator[tuple[Shape, int, int]]:
+        """Coordinates, offset and length of every inner chunk that is stored, in C order."""
+        grid = product(*map(range, self._shape))
+        for coordinates, (offset, nbytes) in zip(grid, self._entries, strict=True):
+            if offset != MISSING:
+                yield coordinates, offset, nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """The layout of one shard."""
+
+    grid: Grid
+    """The inner chunks within the shard."""
+    chain: Chain
+    """The codecs of an inner chunk."""
+    index_chain: Chain
+    index_bytes: int
+    location: Location
+    checksum_unknown: bool = False
+    """The metadata does not tell whether a checksum follows the index."""
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How many inner chunks there are along each dimension."""
+        return self.grid.shape
+
+    def read_index(self, read: Read, size: int | None = None) -> ShardIndex | None:
+        """The index of a shard of which `read` gives parts; None if there is no such shard.
+
+        With the `size` of the whole shard, where it is known, every entry is checked against it.
+        """
+        wanted = self.index_bytes
+        if self.location == "start":
+            data = read(ByteRange(0, wanted))
+        else:
+            data = read(ByteRange(-wanted))
+        if data is None:
+            return None
+        index = self.decode_index(data)
+        if size is not None:
+            self._check_places(index, size)
+        return index
+
+    def decode_index(self, data: Buffer) -> ShardIndex:
+        """The index from its bytes."""
+        if self.checksum_unknown:
+            table = self._index_of_2023(data)
+        else:
+            if len(data) != self.index_bytes:
+                raise DecodeError(
+                    f"codec {NAME!r}: the index takes {self.index_bytes} bytes, found {len(data)}:"
+                    " the shard is truncated"
+                )
+            table = self.index_chain.decode(data)
+        offsets, lengths = table[..., 0], table[..., 1]
+        present = offsets != MISSING
+        wrong = present & ((lengths > 2**62) | (offsets > 2**62)) | ~present & (lengths != MISSING)
+        if wrong.any():
+            offset, length = table[wrong][0].tolist()
+            raise DecodeError(f"codec {NAME!r}: the index names {length} bytes at offset {offset}")
+        return ShardIndex(table)
+
+    def _index_of_2023(self, data: Buffer) -> npt.NDArray[np.uint64]:
+        plain = self.index_bytes - 4
+        view = memoryview(data)
+        if len(view) == self.index_bytes:
+            compute = library("google_crc32c", NAME).value
+            stored = int.from_bytes(view[plain:], "little")
+            if compute(np.frombuffer(view[:plain], np.uint8)) == stored:
+                view = view[:plain]
+        if len(view) < plain:
+            raise DecodeError(
+                f"codec {NAME!r}: the index takes {plain} bytes, found {len(view)}: the shard is"
+                " truncated"
+            )
+        return self.index_chain.decode(view[len(view) - plain :])
+
+    def _check_places(self, index: ShardIndex, size: int) -> None:
+        offsets, lengths = index.table[..., 0], index.table[..., 1]
+        present = offsets != MISSING
+        if present.any():
+            end = int((offsets[present] + lengths[present]).max())
+            if end > size:
+                raise DecodeError(
+                    f"codec {NAME!r}: the index names bytes up to {end}, the shard has {size}: it"
+                    " is truncated"
+                )
+
+    def split(self, data: Buffer) -> dict[Shape, memoryview]:
+        """The encoded inner chunks of a whole shard."""
+        view = memoryview(data)
+        index = self._index_of(view)
+        return {
+            coordinates: view[offset : offset + nbytes]
+            for coordinates, offset, nbytes in index.items()
+        }
+
+    def _index_of(self, view: memoryview) -> ShardIndex:
+        index = self.read_index(lambda part: view[part.start : part.stop], len(view))
+        assert index is not None
+        return index
+
+    def assemble(self, chunks: Mapping[Shape, Buffer]) -> bytes | None:
+        """A whole shard from encoded inner chunks; None if there is not one."""
+        return self._assembled(chunks) if chunks else None
+
+    def _assembled(self, chunks: Mapping[Shape, Buffer]) -> bytes:
+        table = np.full((*self.shape, 2), MISSING, UINT64)
+        pieces: list[Buffer] = []
+        at_start = self.location == "start"
+        position = self.index_bytes if at_start else 0
+        for coordinates in sorted(chunks):
+            data = chunks[coordinates]
+            nbytes = memoryview(data).nbytes
+            table[coordinates] = position, nbytes
+            pieces.append(data)
+            position += nbytes
+        index = self.index_chain.encode(table)
+        if self.checksum_unknown:
+            compute = library("google_crc32c", NAME).value
+            index = bytes(index) + compute(bytes(index)).to_bytes(4, "little")
+        return b"".join([index, *pieces] if at_start else [*pieces, index])
+
+    # -- the shard as an ordinary codec -------------------------------------------------------
+
+    @cached_property
+    def _places(self) -> list[tuple[Shape, tuple[slice, ...]]]:
+        steps = self.grid.chunk_shape
+        return [
+            (
+                coordinates,
+                tuple(slice(c * n, c * n + n) for c, n in zip(coordinates, steps, strict=True)),
+            )
+            for coordinates in product(*map(range, self.shape))
+        ]
+
+    def encode(self, array: Array, fill: Array | None) -> bytes:
+        """A whole shard; inner chunks that hold nothing but the fill value are left out."""
+        encode = self.chain.encode
+        chunks = {}
+        for coordinates, place in self._places:
+            block = array[place]
+            if fill is None or not _is_only(block, fill):
+                chunks[coordinates] = encode(block)
+        return self._assembled(chunks)
+
+    def decode_into(self, data: Buffer, out: Array, fill: Array) -> None:
+        """Decode every inner chunk of a whole shard into its place."""
+        view = memoryview(data)
+        index = self._index_of(view)
+        decode_into = self.chain.decode_into
+        for coordinates, place in self._places:
+            found = index.lookup(coordinates)
+            if found is None:
+                out[place] = fill
+                continue
+            offset, nbytes = found
+            try:
+                decode_into(view[offset : offset + nbytes], out[place])
+            except DecodeError as error:
+                raise error.at(f"inner chunk {coordinates}") from error
+
+
+def _is_only(block: Array, fill: Array) -> bool:
+    """Whether every element is the fill value, bit for bit."""
+    if block.dtype.hasobject or block.dtype.kind == "T":
+        value = fill[()]
+        return all(type(item) is type(value) and item == value for item in block.flat)
+    pattern = fill.tobytes()
+    if block[(0,) * block.ndim].tobytes() != pattern:
+        return False
+    data = np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
+    # Equal to itself shifted by one element, hence all elements equal the first.
+    width = len(pattern)
+    return width == 0 or data[width:] == data[: len(data) - width]
+
+
+@dataclass(frozen=True)
+class ShardingCodec:
+    """Arguments as in zarr-python; codecs in any spelling that `codec_spec` takes."""
+
+    kind: ClassVar[Kind] = "array-bytes"
+    chunk_shape: Any
+    """A tuple of integers, however it was given."""
+    codecs: tuple[CodecSpec, ...] = (CodecSpec("bytes", {"endian": "little"}),)
+    index_codecs: tuple[CodecSpec, ...] | None = DEFAULT_INDEX
+    index_location: Location = "end"
+    context: Context = field(default=Context(), repr=False)
+
+    def __post_init__(self) -> None:
+        shape = self.chunk_shape
+        if isinstance(shape, (str, bytes)) or not isinstance(shape, Sequence):
+            raise MetadataError(f"codec {NAME!r}: chunk_shape must be a list, found {shape!r}")
+        if not all(
+            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n > 0 for n in shape
+        ):
+            raise MetadataError(
+                f"codec {NAME!r}: chunk_shape {list(shape)!r} must hold integers of at least 1"
+            )
+        location = getattr(self.index_location, "value", self.index_location)
+        if location not in ("start", "end"):
+            raise MetadataError(f"codec {NAME!r}: index_location must be start or end")
+        object.__setattr__(self, "chunk_shape", tuple(int(n) for n in shape))
+        object.__setattr__(self, "index_location", location)
+        object.__setattr__(self, "codecs", tuple(codec_spec(codec) for codec in self.codecs))
+        if self.index_codecs is not None:
+            index = tuple(codec_spec(codec) for codec in self.index_codecs)
+            object.__setattr__(self, "index_codecs", index)
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> ShardingCodec:
+        only(spec, "chunk_shape", "codecs", "index_codecs", "index_location")
+        location = choice(spec, "index_location", ("start", "end"), "end")
+        return cls(
+            spec.configuration.get("chunk_shape"),
+            option_specs(spec, "codecs") or (),
+            option_specs(spec, "index_codecs"),
+            "start" if location == "start" else "end",
+            context.deeper(),
+        )
+
+    def spec(self) -> CodecSpec:
+        configuration: dict[str, Any] = {
+            "chunk_shape": list(self.chunk_shape),
+            "codecs": [spec_document(codec) for codec in self.codecs],
+        }
+        if self.index_codecs is not None:
+            configuration["index_codecs"] = [spec_document(codec) for codec in self.index_codecs]
+            configuration["index_location"] = self.index_location
+        return CodecSpec(NAME, configuration)
+
+    def shard(self, stage: ArrayStage) -> Shard:
+        """The layout of shards of this shape."""
+        from omnizarr.codecs.chain import build
+
+        inner, outer = self.chunk_shape, stage.shape
+        if len(inner) != len(outer) or any(n % m for n, m in zip(outer, inner, strict=True)):
+            raise MetadataError(
+                f"codec {NAME!r}: inner chunks of shape {list(inner)} do not divide a shard of"
+                f" shape {list(outer)}"
+            )
+        grid = regular_grid(outer, inner)
+        table = ArrayStage((*grid.shape, 2), UINT64, MISSING, "uint64")
+        if prod(table.shape) * 8 > limits.current.max_expansion:
+            raise MetadataError(
+                f"codec {NAME!r}: {prod(grid.shape)} inner chunks in a shard are too many"
+            )
+        codecs = self.index_codecs
+        checksum_unknown = codecs is None
+        if codecs is None:
+            codecs = DEFAULT_INDEX[:1]
+        index_chain = build(codecs, table, self.context)
+        size = index_chain.output.size
+        if size is None:
+            raise MetadataError(
+                f"codec {NAME!r}: index_codecs {[codec.name for codec in codecs]} give an index"
+                " whose size depends on the data; only codecs of fixed size are allowed"
+            )
+        part = ArrayStage(inner, stage.dtype, stage.fill, stage.type_name)
+        return Shard(
+            grid,
+            build(self.codecs, part, self.context),
+            index_chain,
+            size + 4 * checksum_unknown,
+            self.index_location,
+            checksum_unknown,
+        )
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        shard = self.shard(stage)
+        shape, dtype = stage.shape, stage.dtype
+        fill = np.empty((), dtype)
+        known = stage.fill is not None
+        if known:
+            fill[()] = stage.fill
+        else:
+            fill = np.zeros((), dtype)
+
+        def encode(array: Array) -> bytes:
+            return shard.encode(array, fill if known else None)
+
+        def decode_into(data: Buffer, out: Array) -> None:
+            shard.decode_into(data, out, fill)
+
+        def decode(data: Buffer) -> Array:
+            out = np.empty(shape, dtype)
+            shard.decode_into(data, out, fill)
+            return out
+
+        count = prod(shard.shape)
+        limit = count * shard.chain.output.limit + shard.index_bytes
+        output = BytesStage(None, limit, dtype.itemsize)
+        spec = None
+        if shard.chain.specs != self.codecs:
+            spec = replace(self, codecs=shard.chain.specs).spec()
+        return Step(output, encode, decode, decode_into, shard=shard, spec=spec)

@@ -1,0 +1,69 @@
+"""`numcodecs.shuffle`: all first bytes of the elements, then all second bytes, and so on.
+
+v2: `shuffle`. Configuration: `elementsize`; 0, "0" (both written by netCDF-C) or none at all means
+the size of the array's elements. Bytes behind the last whole element stay where they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import Array, BytesStage, Context, Kind, Step, check_size, integer, octets
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+NAME = "numcodecs.shuffle"
+
+
+@dataclass(frozen=True)
+class ShuffleCodec:
+    kind: ClassVar[Kind] = "bytes-bytes"
+    elementsize: int = 0
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> ShuffleCodec:
+        stored = spec.configuration.get("elementsize")
+        if isinstance(stored, str) and stored.isascii() and stored.isdigit():
+            return cls(int(stored))
+        return cls(integer(spec, "elementsize", 0, 0))
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(NAME, {"elementsize": self.elementsize})
+
+    def prepare(self, stage: BytesStage) -> Step:
+        width = self.elementsize or stage.itemsize
+        output = BytesStage(stage.size, stage.limit, stage.itemsize)
+
+        def whole(length: int) -> int:
+            return length // width * width
+
+        def encode(data: Buffer) -> memoryview:
+            source = octets(data)
+            used = whole(len(source))
+            out = np.empty(len(source), np.uint8)
+            out[:used].reshape(width, -1)[...] = source[:used].reshape(-1, width).T
+            out[used:] = source[used:]
+            return out.data
+
+        def decode_into(data: Buffer, out: Array) -> None:
+            check_size(NAME, stage, len(data))
+            source = octets(data)
+            used = whole(len(source))
+            out[:used].reshape(-1, width)[...] = source[:used].reshape(width, -1).T
+            out[used:] = source[used:]
+
+        def decode(data: Buffer) -> Buffer:
+            out = np.empty(len(data), np.uint8)
+            decode_into(data, out)
+            return out.data
+
+        if width == 1:
+            return Step(output, _same, _same)
+        return Step(output, encode, decode, decode_into)
+
+
+def _same(data: Buffer) -> Buffer:
+    return data

@@ -1,0 +1,76 @@
+"""`transpose`: dimensions in another order.
+
+Spec: Zarr v3 core, codecs/transpose. Configuration: `order`, a permutation (dimension i of the
+stored array is dimension order[i] of the array); "C" and "F" were allowed until October 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, only, option
+from omnizarr.errors import MetadataError
+from omnizarr.model.codec import CodecSpec
+
+
+@dataclass(frozen=True)
+class TransposeCodec:
+    kind: ClassVar[Kind] = "array-array"
+    order: Any
+    """A tuple of integers, "C" or "F"."""
+
+    def __post_init__(self) -> None:
+        if self.order in ("C", "F"):
+            return
+        if isinstance(self.order, str) or not isinstance(self.order, Sequence):
+            raise MetadataError(
+                f"codec 'transpose': order must be a permutation, found {self.order!r}"
+            )
+        order = tuple(self.order)
+        whole = all(isinstance(axis, int) and not isinstance(axis, bool) for axis in order)
+        if not whole or sorted(order) != list(range(len(order))):
+            raise MetadataError(
+                f"codec 'transpose': order must be a permutation of 0 to {len(order) - 1},"
+                f" found {list(order)!r}"
+            )
+        object.__setattr__(self, "order", order)
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> TransposeCodec:
+        only(spec, "order")
+        return cls(option(spec, "order"))
+
+    def spec(self) -> CodecSpec:
+        order = self.order if isinstance(self.order, str) else list(self.order)
+        return CodecSpec("transpose", {"order": order})
+
+    def _permutation(self, stage: ArrayStage) -> tuple[int, ...]:
+        ndim = len(stage.shape)
+        if self.order == "C":
+            return tuple(range(ndim))
+        if self.order == "F":
+            return tuple(reversed(range(ndim)))
+        if len(self.order) != ndim:
+            raise MetadataError(
+                f"codec 'transpose': order {list(self.order)} is for {len(self.order)} dimensions,"
+                f" the chunk {stage.shape} has {ndim}"
+            )
+        return tuple(int(axis) for axis in self.order)
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        order = self._permutation(stage)
+        inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
+        output = ArrayStage(
+            tuple(stage.shape[axis] for axis in order), stage.dtype, stage.fill, stage.type_name
+        )
+
+        def view(array: Array) -> Array:
+            return array.transpose(order)
+
+        def decode(array: Array) -> Array:
+            return array.transpose(inverse)
+
+        spec = TransposeCodec(order).spec() if isinstance(self.order, str) else None
+        return Step(output, view, decode, view=view, spec=spec)

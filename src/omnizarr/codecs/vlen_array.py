@@ -1,0 +1,64 @@
+"""`numcodecs.vlen-array`: one-dimensional arrays of any length, each behind its length in bytes.
+
+v2: `vlen-array`. Configuration: `dtype` of the elements of the inner arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, dtype_option, unknown
+from omnizarr.codecs.loader import library
+from omnizarr.codecs.vlen import check_end, pack, unpack
+from omnizarr.errors import EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+NAME = "numcodecs.vlen-array"
+
+
+@dataclass(frozen=True)
+class VLenArrayCodec:
+    kind: ClassVar[Kind] = "array-bytes"
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> VLenArrayCodec:
+        return cls(dtype_option(spec, "dtype"))
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(NAME, {"dtype": self.dtype.str})
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        if stage.dtype.kind != "O":
+            raise MetadataError(f"codec {NAME!r}: encodes arrays, not {stage.dtype}")
+        shape, inner = stage.shape, self.dtype
+        decoder = library("numcodecs.vlen", NAME).VLenArray(inner)
+
+        def encode(array: Array) -> bytes:
+            pieces: list[bytes] = []
+            for place, item in enumerate(np.ascontiguousarray(array).reshape(-1).tolist()):
+                if item is None:
+                    raise EncodeError(
+                        f"codec {NAME!r}: element {place} is None; use an empty array instead"
+                    )
+                try:
+                    values = np.asarray(item, inner)
+                except (TypeError, ValueError, OverflowError) as error:
+                    raise EncodeError(f"codec {NAME!r}: element {place}: {error}") from error
+                if values.ndim != 1:
+                    raise EncodeError(
+                        f"codec {NAME!r}: element {place} has {values.ndim} dimensions, not one"
+                    )
+                pieces.append(values.tobytes())
+            return pack(NAME, pieces)
+
+        def decode(data: Buffer) -> Array:
+            items = unpack(NAME, decoder, stage, data)
+            check_end(NAME, data, (item.nbytes for item in items), len(items))
+            return items.reshape(shape)
+
+        return Step(unknown(), encode, decode)

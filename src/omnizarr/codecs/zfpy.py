@@ -1,0 +1,129 @@
+"""`numcodecs.zfpy`: ZFP streams with a header (lossy in most modes). v2: `zfpy`. Needs zfpy.
+
+Configuration: `mode` (2 fixed rate, 3 fixed precision, 4 fixed accuracy, 5 reversible) with `rate`,
+`precision` or `tolerance`; only writing needs them, the header tells the rest.
+
+libzfp reads as far as its header makes it, without a look at where the data end. So the header is
+checked, and the data are decoded from a buffer that is longer than any stream of that shape. A
+stream that was cut reads padding: it is decoded twice, with different padding, and must agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs.base import (
+    Array,
+    ArrayStage,
+    BytesStage,
+    Context,
+    Kind,
+    Step,
+    configured,
+    exact,
+    integer,
+    number,
+)
+from omnizarr.codecs.loader import library
+from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+NAME = "numcodecs.zfpy"
+PARAMETERS = {2: "rate", 3: "precision", 4: "tolerance", 5: None}
+
+
+@dataclass(frozen=True)
+class ZFPYCodec:
+    kind: ClassVar[Kind] = "array-bytes"
+    mode: int = 4
+    tolerance: float = -1
+    rate: float = -1
+    precision: int = -1
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> ZFPYCodec:
+        mode = integer(spec, "mode", 4)
+        if mode not in PARAMETERS:
+            raise MetadataError(f"codec {NAME!r}: mode {mode} is none of 2, 3, 4, 5")
+        return cls(
+            mode,
+            number(spec, "tolerance", -1),
+            number(spec, "rate", -1),
+            integer(spec, "precision", -1),
+        )
+
+    def spec(self) -> CodecSpec:
+        return configured(
+            NAME,
+            {
+                "mode": self.mode,
+                "tolerance": self.tolerance,
+                "rate": self.rate,
+                "precision": self.precision,
+            },
+        )
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        native = stage.dtype.newbyteorder("=")
+        if native.str[1:] not in ("f4", "f8", "i4", "i8"):
+            raise MetadataError(f"codec {NAME!r}: encodes 32 and 64 bit numbers, not {stage.dtype}")
+        if len(stage.shape) > 4:
+            raise MetadataError(f"codec {NAME!r}: at most 4 dimensions, found {len(stage.shape)}")
+        zfpy = library("zfpy", NAME)
+        shape, dtype = stage.shape, stage.dtype
+        parameter = PARAMETERS[self.mode]
+        options = {} if parameter is None else {parameter: getattr(self, parameter)}
+        size = exact(stage.size * dtype.itemsize).limit
+
+        def encode(array: Array) -> bytes:
+            values = np.ascontiguousarray(array, native)
+            try:
+                return bytes(zfpy.compress_numpy(values, write_header=True, **options))
+            except (TypeError, ValueError, RuntimeError) as error:
+                raise EncodeError(f"codec {NAME!r}: {error}") from error
+
+        def decode(data: Buffer) -> Array:
+            stored = bytes(data)
+            room = _room(zfpy, stored, shape, native)
+            results = []
+            for padding in (b"\0", b"\xff"):
+                try:
+                    result = zfpy.decompress_numpy(stored + padding * room)
+                except (TypeError, ValueError, RuntimeError) as error:
+                    raise DecodeError(f"codec {NAME!r}: {error}") from error
+                results.append(np.asarray(result))
+            first, second = results
+            if first.tobytes() != second.tobytes():
+                raise DecodeError(f"codec {NAME!r}: the stream of {len(stored)} bytes ends early")
+            return first.reshape(shape).astype(dtype, copy=False)
+
+        return Step(BytesStage(None, 2 * size + 65536), encode, decode)
+
+
+def _room(zfpy: Any, data: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """How many bytes beyond the data a decoder can be made to read."""
+    if len(data) < 12:
+        raise DecodeError(f"codec {NAME!r}: {len(data)} bytes, fewer than a header has")
+    try:
+        header = zfpy.header(data[:32].ljust(32, b"\0"))
+        lengths = [header[key] for key in ("nw", "nz", "ny", "nx")]
+        found = np.dtype(header["type"])
+        minbits = int(header["config"]["expert"]["minbits"])
+        maxbits = int(header["config"]["expert"]["maxbits"])
+    except (TypeError, ValueError, KeyError, RuntimeError) as error:
+        raise DecodeError(f"codec {NAME!r}: the header is not valid: {error}") from error
+    stored = tuple(length for length in lengths if length)
+    if found != dtype or prod(stored) != prod(shape):
+        raise DecodeError(
+            f"codec {NAME!r}: expected {dtype} of shape {shape}, the header says {found}, {stored}"
+        )
+    values = 4 ** len(stored)
+    blocks = prod(-(-length // 4) for length in stored)
+    # A block holds its exponent, and for every bit plane its bits and as many tests.
+    per_block = 64 + values * (dtype.itemsize * 8 + 1) * 2
+    return int(blocks * (max(per_block, minbits, min(maxbits, 1 << 17)) // 8 + 1) + 64)

@@ -1,0 +1,207 @@
+"""Copying nodes between groups, and keys between stores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from omnizarr.array import Array
+from omnizarr.errors import MetadataError, NodeExistsError
+from omnizarr.group import Group, like_array
+from omnizarr.making import regions
+from omnizarr.model import paths
+from omnizarr.stores import as_store
+
+IfExists = Literal["raise", "replace", "skip", "skip_initialized"]
+_CHOICES = ("raise", "replace", "skip", "skip_initialized")
+
+
+class Copied(NamedTuple):
+    """What a copy did."""
+
+    copied: int
+    skipped: int
+    nbytes: int
+
+    def __add__(self, other: object) -> Copied:  # type: ignore[override]  # counts add up
+        if not isinstance(other, Copied):
+            return NotImplemented
+        return Copied(self[0] + other[0], self[1] + other[1], self[2] + other[2])
+
+
+def _logger(log: Any) -> Callable[[str], None]:
+    if log is None:
+        return lambda _: None
+    if callable(log):
+        return log  # type: ignore[no-any-return]
+    if isinstance(log, str):
+
+        def append(message: str) -> None:
+            with open(log, "a") as stream:
+                print(message, file=stream)
+
+        return append
+    return lambda message: print(message, file=log, flush=True)
+
+
+def copy_store(
+    source: Any, dest: Any, source_path: str = "", dest_path: str = "",
+    excludes: Any = None, includes: Any = None, flags: int = 0,
+    if_exists: IfExists = "raise", dry_run: bool = False, log: Any = None,
+) -> Copied:  # fmt: skip
+    """Copy keys from one store to another, without decoding anything."""
+    if if_exists not in _CHOICES:
+        raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
+    say = _logger(log)
+    origin, target = as_store(source), as_store(dest)
+    from_prefix = _prefix(source_path)
+    to_prefix = _prefix(dest_path)
+    leave = _patterns(excludes, flags)
+    take = _patterns(includes, flags)
+    total = Copied(0, 0, 0)
+    for key in list(origin.list_prefix(from_prefix)):
+        name = key[len(from_prefix) :]
+        if any(p.search(name) for p in leave) and not any(p.search(name) for p in take):
+            continue
+        new = to_prefix + name
+        if if_exists != "replace" and target.exists(new):
+            if if_exists == "raise":
+                raise NodeExistsError(f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')")
+            say(f"skip {new}")
+            total += Copied(0, 1, 0)
+            continue
+        say(f"copy {new}")
+        value = None if dry_run else origin.get(key)
+        if value is not None:
+            target.set(new, value)
+        total += Copied(1, 0, 0 if value is None else len(value))
+    say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
+    return total
+
+
+def _prefix(path: str) -> str:
+    path = paths.normalize_path(path)
+    return path + "/" if path else ""
+
+
+def _patterns(given: Any, flags: int) -> list[re.Pattern[str]]:
+    if given is None:
+        return []
+    return [re.compile(p, flags) for p in ([given] if isinstance(given, str) else given)]
+
+
+def copy(
+    source: Any, dest: Group, name: str | None = None, shallow: bool = False,
+    without_attrs: bool = False, log: Any = None, if_exists: IfExists = "raise",
+    dry_run: bool = False, **create_kws: Any,
+) -> Copied:  # fmt: skip
+    """Copy an array or group (omnizarr's, or anything that looks like h5py's) into a group."""
+    if if_exists not in _CHOICES:
+        raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
+    say = _logger(log)
+    total = _copy(source, dest, name, shallow, without_attrs, say, if_exists, dry_run, create_kws, True)
+    say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
+    return total
+
+
+def copy_all(
+    source: Any, dest: Group, shallow: bool = False, without_attrs: bool = False, log: Any = None,
+    if_exists: IfExists = "raise", dry_run: bool = False, **create_kws: Any,
+) -> Copied:  # fmt: skip
+    """Copy every member of one group into another, and its attributes."""
+    total = Copied(0, 0, 0)
+    for name in list(source.keys()):
+        total += copy(
+            source[name], dest, name, shallow, without_attrs, log, if_exists, dry_run, **create_kws
+        )
+    if not without_attrs and not dry_run:
+        dest.attrs.update(_plain(source.attrs))
+    return total
+
+
+def _copy(
+    source: Any, dest: Group, name: str | None, shallow: bool, without_attrs: bool,
+    say: Callable[[str], None], if_exists: IfExists, dry_run: bool,
+    create_kws: Mapping[str, Any], root: bool,
+) -> Copied:  # fmt: skip
+    if name is None:
+        name = str(source.name).strip("/").rpartition("/")[2]
+    if not name:
+        raise MetadataError("no name to copy the node to; give name=")
+    if hasattr(source, "shape"):
+        return _copy_array(source, dest, name, without_attrs, say, if_exists, dry_run, create_kws)
+    if create_kws and root:
+        raise TypeError("creation arguments only apply to arrays, and the source is a group")
+    exists = dest is not None and name in dest
+    if exists and isinstance(dest[name], Array):
+        if if_exists == "raise":
+            raise NodeExistsError(f"{dest!r} already has an array {name!r}")
+        if if_exists != "replace":
+            say(f"skip {dest.name}/{name}")
+            return Copied(0, 1, 0)
+        if not dry_run:
+            del dest[name]
+    say(f"copy {dest.name.rstrip('/')}/{name}")
+    if dry_run and not (exists and isinstance(dest[name], Group)):
+        members = 0 if shallow else sum(1 for _ in source.keys())
+        return Copied(members, 0, 0)
+    group = dest.require_group(name)
+    if not without_attrs and not dry_run:
+        group.attrs.update(_plain(source.attrs))
+    total = Copied(1, 0, 0)
+    for child in list(source.keys()):
+        member = source[child]
+        if shallow and not hasattr(member, "shape"):
+            if not dry_run:
+                group.require_group(child)
+            continue
+        total += _copy(
+            member, group, child, shallow, without_attrs, say, if_exists, dry_run, {}, False
+        )
+    return total
+
+
+def _copy_array(
+    source: Any, dest: Group, name: str, without_attrs: bool, say: Callable[[str], None],
+    if_exists: IfExists, dry_run: bool, create_kws: Mapping[str, Any],
+) -> Copied:  # fmt: skip
+    place = f"{dest.name.rstrip('/')}/{name}"
+    existing = dest.get(name)
+    if existing is not None:
+        if if_exists == "raise":
+            raise NodeExistsError(f"{dest!r} already has a member {name!r} (if_exists='replace' or 'skip')")
+        complete = not isinstance(existing, Array) or existing.nchunks_initialized == existing.nchunks
+        if if_exists == "skip" or (if_exists == "skip_initialized" and complete):
+            say(f"skip {place} {source.shape} {source.dtype}")
+            return Copied(0, 1, 0)
+    say(f"copy {place} {source.shape} {source.dtype}")
+    if dry_run:
+        return Copied(1, 0, 0)
+    target = dest.create_array(name, overwrite=True, **{**_arguments(source), **create_kws})
+    for region in regions(target):
+        target[region] = source[region]
+    if not without_attrs:
+        target.attrs.update(_plain(source.attrs))
+    return Copied(1, 0, target.nbytes)
+
+
+def _arguments(source: Any) -> dict[str, Any]:
+    """What makes the destination array like the source."""
+    if isinstance(source, Array):
+        return like_array(source)
+    found: dict[str, Any] = {"shape": source.shape, "dtype": source.dtype}
+    if getattr(source, "chunks", None) is not None:
+        found["chunks"] = source.chunks
+    fill = getattr(source, "fillvalue", None)
+    if fill is not None:
+        found["fill_value"] = fill
+    return found
+
+
+def _plain(attributes: Any) -> dict[str, Any]:
+    """Attributes as JSON can hold them; h5py gives NumPy values."""
+    plain: dict[str, Any] = {}
+    for name, value in attributes.items():
+        plain[name] = value.tolist() if hasattr(value, "tolist") else value
+    return plain

@@ -1,0 +1,236 @@
+"""Creating arrays: from the arguments of two generations of users to one request.
+
+zarr-python 2 says `compressor=`, `filters=`, `object_codec=`, `dimension_separator=`; zarr-python 3
+says `compressors=`, `serializer=`, `shards=`, `chunk_key_encoding=`, `codecs=`. Both are reduced to
+an `ArrayRequest`, which the format turns into a model.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+from omnizarr import codecs as codec_registry
+from omnizarr.chunking import normalize_chunks, normalize_shape, normalize_shards
+from omnizarr.config import config
+from omnizarr.errors import MetadataError
+from omnizarr.formats.base import DEFAULT, ArrayRequest
+from omnizarr.model import dtypes
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.dtypes.base import DataType
+from omnizarr.node import Options
+
+
+class ArrayArguments(TypedDict, total=False):
+    """Every keyword that creating an array takes, beyond where it goes."""
+
+    shape: Any
+    dtype: Any
+    data: Any
+    chunks: Any
+    chunk_shape: Any
+    shards: Any
+    compressor: Any
+    compressors: Any
+    filters: Any
+    serializer: Any
+    codecs: Any
+    object_codec: Any
+    fill_value: Any
+    order: Any
+    dimension_separator: Any
+    chunk_key_encoding: Any
+    dimension_names: Any
+    attributes: Any
+    write_empty_chunks: Any
+    config: Any
+    synchronizer: Any
+    chunk_store: Any
+    cache_metadata: Any
+    cache_attrs: Any
+    read_only: Any
+    meta_array: Any
+    allow_pickle: Any
+    on_missing: Any
+
+
+_KNOWN = frozenset(ArrayArguments.__annotations__)
+
+
+def check_arguments(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
+    """TypeError for a keyword that nobody knows, with the nearest one that is known."""
+    known = _KNOWN | set(also)
+    for name in arguments:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
+    """How the new array is to behave once it is open."""
+    runtime = arguments.get("config") or {}
+    if not isinstance(runtime, Mapping):  # zarr-python's ArrayConfig
+        runtime = {
+            name: getattr(runtime, name)
+            for name in ("order", "write_empty_chunks")
+            if hasattr(runtime, name)
+        }
+    chosen: dict[str, Any] = {}
+    for name in (
+        "write_empty_chunks", "on_missing", "allow_pickle", "synchronizer", "cache_metadata",
+        "cache_attrs", "read_only",
+    ):  # fmt: skip
+        value = arguments.get(name, runtime.get(name))
+        if value is not None:
+            chosen[name] = value
+    if runtime.get("order") is not None:
+        chosen["order"] = runtime["order"]
+    if arguments.get("chunk_store") is not None:
+        from omnizarr.stores import as_store
+
+        chosen["chunk_store"] = as_store(arguments["chunk_store"])
+    return base.changed(**chosen)
+
+
+def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRequest:
+    """Plain, validated facts from a user's keywords. `separator` is the store's own preference."""
+    data = arguments.get("data")
+    shape, data_type, object_codec = _shape_and_type(arguments, data)
+    given_chunks = arguments.get("chunk_shape")
+    if given_chunks is None:
+        given_chunks = arguments.get("chunks", "auto")
+    chunks = normalize_chunks(given_chunks, shape, data_type.numpy.itemsize)
+    key_encoding, key_separator = _key_encoding(arguments, separator)
+    order = arguments.get("order") or config.get("array.order")
+    if order not in ("C", "F"):
+        raise MetadataError(f"order must be 'C' or 'F', found {order!r}")
+    filters = _filters(arguments, object_codec)
+    serializer = arguments.get("serializer", "auto")
+    if serializer is None or (isinstance(serializer, str) and serializer == "auto"):
+        serializer = "auto"
+    else:
+        serializer = codec_registry.codec_spec(serializer)
+    codecs = arguments.get("codecs")
+    return ArrayRequest(
+        shape=shape,
+        data_type=data_type,
+        chunks=chunks,
+        shards=normalize_shards(arguments.get("shards"), shape, chunks),
+        filters=filters,
+        serializer=serializer,
+        compressors=_compressors(arguments),
+        codecs=None if codecs is None else [codec_registry.codec_spec(c) for c in codecs],
+        fill_value=arguments.get("fill_value", DEFAULT),
+        order=order,
+        separator=key_separator,
+        key_encoding=key_encoding,
+        dimension_names=_dimension_names(arguments, shape),
+        attributes=dict(arguments.get("attributes") or {}),
+    )
+
+
+def _shape_and_type(
+    arguments: Mapping[str, Any], data: Any
+) -> tuple[tuple[int, ...], DataType, Any]:
+    shape = arguments.get("shape")
+    dtype = arguments.get("dtype")
+    object_codec = arguments.get("object_codec")
+    if data is not None:
+        data = np.asanyarray(data) if not hasattr(data, "dtype") else data
+        shape = data.shape if shape is None else shape
+        dtype = data.dtype if dtype is None else dtype
+    if shape is None:
+        raise TypeError("creating an array needs a shape, or data to take it from")
+    shape = normalize_shape(shape)
+    if isinstance(dtype, str) and dtype.startswith("array:"):
+        # zarr-python 2's spelling of a ragged array.
+        object_codec = object_codec or {"id": "vlen-array", "dtype": dtype.partition(":")[2]}
+        dtype = object
+    if isinstance(dtype, DataType):
+        return shape, dtype, object_codec
+    if object_codec is not None:
+        dtype = object
+    if dtype is None:
+        dtype = np.float64
+    parsed = dtypes.parse(dtype)
+    if isinstance(parsed, np.dtype) and parsed.subdtype is not None:
+        # An array of sub-arrays is an array with more dimensions, as in NumPy.
+        base, inner = parsed.subdtype
+        return shape + inner, dtypes.from_numpy(base), object_codec
+    if isinstance(parsed, np.dtype):
+        parsed = dtypes.from_numpy(parsed)
+    return shape, parsed, object_codec
+
+
+def _specs(value: Any) -> list[CodecSpec]:
+    """One codec or several, in any spelling, as specs."""
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return [codec_registry.codec_spec(item) for item in value]
+    return [codec_registry.codec_spec(value)]
+
+
+def _filters(arguments: Mapping[str, Any], object_codec: Any) -> Any:
+    filters = arguments.get("filters", "auto")
+    if isinstance(filters, str) and filters == "auto":
+        return _specs(object_codec) if object_codec is not None else "auto"
+    specs = _specs(filters)
+    if object_codec is not None:
+        specs = _specs(object_codec) + specs
+    return specs or None
+
+
+def _compressors(arguments: Mapping[str, Any]) -> Any:
+    if "compressor" in arguments and "compressors" in arguments:
+        raise TypeError("give either compressor= or compressors=, not both")
+    chosen = arguments.get("compressors", arguments.get("compressor", "auto"))
+    if isinstance(chosen, str) and chosen in ("auto", "default"):
+        return "auto"
+    return _specs(chosen) or None
+
+
+def _key_encoding(
+    arguments: Mapping[str, Any], preferred: Any
+) -> tuple[Any, Literal[".", "/"] | None]:
+    encoding = arguments.get("chunk_key_encoding")
+    separator = arguments.get("dimension_separator") or None
+    name = None
+    if encoding is not None:
+        if hasattr(encoding, "to_dict"):
+            encoding = encoding.to_dict()
+        if isinstance(encoding, str):
+            name = encoding
+        elif isinstance(encoding, tuple | list):
+            name, separator = encoding
+        else:
+            name = encoding["name"]
+            inner = encoding.get("configuration", encoding)
+            separator = inner.get("separator", separator)
+        if name not in ("default", "v2"):
+            raise MetadataError(f"chunk_key_encoding must be 'default' or 'v2', found {name!r}")
+    separator = separator or preferred
+    if separator not in (None, ".", "/"):
+        raise MetadataError(f"the chunk key separator must be '.' or '/', found {separator!r}")
+    return name, separator
+
+
+def _dimension_names(
+    arguments: Mapping[str, Any], shape: tuple[int, ...]
+) -> tuple[str | None, ...] | None:
+    names = arguments.get("dimension_names")
+    if names is None:
+        return None
+    if isinstance(names, str):
+        names = (names,)
+    names = tuple(names)
+    if len(names) != len(shape):
+        raise MetadataError(f"{len(names)} dimension names {names} for {len(shape)} dimensions")
+    for name in names:
+        if name is not None and not isinstance(name, str):
+            raise MetadataError(f"a dimension name is a str or None, found {name!r}")
+    return names

@@ -1,0 +1,14 @@
+"""Executes plans: bytes from a store through codecs into an array, and back.
+
+The engine knows stores, codecs and plans; it knows no format version and no node. What it
+offers upward is `Source` (where an array's chunks lie), `read` and `write` (a whole plan in, an
+array or stored keys out: a native core implements these two), and `exclusive` (the lock under
+which a stored value is read, changed and written back).
+"""
+
+from omnizarr.engine.locks import exclusive
+from omnizarr.engine.read import read
+from omnizarr.engine.source import Source
+from omnizarr.engine.write import write
+
+__all__ = ["Source", "exclusive", "read", "write"]

@@ -1,0 +1,219 @@
+"""Reading: execute a plan into a working array.
+
+For every part of the plan: fetch the chunk, decode it, put what is selected where it belongs. A
+chunk that is wanted whole and lands in one block of the output is decoded straight into it.
+
+A shard is a nested plan. Its index tells where the inner chunks lie; the part is cut along
+the inner grid, the wanted byte ranges are merged when they lie close together, fetched, and each
+inner chunk is decoded like any other. What is in memory already is cut the same way, so that
+shards inside shards need nothing more.
+
+Memory: chunks are fetched in batches that together stay below `limits.scratch_bytes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from omnizarr import limits
+from omnizarr.codecs import Chain
+from omnizarr.engine import threads
+from omnizarr.engine.source import Source
+from omnizarr.errors import ChunkNotFoundError, DecodeError, ZarrError
+from omnizarr.indexing import Part, Plan, refine
+from omnizarr.model.store import Buffer, ByteRange
+
+BATCH = 128
+"""How many chunks are asked for at once at the most."""
+GAP = 64 * 1024
+"""Ranges closer than this are fetched as one."""
+MERGED = 8 * limits.MIB
+"""A merged range is not extended beyond this."""
+
+Array = npt.NDArray[Any]
+
+
+def read(source: Source, plan: Plan, working: Array) -> None:
+    """Fill `working` (of `plan.shape`) with what the plan selects."""
+    count = len(plan)
+    if count == 0:
+        return
+    if source.regular_chain.shard is not None:
+        _read_shards(source, plan, working, count)
+        return
+    workers = threads.workers_for(count, source.chunk_bytes)
+    size = _batch_size(source.chunk_bytes, workers)
+    if workers > 1:
+        size = min(size, max(1, count // (workers * 4)))
+
+    def run(batch: list[Part]) -> None:
+        _read_batch(source, batch, working)
+
+    threads.run(run, _batches(plan.parts(), size), workers)
+
+
+def _batch_size(chunk_bytes: int, workers: int) -> int:
+    # A chunk in flight costs its encoded bytes and perhaps a decoded copy.
+    return max(1, min(BATCH, limits.current.scratch_bytes // (2 * chunk_bytes * workers + 1)))
+
+
+def _batches(parts: Iterable[Part], size: int) -> Iterator[list[Part]]:
+    iterator = iter(parts)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def _read_batch(source: Source, parts: list[Part], working: Array) -> None:
+    prefix, encode_key = source.prefix, source.encode_key
+    chain = source.regular_chain if source.model.grid.regular else None
+    keys = [prefix + encode_key(part.coordinates) for part in parts]
+    values = source.store.get_many([(key, None) for key in keys])
+    for index, part in enumerate(parts):
+        data = values[index]
+        values[index] = None  # free the encoded bytes as soon as they are decoded
+        if data is None:
+            data = _fetch_alternative(source, keys[index], part)
+            if data is None:
+                working[part.outer] = source.fill
+                continue
+        try:
+            decode_part(chain or source.chain_for(part.coordinates), data, part, working, source)
+        except ZarrError as error:
+            raise error.at(source.where(keys[index], part.coordinates)) from error
+
+
+def _fetch_alternative(source: Source, key: str, part: Part) -> Buffer | None:
+    for other in source.alternative_keys(part.coordinates):
+        data = source.store.get(other)
+        if data is not None:
+            return data
+    if source.on_missing == "raise":
+        raise ChunkNotFoundError(
+            f"{source.where(key, part.coordinates)}: the chunk is not stored, and missing chunks"
+            " were asked to be an error (on_missing='raise')"
+        )
+    return None
+
+
+def decode_part(chain: Chain, data: Buffer, part: Part, working: Array, source: Source) -> None:
+    """Decode a chunk that is in memory and put the selected elements in their place."""
+    shard = chain.shard
+    if shard is not None:
+        index = shard.read_index(lambda wanted: data[wanted.start : wanted.stop])
+        if index is None:
+            raise DecodeError("sharding_indexed: the shard holds no index")
+        view = memoryview(data)
+        for inner in refine(part, shard.grid):
+            place = index.lookup(inner.coordinates)
+            if place is None:
+                working[inner.outer] = source.fill
+                continue
+            offset, nbytes = place
+            decode_part(shard.chain, view[offset : offset + nbytes], inner, working, source)
+    elif part.direct:
+        # A shard or chunk that is taken whole needs no copy of its own.
+        chain.decode_into(data, working[part.outer])
+    else:
+        working[part.outer] = chain.decode(data)[part.inner]
+
+
+# -- shards -----------------------------------------------------------------------------------
+
+
+class _Wanted(NamedTuple):
+    """One inner chunk to fetch."""
+
+    offset: int
+    nbytes: int
+    part: Part
+
+
+def _read_shards(source: Source, plan: Plan, working: Array, count: int) -> None:
+    shard = source.regular_chain.shard
+    assert shard is not None
+    inner_bytes = shard.chain.nbytes or 0
+    workers = threads.workers_for(max(2, count), inner_bytes)
+    across = min(workers, count)
+
+    def run(part: Part) -> None:
+        _read_shard(source, part, working, max(1, workers // across))
+
+    threads.run(run, plan.parts(), across)
+
+
+def _read_shard(source: Source, part: Part, working: Array, workers: int) -> None:
+    key = source.key(part.coordinates)
+    chain = source.chain_for(part.coordinates)
+    shard = chain.shard
+    assert shard is not None
+    store = source.store
+    try:
+        if part.whole and source.chunk_bytes <= MERGED:
+            # All of a modest shard is wanted: one read brings index and chunks.
+            data = store.get(key)
+            if data is not None:
+                decode_part(chain, data, part, working, source)
+                return
+            index = None
+        else:
+            index = shard.read_index(lambda wanted: store.get(key, wanted))
+        if index is None:
+            data = _fetch_alternative(source, key, part)
+            if data is None:
+                working[part.outer] = source.fill
+            else:
+                decode_part(chain, data, part, working, source)
+            return
+        wanted: list[_Wanted] = []
+        for inner in refine(part, shard.grid):
+            place = index.lookup(inner.coordinates)
+            if place is None:
+                working[inner.outer] = source.fill
+            else:
+                wanted.append(_Wanted(*place, inner))
+        inner_chain = shard.chain
+
+        def run(group: list[_Wanted]) -> None:
+            start = group[0].offset
+            stop = max(item.offset + item.nbytes for item in group)
+            data = store.get(key, ByteRange(start, stop))
+            if data is None or len(data) != stop - start:
+                found = "nothing" if data is None else f"{len(data)} bytes"
+                raise DecodeError(
+                    f"sharding_indexed: the index promises {stop - start} bytes at offset {start},"
+                    f" found {found}: the shard is truncated or was replaced while it was read"
+                )
+            view = memoryview(data)
+            for offset, nbytes, inner in group:
+                piece = view[offset - start : offset - start + nbytes]
+                try:
+                    decode_part(inner_chain, piece, inner, working, source)
+                except ZarrError as error:
+                    raise error.at(f"inner chunk {inner.coordinates}") from error
+
+        groups = list(_merge(wanted))
+        threads.run(run, groups, min(workers, len(groups)))
+    except ZarrError as error:
+        raise error.at(source.where(key, part.coordinates)) from error
+
+
+def _merge(wanted: list[_Wanted]) -> Iterator[list[_Wanted]]:
+    """Group inner chunks whose bytes lie close together."""
+    wanted.sort(key=lambda item: item.offset)
+    group: list[_Wanted] = []
+    start = stop = 0
+    for item in wanted:
+        end = item.offset + item.nbytes
+        if group and (item.offset > stop + GAP or end - start > MERGED):
+            yield group
+            group = []
+        if not group:
+            start = stop = item.offset
+        group.append(item)
+        stop = max(stop, end)
+    if group:
+        yield group

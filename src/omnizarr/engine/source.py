@@ -1,0 +1,104 @@
+"""Where an array's chunks lie and how one is encoded: all that a plan needs to be executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr import limits
+from omnizarr.codecs import Chain, chain
+from omnizarr.errors import LimitError
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import Buffer, Store
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    store: Store
+    prefix: str
+    """What stands before a chunk key in the store."""
+    model: ArrayModel
+    allow_pickle: bool = False
+    write_empty_chunks: bool = False
+    on_missing: Literal["fill", "raise"] = "fill"
+    synchronizer: Any = None
+    """A mapping from key to lock that the caller brought; held beside the locks of our own."""
+
+    @cached_property
+    def encode_key(self) -> Callable[[Shape], str]:
+        return self.model.keys.encoder(self.model.ndim)
+
+    @cached_property
+    def _alternatives(self) -> tuple[Callable[[Shape], str], ...]:
+        return tuple(keys.encoder(self.model.ndim) for keys in self.model.keys.alternatives)
+
+    def key(self, coordinates: Shape) -> str:
+        return self.prefix + self.encode_key(coordinates)
+
+    def alternative_keys(self, coordinates: Shape) -> list[str]:
+        """Other names under which a careless writer may have stored the chunk."""
+        return [self.prefix + encode(coordinates) for encode in self._alternatives]
+
+    def fetch(self, key: str, coordinates: Shape) -> Buffer | None:
+        """The stored chunk under its key or, failing that, under an alternative one."""
+        data = self.store.get(key)
+        if data is None and self._alternatives:
+            for other in self.alternative_keys(coordinates):
+                data = self.store.get(other)
+                if data is not None:
+                    break
+        return data
+
+    def caller_lock(self, key: str) -> AbstractContextManager[object]:
+        return nullcontext() if self.synchronizer is None else self.synchronizer[key]
+
+    @cached_property
+    def fill(self) -> npt.NDArray[Any]:
+        """The fill value as a 0-d array: assigning it broadcasts even if it is a list."""
+        scalar = np.empty(1, self.model.dtype)
+        scalar[0] = self.model.fill
+        return scalar.reshape(())
+
+    @cached_property
+    def regular_chain(self) -> Chain:
+        """The codecs of a chunk of the regular shape."""
+        return self._chain(self.model.grid.chunk_shape)
+
+    def chain_for(self, coordinates: Shape) -> Chain:
+        grid = self.model.grid
+        return self.regular_chain if grid.regular else self._chain(grid.shape_of(coordinates))
+
+    def _chain(self, shape: Shape) -> Chain:
+        model = self.model
+        return chain(
+            model.codecs, shape, model.data_type, model.fill, allow_pickle=self.allow_pickle
+        )
+
+    def new_chunk(self, shape: Shape) -> npt.NDArray[Any]:
+        """A chunk that holds nothing but the fill value."""
+        nbytes = prod(shape) * self.model.dtype.itemsize
+        if nbytes > limits.current.max_chunk_bytes:
+            raise LimitError(
+                f"a chunk of shape {shape} takes {nbytes} bytes in memory; the limit is"
+                f" {limits.current.max_chunk_bytes} (omnizarr.limits.set(max_chunk_bytes=…))"
+            )
+        block = np.empty(shape, self.model.dtype)
+        block[...] = self.fill
+        return block
+
+    def where(self, key: str, coordinates: Shape) -> str:
+        """The place of a chunk, for error messages."""
+        return f"{self.store!r}, key {key!r}, chunk {coordinates}"
+
+    @cached_property
+    def chunk_bytes(self) -> int:
+        """Decoded size of a chunk, roughly for types without a fixed size."""
+        return prod(self.model.grid.chunk_shape) * max(1, self.model.dtype.itemsize)

@@ -1,0 +1,139 @@
+"""Writing: execute a plan from a working array.
+
+A chunk that is covered whole is encoded and stored. Any other is read, changed and written
+back while its key is held exclusively, so that two writers of one chunk lose nothing. All inner
+chunks of a shard that one call touches cost one shard write; inner chunks that it does
+not touch keep their encoded bytes.
+
+A chunk that holds nothing but the fill value, bit for bit, is not stored, unless the array has no
+fill value or the caller asked for empty chunks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr.codecs import Chain
+from omnizarr.engine import threads
+from omnizarr.engine.locks import exclusive, in_process
+from omnizarr.engine.source import Source
+from omnizarr.errors import ZarrError
+from omnizarr.indexing import Part, Plan, refine
+from omnizarr.model.store import Buffer
+
+Array = npt.NDArray[Any]
+Field = str | list[str] | None
+
+
+def write(source: Source, plan: Plan, working: Array, field: Field = None) -> None:
+    """Store `working` (of `plan.shape`) where the plan says, in one field only if it is named."""
+    count = len(plan)
+    if count == 0:
+        return
+    source.store.check_writable()
+    regular = source.regular_chain
+    task_bytes = source.chunk_bytes
+    if regular.shard is not None and (regular.shard.chain.nbytes or 0) < threads.WORTHWHILE_BYTES:
+        task_bytes = 0
+    workers = threads.workers_for(count, task_bytes)
+    if not source.store.capabilities.concurrent_writes:
+        workers = 1
+
+    def run(part: Part) -> None:
+        _write_chunk(source, part, working, field)
+
+    threads.run(run, plan.parts(), workers)
+
+
+def _write_chunk(source: Source, part: Part, working: Array, field: Field) -> None:
+    coordinates = part.coordinates
+    key = source.key(coordinates)
+    chain = source.chain_for(coordinates)
+    store = source.store
+    try:
+        if part.whole and field is None:
+            data = encode_part(source, chain, None, part, working, None)
+            with in_process(store, key):
+                _store(source, key, coordinates, data)
+        else:
+            with exclusive(store, key), source.caller_lock(key):
+                old = source.fetch(key, coordinates)
+                data = encode_part(source, chain, old, part, working, field)
+                _store(source, key, coordinates, data)
+    except ZarrError as error:
+        raise error.at(source.where(key, coordinates)) from error
+
+
+def _store(source: Source, key: str, coordinates: tuple[int, ...], data: Buffer | None) -> None:
+    store = source.store
+    if data is not None:
+        store.set(key, data)
+        return
+    store.delete(key)
+    for other in source.alternative_keys(coordinates):
+        # Left in place, a chunk under its other name would come back from the dead.
+        store.delete(other)
+
+
+def encode_part(
+    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Array, field: Field
+) -> Buffer | None:
+    """The encoded chunk after the change; None if nothing but fill value is left."""
+    shard = chain.shard
+    if shard is not None:
+        whole = part.whole and field is None
+        chunks: dict[tuple[int, ...], Buffer] = {}
+        if old is not None and not whole:
+            chunks.update(shard.split(old))
+        for inner in refine(part, shard.grid):
+            before = chunks.pop(inner.coordinates, None)
+            data = encode_part(source, shard.chain, before, inner, working, field)
+            if data is not None:
+                chunks[inner.coordinates] = data
+        return shard.assemble(chunks) if chunks or source.write_empty_chunks else None
+    block = _changed(source, chain, old, part, working, field)
+    if not source.write_empty_chunks and source.model.fill_value is not None:
+        if is_fill(block, source.fill):
+            return None
+    return chain.encode(block)
+
+
+def _changed(
+    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Array, field: Field
+) -> Array:
+    """The decoded chunk with the selected elements replaced."""
+    dtype = source.model.dtype
+    if part.direct and field is None:
+        return working[part.outer].astype(dtype, copy=False)
+    if old is None or (part.whole and field is None):
+        block = source.new_chunk(chain.shape)
+    else:
+        block = np.array(chain.decode(old), dtype=dtype, copy=True)
+    target = block if field is None else block[field]
+    target[part.inner] = working[part.outer]
+    return block
+
+
+def is_fill(block: Array, fill: Array) -> bool:
+    """Whether every element is the fill value, bit for bit (so −0.0 is not 0.0, NaN is NaN)."""
+    if block.size == 0 or block.dtype.itemsize == 0:
+        return True
+    dtype = block.dtype
+    if dtype.hasobject or dtype.kind == "T":
+        value = fill[()]
+        first = block.flat[0]
+        if type(first) is not type(value) or first != value:
+            return False
+        return all(type(item) is type(value) and item == value for item in block.flat)
+    pattern = np.frombuffer(fill.tobytes(), np.uint8)
+    if np.frombuffer(block[(0,) * block.ndim].tobytes(), np.uint8).tobytes() != pattern.tobytes():
+        return False
+    for unsigned in (np.uint64, np.uint32, np.uint16, np.uint8):
+        width = np.dtype(unsigned).itemsize
+        if dtype.itemsize % width == 0:
+            break
+    rows = np.ascontiguousarray(block).reshape(-1).view(np.uint8).view(unsigned)
+    return bool((rows.reshape(-1, dtype.itemsize // width) == pattern.view(unsigned)).all())

@@ -1,0 +1,162 @@
+"""Everything that can go wrong, in one tree.
+
+::
+
+    ZarrError
+    ├── MetadataError (ValueError)          a stored or given document cannot be honoured
+    │   ├── UnknownExtensionError           it asks for something that is not known here
+    │   │   ├── UnknownCodecError
+    │   │   └── UnknownDataTypeError
+    │   └── UnsupportedError                understood, but not expressible here
+    ├── NodeNotFoundError (FileNotFoundError, KeyError)
+    │   ├── ArrayNotFoundError
+    │   └── GroupNotFoundError
+    ├── NodeTypeError (TypeError)           an array where a group was asked for, or the reverse
+    ├── NodeExistsError (ValueError)        creation would replace something
+    │   ├── ContainsArrayError
+    │   └── ContainsGroupError
+    ├── CodecError (RuntimeError)           a codec could not encode or decode
+    │   ├── DecodeError                     the stored bytes are not what the metadata promises
+    │   │   └── ChecksumError
+    │   └── EncodeError
+    ├── PickleCodecDisabledError            decoding would run code from the data
+    ├── LimitError (MemoryError)            a cap of `omnizarr.limits` would be passed
+    ├── ChunkNotFoundError (KeyError)       a chunk is missing and the caller asked to be told
+    ├── StoreError (OSError)                the store failed; never the same as "missing"
+    │   ├── ReadOnlyError (PermissionError)
+    │   └── StoreClosedError
+    ├── InvalidKeyError (ValueError)        a key or path that no store may see
+    └── SelectionError (IndexError)         a selection that NumPy would refuse too
+        ├── BoundsCheckError
+        ├── InvalidIndexError (TypeError, ValueError)
+        └── VindexInvalidSelectionError
+
+A message names what was expected, what was found, where, and what to do next.
+Lower layers do not know where they are; upper layers add it with `error.at(where)`.
+
+This module knows names only. It must not import anything of the package.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class ZarrError(Exception):
+    """The root of every error that omnizarr raises on purpose."""
+
+    def at(self, where: str) -> Self:
+        """The same error, located: `raise error.at("store x, key 'a/0.0'") from error`."""
+        return type(self)(f"{where}: {self}")
+
+    def __str__(self) -> str:
+        # KeyError would print the repr of its argument.
+        return str(self.args[0]) if self.args else ""
+
+
+class MetadataError(ZarrError, ValueError):
+    """A metadata document, or an argument that would go into one, cannot be honoured."""
+
+
+class UnknownExtensionError(MetadataError):
+    """The metadata asks for an extension that must be understood and is not known here."""
+
+
+class UnknownCodecError(UnknownExtensionError):
+    """No codec of this name is installed."""
+
+
+class UnknownDataTypeError(UnknownExtensionError):
+    """No data type of this name is installed."""
+
+
+class UnsupportedError(MetadataError):
+    """Understood, but it cannot be expressed or done here."""
+
+
+class NodeNotFoundError(ZarrError, FileNotFoundError, KeyError):
+    """No array or group lies at this path."""
+
+
+class ArrayNotFoundError(NodeNotFoundError):
+    """No array lies at this path."""
+
+
+class GroupNotFoundError(NodeNotFoundError):
+    """No group lies at this path."""
+
+
+class NodeTypeError(ZarrError, TypeError):
+    """A node of the other kind lies at this path."""
+
+
+class NodeExistsError(ZarrError, ValueError):
+    """Creating this node would replace an existing one."""
+
+
+class ContainsArrayError(NodeExistsError):
+    """An array already lies at this path."""
+
+
+class ContainsGroupError(NodeExistsError):
+    """A group already lies at this path."""
+
+
+class CodecError(ZarrError, RuntimeError):
+    """A codec could not do its work."""
+
+
+class DecodeError(CodecError):
+    """The stored bytes are not what the metadata promises."""
+
+
+class ChecksumError(DecodeError):
+    """The stored bytes do not match their checksum: they were changed after writing."""
+
+
+class EncodeError(CodecError):
+    """The given values cannot be encoded."""
+
+
+class PickleCodecDisabledError(ZarrError, RuntimeError):
+    """The data names the pickle codec, which runs code. Pass `allow_pickle=True` if you trust it."""
+
+
+class LimitError(ZarrError, MemoryError):
+    """Going on would pass a cap of `omnizarr.limits`."""
+
+
+class ChunkNotFoundError(ZarrError, KeyError):
+    """A chunk is not stored, and `on_missing="raise"` was asked for."""
+
+
+class StoreError(ZarrError, OSError):
+    """The store failed. A missing key is not a failure and never raises this."""
+
+
+class ReadOnlyError(StoreError, PermissionError):
+    """The store, array or group was opened for reading only."""
+
+
+class StoreClosedError(StoreError):
+    """The store was closed before this call."""
+
+
+class InvalidKeyError(ZarrError, ValueError):
+    """A key or node path that could leave the store, or that no store can hold."""
+
+
+class SelectionError(ZarrError, IndexError):
+    """The selection does not fit the array."""
+
+
+class BoundsCheckError(SelectionError):
+    """An index lies outside the array."""
+
+
+class InvalidIndexError(SelectionError, TypeError, ValueError):
+    """A slice with step 0 or with bounds that are no integers, or a ragged list."""
+
+
+class VindexInvalidSelectionError(SelectionError):
+    """A coordinate selection needs one integer array (or integer) per dimension."""

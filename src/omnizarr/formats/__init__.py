@@ -1,0 +1,82 @@
+"""Formats: the only code that knows format versions. One file each.
+
+`FORMATS` lists them in the order in which they are preferred where a node has documents of two.
+A new format is one object in that list (see `formats.base.Format`).
+"""
+
+from __future__ import annotations
+
+from omnizarr.errors import MetadataError
+from omnizarr.formats.base import Format, FormatName, Node
+from omnizarr.formats.hierarchy import fetch, located
+from omnizarr.formats.v2 import V2
+from omnizarr.formats.v3 import V3
+from omnizarr.model.json import show
+from omnizarr.model.store import Store
+
+FORMATS: tuple[Format, ...] = (V3(), V2())
+
+
+def get_format(name: object) -> Format:
+    """The format that a user names: `3`, `"3"` or `"v3"`."""
+    wanted = str(name).removeprefix("v") if not isinstance(name, bool) else ""
+    for known in FORMATS:
+        if str(known.name) == wanted:
+            return known
+    names = ", ".join(repr(known.name) for known in sorted(FORMATS, key=lambda f: str(f.name)))
+    raise MetadataError(f"unknown zarr_format {show(name)}; known are {names}")
+
+
+def find(
+    store: Store, path: str, formats: tuple[Format, ...] | None = None
+) -> tuple[Format, Node] | None:
+    """The node at `path` and its format, from one batch of reads; None if there is none."""
+    candidates = FORMATS if formats is None else formats
+    keys = [known.keys(path) for known in candidates]
+    documents = fetch(store, list(dict.fromkeys(key for group in keys for key in group)))
+    if not documents:
+        return None
+    for known in candidates:
+        try:
+            node = known.parse(path, documents)
+        except MetadataError as error:
+            raise located(error, store) from error
+        if node is not None:
+            return known, node
+    return None
+
+
+def read(chosen: Format, store: Store, path: str) -> Node | None:
+    """The node at `path` in one format; None if there is none."""
+    found = find(store, path, (chosen,))
+    return None if found is None else found[1]
+
+
+def explain_missing(store: Store, path: str) -> str:
+    """What was looked for at `path`, and what lies there instead."""
+    keys = [key for known in FORMATS for key in known.keys(path)]
+    where = f"{store!r}, path {path!r}" if path else f"{store!r}"
+    looked = ", ".join(repr(key) for key in dict.fromkeys(keys))
+    present = sorted(fetch(store, keys))
+    if present:
+        return f"{where}: looked for {looked}; found {', '.join(present)}, which describe no node"
+    if not store.capabilities.listable:
+        return f"{where}: looked for {looked}; found none of them"
+    listing = store.list_dir(f"{path}/" if path else "")
+    names = [*listing.prefixes, *listing.keys]
+    if not names:
+        return f"{where}: looked for {looked}; nothing lies there"
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"{where}: looked for {looked}; found {', '.join(names[:8])}{more}"
+
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "FormatName",
+    "Node",
+    "explain_missing",
+    "find",
+    "get_format",
+    "read",
+]

@@ -1,0 +1,102 @@
+"""The seam of formats: what every format version answers.
+
+A format turns stored documents into models and back, and names keys. It knows nothing of codecs
+as code, of stores beyond `model.store.Store`, or of the nodes that a user holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.dtypes.base import DataType
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import Buffer, Store
+
+FormatName = int | str
+Node = ArrayModel | GroupModel
+Auto = Literal["auto"]
+
+
+class _Default:
+    """The caller said nothing, where None means something."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+
+DEFAULT = _Default()
+
+
+@dataclass(frozen=True)
+class ArrayRequest:
+    """What a user asks for when creating an array, with codecs already reduced to specs."""
+
+    shape: Shape
+    data_type: DataType
+    chunks: tuple[int | tuple[int, ...], ...]
+    """Chunk shape as read (the inner one if `shards` is given); a tuple lists rectilinear edges."""
+    shards: Shape | None = None
+    filters: Sequence[CodecSpec] | Auto | None = "auto"
+    """Array-to-array codecs (final v3), or all filters (v2)."""
+    serializer: CodecSpec | Auto = "auto"
+    compressors: Sequence[CodecSpec] | Auto | None = "auto"
+    codecs: Sequence[CodecSpec] | None = None
+    """The whole pipeline; excludes filters, serializer, compressors and shards."""
+    fill_value: Any = DEFAULT
+    """DEFAULT: the format's own choice. None: no fill value, where the format has such."""
+    order: Literal["C", "F"] = "C"
+    separator: Literal[".", "/"] | None = None
+    key_encoding: Literal["default", "v2"] | None = None
+    dimension_names: tuple[str | None, ...] | None = None
+    attributes: Mapping[str, Json] = field(default_factory=dict)
+
+
+class Format(Protocol):
+    name: FormatName
+
+    def keys(self, path: str) -> tuple[str, ...]:
+        """The keys of the documents that may describe the node at `path`."""
+        ...
+
+    def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        """The node that the documents describe; None if they describe none.
+
+        MetadataError (named, located by key) if they are broken."""
+        ...
+
+    def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]: ...
+    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]: ...
+    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
+        """What must be rewritten when only the attributes changed."""
+        ...
+
+    def chunk_prefix(self, path: str) -> str:
+        """What stands before every chunk key of the array at `path`."""
+        ...
+
+    def children(self, store: Store, path: str) -> dict[str, Node]:
+        """The direct members of the group at `path`, by name, sorted."""
+        ...
+
+    def child_names(self, store: Store, path: str) -> list[str]:
+        """Names of what may be a direct member, without reading documents where possible."""
+        ...
+
+    def new_array(self, request: ArrayRequest) -> ArrayModel: ...
+    def new_group(self, attributes: Mapping[str, Json]) -> GroupModel: ...
+
+    def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
+        """The documents that make the group at `path` consolidated."""
+        ...
+
+    def consolidated_keys(self, path: str) -> tuple[str, ...]:
+        """The documents in which consolidated metadata may lie."""
+        ...
+
+    def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
+        """The group with `consolidated` filled; None if nothing is consolidated there."""
+        ...

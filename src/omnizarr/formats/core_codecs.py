@@ -1,0 +1,144 @@
+"""Codecs that have two names: numcodecs' own, which format 2 writes, and final v3's.
+
+Each pair of functions translates one configuration. They know metadata only: no codec is
+looked up, no byte is encoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from omnizarr.errors import MetadataError
+from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.json import show
+
+PREFIX = "numcodecs."
+SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
+_DEFAULT_SHUFFLE = 1
+_AUTO_SHUFFLE = -1
+
+ARRAY_TO_ARRAY = frozenset(
+    {
+        "transpose",
+        "bitround",
+        "cast_value",
+        "scale_offset",
+        "reshape",
+        "numcodecs.astype",
+        "numcodecs.bitround",
+        "numcodecs.delta",
+        "numcodecs.fixedscaleoffset",
+        "numcodecs.packbits",
+        "numcodecs.quantize",
+    }
+)
+ARRAY_TO_BYTES = frozenset(
+    {
+        "bytes",
+        "sharding_indexed",
+        "vlen-utf8",
+        "vlen-bytes",
+        "vlen-array",
+        "packbits",
+        "zfp",
+        "n5_default",
+        "optional",
+        "numcodecs.pcodec",
+        "numcodecs.zfpy",
+    }
+)
+BYTES_TO_BYTES = frozenset(
+    {
+        "blosc",
+        "gzip",
+        "zstd",
+        "crc32c",
+        "conditional",
+        "numcodecs.adler32",
+        "numcodecs.blosc",
+        "numcodecs.bz2",
+        "numcodecs.crc32",
+        "numcodecs.crc32c",
+        "numcodecs.fletcher32",
+        "numcodecs.gzip",
+        "numcodecs.jenkins_lookup3",
+        "numcodecs.lz4",
+        "numcodecs.lzma",
+        "numcodecs.shuffle",
+        "numcodecs.zlib",
+        "numcodecs.zstd",
+    }
+)
+
+
+def shuffle_name(value: Json, itemsize: int) -> str:
+    """Blosc's shuffle as final v3 names it; numbers are numcodecs' and those of early v3."""
+    if isinstance(value, str) and value in SHUFFLES:
+        return value
+    if type(value) is int and value == _AUTO_SHUFFLE:
+        return "bitshuffle" if itemsize == 1 else "shuffle"
+    if type(value) is int and 0 <= value < len(SHUFFLES):
+        return SHUFFLES[value]
+    raise MetadataError(
+        f"blosc: shuffle must be one of {', '.join(SHUFFLES)} (or 0, 1, 2, -1), found {show(value)}"
+    )
+
+
+def to_core(spec: CodecSpec, itemsize: int) -> CodecSpec:
+    """A numcodecs codec under its core v3 name, if it has one; anything else unchanged."""
+    given = spec.configuration
+    match spec.name:
+        case "numcodecs.blosc":
+            configuration: dict[str, Json] = {
+                "typesize": given.get("typesize") or itemsize,
+                "cname": given.get("cname", "lz4"),
+                "clevel": given.get("clevel", 5),
+                "shuffle": shuffle_name(given.get("shuffle", _DEFAULT_SHUFFLE), itemsize),
+                "blocksize": given.get("blocksize", 0),
+            }
+            return CodecSpec("blosc", configuration, spec.must_understand)
+        case "numcodecs.zstd":
+            configuration = {
+                "level": given.get("level", 0),
+                "checksum": given.get("checksum", False),
+            }
+            return CodecSpec("zstd", configuration, spec.must_understand)
+        case "numcodecs.gzip":
+            return CodecSpec("gzip", {"level": given.get("level", 1)}, spec.must_understand)
+        case "numcodecs.crc32c" if given.get("location", "end") == "end":
+            return CodecSpec("crc32c", {}, spec.must_understand)
+        case "numcodecs.vlen-utf8" | "numcodecs.vlen-bytes":
+            return CodecSpec(spec.name.removeprefix(PREFIX), {}, spec.must_understand)
+        case _:
+            return spec
+
+
+def from_core(spec: CodecSpec) -> CodecSpec | None:
+    """A core v3 codec as numcodecs knows it; None if numcodecs has no equal."""
+    given: Mapping[str, Any] = spec.configuration
+    if spec.name.startswith(PREFIX):
+        return spec
+    match spec.name:
+        case "blosc":
+            shuffle = shuffle_name(given.get("shuffle", "noshuffle"), 0)
+            configuration: dict[str, Json] = {
+                "cname": given.get("cname", "zstd"),
+                "clevel": given.get("clevel", 5),
+                "shuffle": SHUFFLES.index(shuffle),
+                "blocksize": given.get("blocksize", 0),
+            }
+            return CodecSpec("numcodecs.blosc", configuration)
+        case "zstd":
+            return CodecSpec(
+                "numcodecs.zstd",
+                {"level": given.get("level", 0), "checksum": given.get("checksum", False)},
+            )
+        case "gzip":
+            return CodecSpec("numcodecs.gzip", {"level": given.get("level", 5)})
+        case "crc32c" | "vlen-utf8" | "vlen-bytes" | "vlen-array":
+            return CodecSpec(PREFIX + spec.name, dict(given))
+        case "bitround":
+            return CodecSpec("numcodecs.bitround", {"keepbits": given.get("keepbits")})
+        case _:
+            return None

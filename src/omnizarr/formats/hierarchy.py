@@ -1,0 +1,85 @@
+"""Walking a hierarchy whose nodes keep their documents below their own path.
+
+Formats 2 and 3 share this: a child is a name below the parent's prefix that holds one of the
+format's documents. It asks a store for listings and batches of documents and parses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from omnizarr.errors import MetadataError
+from omnizarr.formats.base import Node
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.paths import join
+from omnizarr.model.store import Buffer, Store
+
+Keys = Callable[[str], tuple[str, ...]]
+Parse = Callable[[str, Mapping[str, Buffer]], Node | None]
+
+
+def child_names(store: Store, path: str) -> list[str]:
+    """What lies below `path` as a prefix; not every one need be a node."""
+    prefix = f"{path}/" if path else ""
+    return [found[len(prefix) : -1] for found in store.list_dir(prefix).prefixes]
+
+
+def fetch(store: Store, keys: list[str]) -> dict[str, Buffer]:
+    """The documents that exist, in one batch."""
+    answers = store.get_many([(key, None) for key in keys])
+    return {key: data for key, data in zip(keys, answers, strict=True) if data is not None}
+
+
+def child_documents(
+    store: Store, path: str, keys: Keys, names: list[str] | None = None
+) -> Iterator[tuple[str, dict[str, Buffer]]]:
+    """Every child that has a document, with its documents, in one listing and one batch."""
+    if names is None:
+        names = child_names(store, path)
+    wanted = {name: keys(join(path, name)) for name in names}
+    found = fetch(store, [key for group in wanted.values() for key in group])
+    for name, group in wanted.items():
+        documents = {key: found[key] for key in group if key in found}
+        if documents:
+            yield name, documents
+
+
+def children(store: Store, path: str, keys: Keys, parse: Parse) -> dict[str, Node]:
+    """The direct members, by name, sorted."""
+    members: dict[str, Node] = {}
+    for name, documents in child_documents(store, path, keys):
+        try:
+            node = parse(join(path, name), documents)
+        except MetadataError as error:
+            raise located(error, store) from error
+        if node is not None:
+            members[name] = node
+    return dict(sorted(members.items()))
+
+
+def descendants(
+    store: Store, path: str, keys: Keys, parse: Parse
+) -> Iterator[tuple[str, Node, dict[str, Buffer]]]:
+    """Every node below `path` with its documents, parents first; arrays are not searched.
+
+    The path is relative to `path`. Chunks are never listed, however many there are."""
+    pending = [""]
+    while pending:
+        relative = pending.pop(0)
+        here = join(path, relative)
+        for name, documents in child_documents(store, here, keys):
+            try:
+                node = parse(join(here, name), documents)
+            except MetadataError as error:
+                raise located(error, store) from error
+            if node is None:
+                continue
+            child = join(relative, name)
+            yield child, node, documents
+            if not isinstance(node, ArrayModel):
+                pending.append(child)
+
+
+def located(error: MetadataError, store: Store) -> MetadataError:
+    """The error with its store in front of its key."""
+    return type(error)(f"{store!r}, {error}")

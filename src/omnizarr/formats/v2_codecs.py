@@ -1,0 +1,205 @@
+"""How format 2 names codecs: `order`, `filters` and `compressor` of a `.zarray`.
+
+All three become one pipeline of specs, in encoding order, and back. The document orders the
+bytes of a chunk first (`order`), then filters see that stream, then the compressor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats.base import ArrayRequest
+from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, PREFIX, from_core
+from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.dtypes import Bytes, DataType, Object, String, Struct
+from omnizarr.model.json import show
+
+Order = Literal["C", "F"]
+
+OBJECT_CODECS = frozenset(
+    {
+        "numcodecs.categorize",
+        "numcodecs.json",
+        "numcodecs.json2",
+        "numcodecs.msgpack",
+        "numcodecs.msgpack2",
+        "numcodecs.pickle",
+        "numcodecs.vlen-array",
+        "numcodecs.vlen-bytes",
+        "numcodecs.vlen-utf8",
+    }
+)
+DEFAULT_COMPRESSOR = CodecSpec("numcodecs.zstd", {"level": 3, "checksum": True})
+"""Zstandard frames carry their own checksum, and every reader of format 2 knows them."""
+
+
+class Pipeline(NamedTuple):
+    order: Order
+    filters: tuple[CodecSpec, ...]
+    compressor: CodecSpec | None
+
+    def specs(self, ndim: int, data_type: DataType) -> tuple[CodecSpec, ...]:
+        """The whole pipeline in encoding order."""
+        specs: list[CodecSpec] = []
+        if self.order == "F" and ndim > 1:
+            specs.append(CodecSpec("transpose", {"order": list(range(ndim))[::-1]}))
+        specs.extend(self.filters)
+        if not self.filters and not data_type.variable:
+            # No endian: the bytes lie as the dtype says.
+            specs.append(CodecSpec("bytes", {}))
+        if self.compressor is not None:
+            specs.append(self.compressor)
+        return tuple(specs)
+
+
+def decode(document: Mapping[str, Json]) -> Pipeline:
+    """The pipeline of a `.zarray`; members that are missing mean none, and C order."""
+    order = document.get("order", "C")
+    if order not in ("C", "F"):
+        raise MetadataError(f"order must be 'C' or 'F', found {show(order)}")
+    filters = document.get("filters")
+    if filters is None:
+        filters = []
+    elif not isinstance(filters, list):
+        raise MetadataError(f"filters must be a list of codecs or null, found {show(filters)}")
+    compressor = document.get("compressor")
+    return Pipeline(
+        order,
+        tuple(_decode_codec(codec, "filters") for codec in filters),
+        None if compressor is None else _decode_codec(compressor, "compressor"),
+    )
+
+
+def _decode_codec(value: Json, member: str) -> CodecSpec:
+    if not isinstance(value, dict):
+        raise MetadataError(f"{member}: a codec must be an object with an id, found {show(value)}")
+    name = value.get("id")
+    if not isinstance(name, str) or not name:
+        raise MetadataError(f"{member}: a codec's id must be a string, found {show(name)}")
+    configuration = {key: item for key, item in value.items() if key != "id"}
+    if name == "zstd":
+        # The checksum is part of the frame, so a writer may add it whether or not it is named.
+        configuration.setdefault("checksum", True)
+    return CodecSpec(PREFIX + name, configuration)
+
+
+def encode_codec(spec: CodecSpec) -> dict[str, Json]:
+    """A codec as a member; UnsupportedError if format 2 cannot name it."""
+    known = from_core(spec)
+    if known is None:
+        raise UnsupportedError(
+            f"the codec {spec.name!r} cannot be expressed in format 2; create the array with"
+            " zarr_format=3, or choose a numcodecs codec"
+        )
+    configuration = dict(known.configuration)
+    if known.name == "numcodecs.zstd":
+        # Not named for the sake of readers that refuse members they do not know.
+        configuration.pop("checksum", None)
+    return {"id": known.name.removeprefix(PREFIX), **configuration}
+
+
+def check_objects(pipeline: Pipeline, data_type: DataType) -> None:
+    """Objects become bytes through a filter; without one they cannot be stored."""
+    if data_type.variable and not pipeline.filters:
+        raise MetadataError(
+            "dtype holds objects, but filters is empty: an object codec such as"
+            ' {"id": "vlen-utf8"} must come first (object_codec=… when creating)'
+        )
+
+
+def object_type(data_type: DataType, filters: tuple[CodecSpec, ...]) -> DataType:
+    """The element type of "|O" data: what the first filter makes is known for two codecs."""
+    if isinstance(data_type, Object) and filters:
+        if filters[0].name == "numcodecs.vlen-utf8":
+            return String()
+        if filters[0].name == "numcodecs.vlen-bytes":
+            return Bytes()
+    return data_type
+
+
+def split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType) -> Pipeline:
+    """A whole pipeline as order, filters and compressor; UnsupportedError if it is none."""
+    rest = [*specs]
+    order: Order = "C"
+    if rest and rest[0].name == "transpose":
+        axes = rest.pop(0).configuration.get("order")
+        if axes in ("F", list(range(ndim))[::-1]) and (axes == "F" or ndim > 1):
+            order = "F"
+        elif axes not in ("C", list(range(ndim))):
+            raise UnsupportedError(
+                f"format 2 knows the orders C and F only, not the transpose {show(axes)}"
+            )
+    found: list[CodecSpec] = []
+    for spec in rest:
+        if spec.name == "bytes":
+            _check_endian(spec, data_type)
+            continue
+        known = from_core(spec)
+        if known is None:
+            encode_codec(spec)  # raises, naming it
+        else:
+            found.append(known)
+    compressor = None
+    if found and found[-1].name not in OBJECT_CODECS | ARRAY_TO_ARRAY:
+        compressor = found.pop()
+    return Pipeline(order, tuple(found), compressor)
+
+
+def _check_endian(spec: CodecSpec, data_type: DataType) -> None:
+    endian = spec.configuration.get("endian")
+    if data_type.variable or endian is None or data_type.numpy.itemsize == 1:
+        return
+    if isinstance(data_type, Struct) or data_type.numpy.byteorder == "|":
+        return
+    wanted = {"little": "<", "big": ">"}.get(endian)
+    if data_type.numpy.str[0] != wanted:
+        raise UnsupportedError(
+            f"format 2 stores the byte order in the dtype: {data_type.numpy.str!r} cannot be"
+            f" written with endian {endian!r}; use the dtype's other byte order"
+        )
+
+
+def new_pipeline(request: ArrayRequest) -> Pipeline:
+    """The pipeline that a user asks for."""
+    data_type, ndim = request.data_type, len(request.shape)
+    if request.shards is not None:
+        raise UnsupportedError("format 2 has no shards; create the array with zarr_format=3")
+    if request.codecs is not None:
+        pipeline = split(request.codecs, ndim, data_type)
+        if request.order == "F":
+            pipeline = pipeline._replace(order="F")
+    else:
+        pipeline = _from_parts(request)
+    if data_type.variable:
+        pipeline = _with_object_codec(pipeline, data_type)
+    check_objects(pipeline, data_type)
+    return pipeline
+
+
+def _from_parts(request: ArrayRequest) -> Pipeline:
+    given: list[CodecSpec] = []
+    if request.filters is not None and request.filters != "auto":
+        given.extend(request.filters)
+    if isinstance(request.serializer, CodecSpec):
+        given.append(request.serializer)
+    order: Order = request.order
+    pipeline = split(given, len(request.shape), request.data_type)
+    filters = pipeline.filters + (() if pipeline.compressor is None else (pipeline.compressor,))
+    if pipeline.order == "F":
+        order = "F"
+    if request.compressors == "auto":
+        return Pipeline(order, filters, DEFAULT_COMPRESSOR)
+    compressors = split(tuple(request.compressors or ()), len(request.shape), request.data_type)
+    # Several compressors run in turn: the last is the compressor, the others are filters.
+    return Pipeline(order, filters + compressors.filters, compressors.compressor)
+
+
+def _with_object_codec(pipeline: Pipeline, data_type: DataType) -> Pipeline:
+    if any(spec.name in OBJECT_CODECS for spec in pipeline.filters):
+        return pipeline
+    codec = {String: "vlen-utf8", Bytes: "vlen-bytes"}.get(type(data_type))
+    if codec is None:
+        return pipeline
+    return pipeline._replace(filters=(CodecSpec(PREFIX + codec, {}), *pipeline.filters))

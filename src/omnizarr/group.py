@@ -1,0 +1,477 @@
+"""The group that a user holds: a mapping from names to arrays and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from omnizarr import node
+from omnizarr.array import Array
+from omnizarr.attributes import Attributes
+from omnizarr.errors import (
+    ArrayNotFoundError,
+    ContainsArrayError,
+    GroupNotFoundError,
+    MetadataError,
+    NodeNotFoundError,
+    NodeTypeError,
+    ReadOnlyError,
+    UnsupportedError,
+)
+from omnizarr.formats.base import Node
+from omnizarr.info import GroupInfo
+from omnizarr.making import make_array
+from omnizarr.metadata import Metadata
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.store import Store
+from omnizarr.node import Options, Place
+from omnizarr.stores import as_store
+from omnizarr.tree import Tree
+
+
+class Group(MutableMapping[str, "Array | Group"]):
+    """A group of arrays and groups in a store."""
+
+    def __init__(
+        self,
+        store: Any,
+        path: str | None = None,
+        read_only: bool = False,
+        *,
+        zarr_format: int | str | None = None,
+        options: Options | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Open the group that is stored at `path`; to create one, use `omnizarr.create_group`."""
+        from omnizarr.creation import check_arguments, options_from
+
+        check_arguments(kwargs, "Group")
+        self._options = options_from(kwargs, options or Options(read_only=read_only))
+        self._place, self._stored = node.require_group(
+            as_store(store), paths.normalize_path(path), zarr_format
+        )
+
+    @classmethod
+    def _of(cls, place: Place, model: GroupModel, options: Options) -> Self:
+        group = cls.__new__(cls)
+        group._place, group._stored, group._options = place, model, options
+        return group
+
+    # -- facts --------------------------------------------------------------------------------
+    @property
+    def store(self) -> Store:
+        return self._place.store
+
+    @property
+    def chunk_store(self) -> Store:
+        return self._options.chunk_store or self.store
+
+    @property
+    def path(self) -> str:
+        return self._place.path
+
+    @property
+    def name(self) -> str:
+        return "/" + self.path
+
+    @property
+    def basename(self) -> str:
+        return paths.name_of(self.path)
+
+    @property
+    def read_only(self) -> bool:
+        return self._options.read_only or self.store.read_only
+
+    @property
+    def synchronizer(self) -> Any:
+        return self._options.synchronizer
+
+    @property
+    def zarr_format(self) -> int | str:
+        return self._place.format.name
+
+    @property
+    def metadata(self) -> Metadata:
+        return Metadata(self._place, self._stored)
+
+    @property
+    def info(self) -> GroupInfo:
+        return GroupInfo(self)
+
+    def info_items(self) -> list[tuple[str, str]]:
+        return self.info.items()
+
+    @property
+    def attrs(self) -> Attributes:
+        return Attributes(self._read_attributes, self._change_attributes)
+
+    def _read_attributes(self) -> Any:
+        if not self._options.cache_attrs:
+            self.refresh()
+        return self._stored.attributes
+
+    def _change_attributes(self, function: Any) -> None:
+        changed = node.change_attributes(self._place, self._options, function)
+        self._stored = replace(
+            self._stored, attributes=changed.attributes, document=changed.document
+        )
+
+    def update_attributes(self, attributes: Any) -> Self:
+        self.attrs.update(attributes)
+        return self
+
+    def refresh(self) -> None:
+        """Read the metadata again."""
+        model = node.reread(self._place)
+        if not isinstance(model, GroupModel):
+            raise MetadataError(f"{self._place}: the group was replaced by an array")
+        self._stored = replace(model, consolidated=self._stored.consolidated)
+
+    # -- members ------------------------------------------------------------------------------
+    def _wrap(self, path: str, model: Node, place: Place | None = None) -> Array | Group:
+        """The node that a user gets for a member. `path` is relative to this group."""
+        place = place or self._place.child(path)
+        if isinstance(model, ArrayModel):
+            return Array._of(place, model, self._options)
+        if self._stored.consolidated is not None:
+            below = path + "/"
+            inside = {
+                name[len(below) :]: member
+                for name, member in self._stored.consolidated.items()
+                if name.startswith(below)
+            }
+            model = replace(model, consolidated=inside)
+        return Group._of(place, model, self._options)
+
+    def _members(self) -> dict[str, Node]:
+        if self._stored.consolidated is not None:
+            return {
+                name: model
+                for name, model in self._stored.consolidated.items()
+                if "/" not in name
+            }
+        return self._place.format.children(self.store, self.path)
+
+    def _find(self, path: str) -> Array | Group | None:
+        if not path:
+            return self
+        if self._stored.consolidated is not None:
+            model = self._stored.consolidated.get(path)
+            return None if model is None else self._wrap(path, model)
+        found = node.find(self.store, paths.join(self.path, path))
+        return None if found is None else self._wrap(path, found[1], found[0])
+
+    def _relative(self, path: Any) -> str:
+        """A member's path relative to this group; a leading "/" means from the root."""
+        if isinstance(path, str) and path.startswith("/") and self.path:
+            absolute = paths.normalize_path(path)
+            if absolute == self.path:
+                return ""
+            if not absolute.startswith(self.path + "/"):
+                raise KeyError(f"{path!r} is not inside group {self.name!r}")
+            return absolute[len(self.path) + 1 :]
+        return paths.normalize_path(path)
+
+    def __getitem__(self, path: str) -> Array | Group:
+        member = self._find(self._relative(path))
+        if member is None:
+            raise NodeNotFoundError(f"{self._place}: no member {path!r}")
+        return member
+
+    def get(self, path: str, default: Any = None) -> Any:
+        member = self._find(self._relative(path))
+        return default if member is None else member
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, str) and self._find(self._relative(path)) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._members()))
+
+    def __len__(self) -> int:
+        return len(self._members())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def members(self, max_depth: int | None = 0, **_: Any) -> tuple[tuple[str, Array | Group], ...]:
+        """Names and nodes below this group; None as depth means all the way down."""
+        return tuple(self._walk(max_depth))
+
+    def _walk(self, max_depth: int | None, prefix: str = "") -> Iterator[tuple[str, Array | Group]]:
+        for name, model in sorted(self._members().items()):
+            member = self._wrap(name, model)
+            yield prefix + name, member
+            if isinstance(member, Group) and (max_depth is None or max_depth > 0):
+                deeper = None if max_depth is None else max_depth - 1
+                yield from member._walk(deeper, prefix + name + "/")
+
+    def nmembers(self, max_depth: int | None = 0) -> int:
+        return len(self) if max_depth == 0 else sum(1 for _ in self._walk(max_depth))
+
+    def arrays(self, recurse: bool = False) -> Iterator[tuple[str, Array]]:
+        for name, member in self._walk(None if recurse else 0):
+            if isinstance(member, Array):
+                yield (name.rpartition("/")[2] if recurse else name), member
+
+    def array_keys(self, recurse: bool = False) -> Iterator[str]:
+        return (name for name, _ in self.arrays(recurse))
+
+    def array_values(self) -> Iterator[Array]:
+        return (array for _, array in self.arrays())
+
+    def groups(self) -> Iterator[tuple[str, Group]]:
+        for name, member in self._walk(0):
+            if isinstance(member, Group):
+                yield name, member
+
+    def group_keys(self) -> Iterator[str]:
+        return (name for name, _ in self.groups())
+
+    def group_values(self) -> Iterator[Group]:
+        return (group for _, group in self.groups())
+
+    def get_array(self, path: str) -> Array:
+        member = self.get(path)
+        if member is None:
+            raise ArrayNotFoundError(f"{self._place}: no array {path!r}")
+        if not isinstance(member, Array):
+            raise NodeTypeError(f"{self._place}: {path!r} is a group, not an array")
+        return member
+
+    def get_group(self, path: str) -> Group:
+        member = self.get(path)
+        if member is None:
+            raise GroupNotFoundError(f"{self._place}: no group {path!r}")
+        if not isinstance(member, Group):
+            raise NodeTypeError(f"{self._place}: {path!r} is an array, not a group")
+        return member
+
+    # -- visiting -----------------------------------------------------------------------------
+    def visit(self, function: Callable[[str], Any]) -> Any:
+        """Call with the path of every member, all the way down; stop at the first answer."""
+        return self._first(function(path) for path, _ in self._walk(None))
+
+    visitkeys = visit
+
+    def visitvalues(self, function: Callable[[Array | Group], Any]) -> Any:
+        return self._first(function(member) for _, member in self._walk(None))
+
+    def visititems(self, function: Callable[[str, Array | Group], Any]) -> Any:
+        return self._first(function(path, member) for path, member in self._walk(None))
+
+    @staticmethod
+    def _first(answers: Iterator[Any]) -> Any:
+        return next((answer for answer in answers if answer is not None), None)
+
+    def tree(self, expand: bool | None = None, level: int | None = None, **_: Any) -> Tree:
+        """The hierarchy as a drawing, in text and (in notebooks) as HTML."""
+        return Tree(self, level)
+
+    # -- creating -----------------------------------------------------------------------------
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(
+                f"{self._place} was opened for reading only; open it with mode 'r+' or 'a'"
+            )
+        if self._stored.consolidated is not None:
+            raise UnsupportedError(
+                f"{self._place} was opened through consolidated metadata, which creating or deleting a"
+                " member would make wrong; open it with use_consolidated=False and consolidate again"
+            )
+
+    def create_group(
+        self, name: str, overwrite: bool = False, *, attributes: Mapping[str, Any] | None = None
+    ) -> Group:
+        self._check_writable()
+        place = self._place.child(self._relative(name))
+        model = place.format.new_group(dict(attributes or {}))
+        node.create(place, model, overwrite=overwrite)
+        return Group._of(place, model, self._options)
+
+    def create_groups(self, *names: str, **kwargs: Any) -> tuple[Group, ...]:
+        return tuple(self.create_group(name, **kwargs) for name in names)
+
+    def require_group(self, name: str, overwrite: bool = False) -> Group:
+        """The group of this name, created if there is none."""
+        found = None if overwrite else self.get(name)
+        if isinstance(found, Array):
+            raise ContainsArrayError(f"{self._place}: {name!r} is an array, not a group")
+        return self.create_group(name, overwrite=overwrite) if found is None else found
+
+    def require_groups(self, *names: str) -> tuple[Group, ...]:
+        return tuple(self.require_group(name) for name in names)
+
+    def create_array(
+        self, name: str, *, overwrite: bool = False, write_data: bool = True, **arguments: Any
+    ) -> Array:
+        """Create an array in this group; the keywords are those of `omnizarr.create_array`."""
+        self._check_writable()
+        arguments.pop("storage_options", None)
+        path = self._relative(name)
+        if not path:
+            raise MetadataError(f"{self._place}: an array in a group needs a name")
+        return make_array(
+            self.store, paths.join(self.path, path), arguments,
+            chosen=self._place.format, overwrite=overwrite, write_data=write_data,
+            options=self._options,
+        )  # fmt: skip
+
+    create = create_array
+
+    def create_dataset(self, name: str, **arguments: Any) -> Array:
+        """h5py's and zarr-python 2's name for `create_array`."""
+        return self.create_array(name, **arguments)
+
+    def array(self, name: str, data: Any, **arguments: Any) -> Array:
+        return self.create_array(name, data=data, **arguments)
+
+    def require_array(
+        self, name: str, shape: Any = None, dtype: Any = None, exact: bool = False, **arguments: Any
+    ) -> Array:
+        """The array of this name, created if there is none; its shape and type must agree."""
+        found = self.get(name)
+        if found is None:
+            return self.create_array(name, shape=shape, dtype=dtype, **arguments)
+        if not isinstance(found, Array):
+            raise NodeTypeError(f"{self._place}: {name!r} is a group, not an array")
+        if shape is not None:
+            wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+            if found.shape != wanted:
+                raise TypeError(f"{found!r} is there with shape {found.shape}, not {wanted}")
+        if dtype is not None:
+            asked = np.dtype(dtype)
+            if found.dtype != asked and (exact or not np.can_cast(found.dtype, asked)):
+                raise TypeError(f"{found!r} is there with dtype {found.dtype}, not {asked}")
+        return found
+
+    require_dataset = require_array
+
+    def empty(self, name: str, *, shape: Any, **arguments: Any) -> Array:
+        return self.create_array(name, shape=shape, **{"fill_value": None, **arguments})
+
+    def zeros(self, name: str, *, shape: Any, **arguments: Any) -> Array:
+        return self.create_array(name, shape=shape, **{"fill_value": 0, **arguments})
+
+    def ones(self, name: str, *, shape: Any, **arguments: Any) -> Array:
+        return self.create_array(name, shape=shape, **{"fill_value": 1, **arguments})
+
+    def full(self, name: str, *, shape: Any, fill_value: Any, **arguments: Any) -> Array:
+        return self.create_array(name, shape=shape, fill_value=fill_value, **arguments)
+
+    def empty_like(self, name: str, data: Any, **arguments: Any) -> Array:
+        return self.empty(name, **{**_like(data), **arguments})
+
+    def zeros_like(self, name: str, data: Any, **arguments: Any) -> Array:
+        return self.zeros(name, **{**_like(data), **arguments})
+
+    def ones_like(self, name: str, data: Any, **arguments: Any) -> Array:
+        return self.ones(name, **{**_like(data), **arguments})
+
+    def full_like(self, name: str, data: Any, fill_value: Any = None, **arguments: Any) -> Array:
+        if fill_value is None:
+            fill_value = getattr(data, "fill_value", None)
+        return self.full(name, **{**_like(data), "fill_value": fill_value, **arguments})
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Store values as an array of this name, replacing what is there."""
+        if isinstance(value, Group):
+            raise TypeError("a group cannot be assigned; use omnizarr.copy(source, destination)")
+        self.create_array(name, data=value, overwrite=True)
+
+    def __delitem__(self, name: str) -> None:
+        self._check_writable()
+        path = self._relative(name)
+        if not path or self._find(path) is None:
+            raise NodeNotFoundError(f"{self._place}: no member {name!r}")
+        node.remove(self.store, paths.join(self.path, path))
+
+    def clear(self) -> None:
+        """Delete every member."""
+        for name in list(self):
+            del self[name]
+
+    def move(self, source: str, destination: str) -> None:
+        """Give a member another name, in this group or below it."""
+        self._check_writable()
+        from_path, to_path = self._relative(source), self._relative(destination)
+        if self._find(from_path) is None or not from_path:
+            raise NodeNotFoundError(f"{self._place}: no member {source!r}")
+        if self._find(to_path) is not None:
+            raise node.exists(self._place.child(to_path), self[to_path]._stored)
+        if (to_path + "/").startswith(from_path + "/"):
+            raise MetadataError(f"{self._place}: cannot move {source!r} into itself")
+        for ancestor in paths.ancestors(to_path)[1:]:
+            self.require_group(ancestor)
+        self.store.move_prefix(
+            paths.join(self.path, from_path) + "/", paths.join(self.path, to_path) + "/"
+        )
+
+    # -- life ---------------------------------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        # Members are attributes too, as in h5py-like browsing: `root.foo.bar`.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"{self!r} has no attribute or member {name!r}") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in self if name.isidentifier())})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.store.close()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Group)
+            and self.store.identity == other.store.identity
+            and self.path == other.path
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.store.identity, self.path))
+
+    def __reduce__(self) -> Any:
+        return _reopen, (type(self), self.store, self.path, self.zarr_format, self._options)
+
+    def __repr__(self) -> str:
+        return f"<omnizarr.Group {self.name!r}{' read-only' if self.read_only else ''}>"
+
+
+def _reopen(
+    kind: type[Group], store: Store, path: str, zarr_format: int | str, options: Options
+) -> Group:
+    return kind(store, path, zarr_format=zarr_format, options=options)
+
+
+def _like(data: Any) -> dict[str, Any]:
+    """The arguments that make an array like another."""
+    if isinstance(data, Array):
+        return like_array(data)
+    values = np.asanyarray(data) if not hasattr(data, "dtype") else data
+    found: dict[str, Any] = {"shape": values.shape, "dtype": values.dtype}
+    if getattr(data, "chunks", None) is not None:
+        found["chunks"] = data.chunks
+    return found
+
+
+def like_array(array: Array) -> dict[str, Any]:
+    """Shape, type, chunks, shards and fill value of an array, as arguments to make another."""
+    return {
+        "shape": array.shape,
+        "dtype": array._model.data_type,
+        "chunks": array.chunks,
+        "shards": array.shards,
+        "order": array._model.order,
+        "fill_value": array.fill_value,
+        "dimension_names": array.dims,
+    }

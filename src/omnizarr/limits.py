@@ -1,0 +1,55 @@
+"""Every cap in one place.
+
+A cap bounds what hostile data can make us do. Each is far above what real stores hold; raise
+one for data that you trust with `limits.set(max_chunk_bytes=…)` or, for a block of code, with
+`limits.override(…)`.
+
+This module knows numbers only. It must not import anything of the package but `errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    max_document_bytes: int = 512 * MIB
+    """Largest metadata document that is parsed (consolidated metadata can be large)."""
+    max_json_depth: int = 128
+    """Deepest nesting of objects and lists in a metadata document."""
+    max_dimensions: int = 64
+    """NumPy's own limit."""
+    max_chunk_bytes: int = 8 * GIB
+    """Largest decoded chunk, and largest intermediate stage of its codecs."""
+    max_expansion: int = 256 * MIB
+    """Largest output of a decoding stage whose size the metadata does not fix."""
+    max_codec_depth: int = 16
+    """Deepest nesting of sharding inside sharding."""
+    scratch_bytes: int = 64 * MIB
+    """Memory for chunks in flight, beyond the caller's output array."""
+
+
+current = Limits()
+
+
+def set(**caps: int) -> None:  # noqa: A001 - reads as `limits.set(...)`
+    """Change caps for the whole process."""
+    global current
+    current = replace(current, **caps)
+
+
+@contextmanager
+def override(**caps: int) -> Iterator[Limits]:
+    """Change caps inside a `with` block."""
+    before = current
+    set(**caps)
+    try:
+        yield current
+    finally:
+        globals()["current"] = before

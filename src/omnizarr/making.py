@@ -1,0 +1,81 @@
+"""Making arrays: arguments in, a stored and opened `Array` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from omnizarr import node
+from omnizarr.array import Array
+from omnizarr.config import config
+from omnizarr.creation import check_arguments, options_from, request_from
+from omnizarr.formats.base import Format
+from omnizarr.model.store import Store
+from omnizarr.node import Options, Place
+
+REGION_BYTES = 32 << 20
+"""Values are copied in regions of about this size."""
+
+
+def make_array(
+    store: Store,
+    path: str,
+    arguments: Mapping[str, Any],
+    *,
+    zarr_format: Any = None,
+    chosen: Format | None = None,
+    overwrite: bool = False,
+    write_data: bool = True,
+    options: Options | None = None,
+    function: str = "create_array",
+) -> Array:
+    """Create an array and write `data=`, if given. Nothing is changed if an argument is wrong."""
+    check_arguments(arguments, function)
+    options = options_from(arguments, options or Options())
+    request = request_from(arguments, getattr(store, "dimension_separator", None))
+    if chosen is None:
+        chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
+    place = Place(store, path, chosen)
+    model = chosen.new_array(request)
+    data = arguments.get("data")
+    array = Array._of(place, model, options.changed(read_only=False))
+    array._source.regular_chain  # noqa: B018 - codecs that do not fit fail here, before anything is stored
+    node.create(place, model, overwrite=overwrite)
+    if data is not None and write_data:
+        write_values(data, array)
+    return Array._of(place, model, options) if options.read_only else array
+
+
+def write_values(source: Any, array: Array) -> None:
+    """Copy values into an array, in regions of whole chunks or shards."""
+    if not hasattr(source, "dtype") or isinstance(source, np.ndarray):
+        array[...] = source
+        return
+    for region in regions(array):
+        array[region] = source[region]
+
+
+def regions(array: Array) -> Iterator[tuple[slice, ...]]:
+    """The whole array in regions that are aligned with what is written as one value."""
+    block = list(array._model.grid.chunk_shape)
+    shape = array.shape
+    itemsize = max(1, array.itemsize)
+    for dimension in reversed(range(len(shape))):
+        if not array._model.grid.regular:
+            block = list(shape)
+            break
+        room = REGION_BYTES // (prod(block) * itemsize or 1)
+        if room < 2:
+            break
+        length = max(1, shape[dimension])
+        block[dimension] = min(block[dimension] * room, -(-length // block[dimension]) * block[dimension])
+    steps = [range(0, length, size or 1) for length, size in zip(shape, block, strict=True)]
+    for starts in product(*steps):
+        yield tuple(
+            slice(start, min(start + size, length))
+            for start, size, length in zip(starts, block, shape, strict=True)
+        )

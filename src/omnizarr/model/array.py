@@ -1,0 +1,59 @@
+"""What an array and a group are, whatever format they are stored in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.dtypes.base import DataType
+from omnizarr.model.grids import Grid, Shape
+from omnizarr.model.keys import ChunkKeys
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayModel:
+    """The facts of one array."""
+
+    shape: Shape
+    data_type: DataType
+    grid: Grid
+    keys: ChunkKeys
+    codecs: tuple[CodecSpec, ...]
+    """The whole pipeline in encoding order, explicit: a format that leaves out the step from
+    array to bytes, or hides the memory order in another member, spells it out here."""
+    fill_value: Any = None
+    """A scalar of `data_type`; None if the array has no fill value (v2's null)."""
+    attributes: Mapping[str, Json] = field(default_factory=dict)
+    dimension_names: tuple[str | None, ...] | None = None
+    order: Literal["C", "F"] = "C"
+    """Memory order of what is read, and of the stored chunks where the format says so."""
+    document: Mapping[str, Json] = field(default_factory=dict)
+    """The stored document, so that rewriting it keeps members that are not known here."""
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype of what a reader gets."""
+        return self.data_type.numpy
+
+    @property
+    def fill(self) -> Any:
+        """What an unwritten element reads as: the fill value, else the type's zero."""
+        return self.data_type.zero if self.fill_value is None else self.fill_value
+
+
+@dataclass(frozen=True, eq=False)
+class GroupModel:
+    """The facts of one group."""
+
+    attributes: Mapping[str, Json] = field(default_factory=dict)
+    document: Mapping[str, Json] = field(default_factory=dict)
+    consolidated: Mapping[str, ArrayModel | GroupModel] | None = None
+    """Every descendant by its path relative to this group, where the group says so."""

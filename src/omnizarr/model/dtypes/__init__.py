@@ -1,0 +1,31 @@
+"""Data types: `from_json` finds one by its canonical name, `from_numpy` by its NumPy dtype."""
+
+from omnizarr.model.dtypes.base import DataType
+from omnizarr.model.dtypes.numeric import Boolean, Complex, Float, Integer
+from omnizarr.model.dtypes.raw import Raw
+from omnizarr.model.dtypes.registry import from_json, from_numpy, parse, register
+from omnizarr.model.dtypes.struct import Field, Struct
+from omnizarr.model.dtypes.text import FixedBytes, FixedText
+from omnizarr.model.dtypes.time import Time
+from omnizarr.model.dtypes.variable import Bytes, Object, String
+
+__all__ = [
+    "Boolean",
+    "Bytes",
+    "Complex",
+    "DataType",
+    "Field",
+    "FixedBytes",
+    "FixedText",
+    "Float",
+    "Integer",
+    "Object",
+    "Raw",
+    "String",
+    "Struct",
+    "Time",
+    "from_json",
+    "from_numpy",
+    "parse",
+    "register",
+]

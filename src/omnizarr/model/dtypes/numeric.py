@@ -1,0 +1,259 @@
+"""Booleans, integers, floats and complex numbers (final v3, "Data types").
+
+The same four classes carry the small types of `ml_dtypes` (see `small`), which differ in nothing
+but their NumPy dtype. A float travels as its bits, never through another float type, so that NaN
+payloads and signed zeros survive.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from omnizarr.model.codec import Json
+from omnizarr.model.dtypes.base import DataType, element, unwrap
+from omnizarr.model.json import show
+
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+@dataclass(frozen=True)
+class Boolean(DataType):
+    dtype: np.dtype[Any] = np.dtype(bool)  # noqa: RUF009 - dtypes are immutable
+
+    @property
+    def name(self) -> str:
+        return "bool"
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return self.dtype
+
+    @property
+    def zero(self) -> Any:
+        return np.False_
+
+    def scalar(self, value: Any) -> Any:
+        value = unwrap(value)
+        if isinstance(value, bool | np.bool_ | int | float | np.number) and value in (0, 1):
+            return np.bool_(value)
+        raise ValueError(f"{show(value)} is not a bool")
+
+    def fill_from_json(self, value: Json) -> Any:
+        # Releases of 2016, and zarrita of 2023, wrote 0 for false.
+        if isinstance(value, bool | int) and value in (0, 1):
+            return np.bool_(value)
+        raise self.bad_fill(value, "true or false")
+
+    def fill_to_json(self, value: Any) -> Json:
+        return bool(self.scalar(value))
+
+
+@dataclass(frozen=True)
+class Integer(DataType):
+    dtype: np.dtype[Any]
+
+    @property
+    def name(self) -> str:
+        return _name(self.dtype)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return self.dtype
+
+    @property
+    def native(self) -> Integer:
+        return Integer(_native(self.dtype))
+
+    @property
+    def zero(self) -> Any:
+        return self.dtype.type(0)
+
+    def scalar(self, value: Any) -> Any:
+        value = unwrap(value)
+        if isinstance(value, self.dtype.type) and not isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            value = int(value)
+        integral = value
+        if not isinstance(value, bool | np.bool_ | int | np.integer):
+            try:
+                integral = int(value)
+                exact = bool(integral == value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ValueError(f"{show(value)} is not an {self.name}") from error
+            if not exact:
+                raise ValueError(f"{show(value)} is not an {self.name}: it has a fraction")
+        low, high = _bounds(self.dtype)
+        if not low <= int(integral) <= high:
+            raise ValueError(f"{show(value)} is outside {self.name} ({low} … {high})")
+        return self.dtype.type(int(integral))
+
+    def fill_from_json(self, value: Json) -> Any:
+        low, high = _bounds(self.dtype)
+        if type(value) is float and value.is_integer():
+            value = int(value)  # some writers print every number as a float
+        if type(value) is not int or not low <= value <= high:
+            raise self.bad_fill(value, f"an integer from {low} to {high}")
+        return self.dtype.type(value)
+
+    def fill_to_json(self, value: Any) -> Json:
+        return int(self.scalar(value))
+
+
+@dataclass(frozen=True)
+class Float(DataType):
+    dtype: np.dtype[Any]
+
+    @property
+    def name(self) -> str:
+        return _name(self.dtype)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return self.dtype
+
+    @property
+    def native(self) -> Float:
+        return Float(_native(self.dtype))
+
+    @property
+    def zero(self) -> Any:
+        return element(bytes(self.dtype.itemsize), self.dtype)
+
+    def scalar(self, value: Any) -> Any:
+        value = unwrap(value)
+        if isinstance(value, self.dtype.type):
+            return value
+        if isinstance(value, str):
+            if value.startswith("0x"):
+                return self.fill_from_json(value)
+            value = float(value)
+        return self._round(value)
+
+    def _round(self, value: Any) -> Any:
+        try:
+            number = float(value)
+            with np.errstate(all="ignore"):
+                result = np.float64(number).astype(self.dtype)[()]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{show(value)} is not a {self.name}") from error
+        rounded = float(result)
+        if math.isnan(number) != math.isnan(rounded) or math.isinf(number) != math.isinf(rounded):
+            raise ValueError(f"{show(value)} is outside {self.name}")
+        return result
+
+    def fill_from_json(self, value: Json) -> Any:
+        size = self.dtype.itemsize
+        if type(value) is float or type(value) is int:
+            number: Any = value
+        elif isinstance(value, str) and value in _SPECIAL:
+            number = _SPECIAL[value]
+        elif isinstance(value, str) and value.startswith("0x"):
+            try:
+                digits = value[2:]
+                if not 0 < len(digits) <= 2 * size or not digits.isalnum():
+                    raise ValueError(digits)
+                data = int(digits, 16).to_bytes(size, sys.byteorder)
+            except ValueError as error:
+                raise self.bad_fill(value, f'"0x" and {2 * size} hexadecimal digits') from error
+            return element(data, _native(self.dtype))
+        else:
+            raise self.bad_fill(
+                value, 'a number, "NaN", "Infinity", "-Infinity" or "0x" and the bits'
+            )
+        try:
+            return self._round(number)
+        except ValueError as error:
+            raise self.bad_fill(value, "a value of that type") from error
+
+    def fill_to_json(self, value: Any) -> Json:
+        scalar = self.scalar(value)
+        number = float(scalar)
+        if math.isinf(number):
+            return "Infinity" if number > 0 else "-Infinity"
+        if math.isnan(number):
+            data = scalar.tobytes()
+            if data == self._round(math.nan).tobytes():
+                return "NaN"
+            bits = int.from_bytes(data, sys.byteorder)
+            return f"0x{bits:0{2 * len(data)}x}"
+        return number
+
+
+@dataclass(frozen=True)
+class Complex(DataType):
+    dtype: np.dtype[Any]
+
+    @property
+    def name(self) -> str:
+        return _name(self.dtype)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return self.dtype
+
+    @property
+    def native(self) -> Complex:
+        return Complex(_native(self.dtype))
+
+    @property
+    def part(self) -> Float:
+        """The type of the real and of the imaginary part."""
+        return Float(np.dtype(f"f{self.dtype.itemsize // 2}"))
+
+    @property
+    def zero(self) -> Any:
+        return self.dtype.type(0)
+
+    def scalar(self, value: Any) -> Any:
+        value = unwrap(value)
+        if isinstance(value, self.dtype.type):
+            return value
+        if isinstance(value, list | tuple) and len(value) == 2:
+            return self._join(self.part.scalar(value[0]), self.part.scalar(value[1]))
+        try:
+            number = complex(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{show(value)} is not a {self.name}") from error
+        return self._join(self.part.scalar(number.real), self.part.scalar(number.imag))
+
+    def _join(self, real: Any, imaginary: Any) -> Any:
+        return element(real.tobytes() + imaginary.tobytes(), _native(self.dtype))
+
+    def fill_from_json(self, value: Json) -> Any:
+        if not isinstance(value, list) or len(value) != 2:
+            raise self.bad_fill(value, "a list of the real and the imaginary part")
+        part = self.part
+        return self._join(part.fill_from_json(value[0]), part.fill_from_json(value[1]))
+
+    def fill_to_json(self, value: Any) -> Json:
+        data = self.scalar(value).tobytes()
+        half = len(data) // 2
+        part = self.part
+        return [
+            part.fill_to_json(element(data[:half], part.dtype)),
+            part.fill_to_json(element(data[half:], part.dtype)),
+        ]
+
+
+@lru_cache(maxsize=256)
+def _name(dtype: np.dtype[Any]) -> str:
+    return dtype.name
+
+
+@lru_cache(maxsize=256)
+def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype.newbyteorder("=")
+
+
+@lru_cache(maxsize=256)
+def _bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
+    signed = not dtype.name.startswith("u")
+    bits = int(dtype.name.lstrip("uint"))
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)

@@ -1,0 +1,98 @@
+"""Points in time and durations: `numpy.datetime64` and `numpy.timedelta64`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from omnizarr.errors import MetadataError
+from omnizarr.model.codec import Json
+from omnizarr.model.dtypes.base import DataType, unwrap
+from omnizarr.model.json import show
+
+UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic")
+NOT_A_TIME = -(1 << 63)
+
+
+@dataclass(frozen=True)
+class Time(DataType):
+    dtype: np.dtype[Any]
+    """A NumPy datetime64 or timedelta64."""
+
+    @property
+    def name(self) -> str:
+        return "numpy.datetime64" if self.dtype.kind == "M" else "numpy.timedelta64"
+
+    @property
+    def configuration(self) -> Mapping[str, Json]:
+        unit, scale = np.datetime_data(self.dtype)
+        return {"unit": unit, "scale_factor": scale}
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return self.dtype
+
+    @property
+    def native(self) -> Time:
+        return Time(self.dtype.newbyteorder("="))
+
+    @property
+    def zero(self) -> Any:
+        return self._of(0)
+
+    @property
+    def not_a_time(self) -> Any:
+        return self._of(NOT_A_TIME)
+
+    def _of(self, ticks: int) -> Any:
+        return np.int64(ticks).view(self.dtype.newbyteorder("="))
+
+    def scalar(self, value: Any) -> Any:
+        value = unwrap(value)
+        if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
+            if not -(1 << 63) <= int(value) < 1 << 63:
+                raise ValueError(f"{show(value)} is outside 64 bits")
+            return self._of(int(value))
+        if isinstance(value, bytes):
+            value = value.decode("ascii")
+        if self.dtype.kind == "m" and isinstance(value, str) and value != "NaT":
+            value = int(value)
+        try:
+            exact = np.array(value, dtype=self.dtype.newbyteorder("="))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{show(value)} is not a {self.dtype}: {error}") from error
+        if exact.ndim:
+            raise ValueError(f"{show(value)} is not one {self.dtype}")
+        if isinstance(value, np.generic) and not np.isnat(exact) and exact != value:
+            raise ValueError(f"{show(value)} is not a whole number of {self.dtype}")
+        return exact[()]
+
+    def fill_from_json(self, value: Json) -> Any:
+        if value == "NaT":
+            return self.not_a_time
+        if type(value) is int and -(1 << 63) <= value < 1 << 63:
+            return self._of(value)
+        raise self.bad_fill(value, 'a 64-bit integer (ticks of the unit) or "NaT"')
+
+    def fill_to_json(self, value: Any) -> Json:
+        ticks = int(self.scalar(value).view(np.int64))
+        return "NaT" if ticks == NOT_A_TIME else ticks
+
+
+def from_configuration(name: str, configuration: Mapping[str, Json]) -> Time:
+    """The type of a `data_type` object named `numpy.datetime64` or `numpy.timedelta64`."""
+    unit = configuration.get("unit")
+    scale = configuration.get("scale_factor", 1)
+    if not isinstance(unit, str) or (unit not in UNITS and unit != "μs"):
+        raise MetadataError(f"{name}: unit must be one of {', '.join(UNITS)}, found {show(unit)}")
+    if type(scale) is not int or not 1 <= scale < 1 << 31:
+        raise MetadataError(f"{name}: scale_factor must be 1 … 2147483647, found {show(scale)}")
+    code = "M8" if name == "numpy.datetime64" else "m8"
+    if unit == "generic":
+        if scale != 1:
+            raise MetadataError(f"{name}: a generic unit has scale_factor 1, found {scale}")
+        return Time(np.dtype(code))
+    return Time(np.dtype(f"{code}[{scale}{'us' if unit == 'μs' else unit}]"))

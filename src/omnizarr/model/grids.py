@@ -1,0 +1,218 @@
+"""Chunk grids: how an array's index space is cut into chunks.
+
+A grid answers per dimension, with integers only, and never lists its chunks: an array of 10¹²
+chunks costs as much as one of ten.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr.errors import MetadataError
+
+Shape = tuple[int, ...]
+IntArray = npt.NDArray[np.intp]
+
+# Metadata may promise more than an index can hold; arithmetic on arrays must not overflow on it.
+_LARGEST = int(np.iinfo(np.intp).max)
+
+
+class Axis(Protocol):
+    """One dimension of a grid."""
+
+    @property
+    def length(self) -> int: ...
+    @property
+    def count(self) -> int:
+        """How many chunks cover the dimension."""
+        ...
+
+    def chunk_of(self, index: int) -> int:
+        """The chunk that holds this index."""
+        ...
+
+    def chunks_of(self, indices: IntArray) -> IntArray:
+        """The same for many indices at once."""
+        ...
+
+    def start(self, chunk: int) -> int:
+        """First index of a chunk."""
+        ...
+
+    def starts(self, chunks: IntArray) -> IntArray:
+        """The same for many chunks at once."""
+        ...
+
+    def size(self, chunk: int) -> int:
+        """Length of a chunk as it is encoded; the last one may overhang the array."""
+        ...
+
+    def sizes(self, chunks: IntArray) -> IntArray:
+        """The same for many chunks at once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RegularAxis:
+    length: int
+    chunk: int
+
+    @property
+    def count(self) -> int:
+        return -(-self.length // self.chunk)
+
+    def chunk_of(self, index: int) -> int:
+        return index // self.chunk
+
+    def chunks_of(self, indices: IntArray) -> IntArray:
+        return indices // min(self.chunk, _LARGEST)
+
+    def start(self, chunk: int) -> int:
+        return chunk * self.chunk
+
+    def starts(self, chunks: IntArray) -> IntArray:
+        return chunks * min(self.chunk, _LARGEST)
+
+    def size(self, chunk: int) -> int:
+        return self.chunk
+
+    def sizes(self, chunks: IntArray) -> IntArray:
+        return np.full(chunks.shape, min(self.chunk, _LARGEST), dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class RectilinearAxis:
+    length: int
+    edges: tuple[int, ...]
+    """Length of each chunk."""
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """First index of each chunk, and the end of the last one."""
+        return tuple(accumulate(self.edges, initial=0))
+
+    @cached_property
+    def _offset_array(self) -> IntArray:
+        return np.array([min(offset, _LARGEST) for offset in self.offsets], dtype=np.intp)
+
+    @cached_property
+    def count(self) -> int:
+        # Chunks that start beyond the array (after a shrink) are not part of it.
+        return bisect_left(self.offsets, self.length, hi=len(self.edges))
+
+    @cached_property
+    def largest(self) -> int:
+        """The longest chunk."""
+        return max(self.edges, default=1)
+
+    def chunk_of(self, index: int) -> int:
+        return bisect_right(self.offsets, index) - 1
+
+    def chunks_of(self, indices: IntArray) -> IntArray:
+        return np.searchsorted(self._offset_array, indices, side="right") - 1
+
+    def start(self, chunk: int) -> int:
+        return self.offsets[chunk]
+
+    def starts(self, chunks: IntArray) -> IntArray:
+        return self._offset_array[chunks]
+
+    def size(self, chunk: int) -> int:
+        return self.edges[chunk]
+
+    def sizes(self, chunks: IntArray) -> IntArray:
+        return self._offset_array[chunks + 1] - self._offset_array[chunks]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid of an array: one axis per dimension."""
+
+    axes: tuple[RegularAxis | RectilinearAxis, ...]
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How many chunks there are along each dimension."""
+        return tuple(axis.count for axis in self.axes)
+
+    @cached_property
+    def array_shape(self) -> Shape:
+        """The shape of what the grid cuts."""
+        return tuple(axis.length for axis in self.axes)
+
+    @cached_property
+    def regular(self) -> bool:
+        return all(isinstance(axis, RegularAxis) for axis in self.axes)
+
+    @cached_property
+    def nchunks(self) -> int:
+        return prod(self.shape)
+
+    @cached_property
+    def chunk_shape(self) -> Shape:
+        """The shape that all chunks share; for a rectilinear grid, the largest of each axis."""
+        return tuple(
+            axis.chunk if isinstance(axis, RegularAxis) else axis.largest for axis in self.axes
+        )
+
+    def shape_of(self, coordinates: Shape) -> Shape:
+        """The shape of one chunk as it is encoded."""
+        if self.regular:
+            return self.chunk_shape
+        return tuple(axis.size(chunk) for axis, chunk in zip(self.axes, coordinates, strict=True))
+
+    def resized(self, shape: Shape) -> Grid:
+        """The same cuts over another array shape; a rectilinear axis grows by one chunk."""
+        axes: list[RegularAxis | RectilinearAxis] = []
+        for axis, length in zip(self.axes, shape, strict=True):
+            if isinstance(axis, RegularAxis):
+                axes.append(RegularAxis(length, axis.chunk))
+            else:
+                missing = length - axis.offsets[-1]
+                edges = axis.edges + ((missing,) if missing > 0 else ())
+                axes.append(RectilinearAxis(length, edges))
+        return Grid(tuple(axes))
+
+
+def regular_grid(shape: Shape, chunks: Shape) -> Grid:
+    """A grid of equal chunks."""
+    if len(shape) != len(chunks):
+        raise MetadataError(
+            f"chunk shape {chunks} has {len(chunks)} dimensions, the array {shape} has {len(shape)}"
+        )
+    for length in shape:
+        if length < 0:
+            raise MetadataError(f"array shape {shape} has a negative length")
+    for length in chunks:
+        if length < 1:
+            raise MetadataError(f"chunk shape {chunks}: every chunk length must be at least 1")
+    return Grid(tuple(RegularAxis(n, c) for n, c in zip(shape, chunks, strict=True)))
+
+
+def rectilinear_grid(shape: Shape, edges: tuple[int | tuple[int, ...], ...]) -> Grid:
+    """A grid whose chunk lengths are listed per dimension; an int means equal chunks there."""
+    if len(shape) != len(edges):
+        raise MetadataError(f"chunk shapes for {len(edges)} dimensions, the array has {len(shape)}")
+    axes: list[RegularAxis | RectilinearAxis] = []
+    for dimension, (length, lengths) in enumerate(zip(shape, edges, strict=True)):
+        if isinstance(lengths, int):
+            axes.append(regular_grid((length,), (lengths,)).axes[0])
+            continue
+        if length < 0:
+            raise MetadataError(f"array shape {shape} has a negative length")
+        if any(edge < 1 for edge in lengths):
+            raise MetadataError(f"dimension {dimension}: every chunk length must be at least 1")
+        if (total := sum(lengths)) < length:
+            raise MetadataError(
+                f"dimension {dimension}: chunk lengths sum to {total}, the array has {length}"
+            )
+        axes.append(RectilinearAxis(length, tuple(lengths)))
+    return Grid(tuple(axes))

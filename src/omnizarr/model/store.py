@@ -1,0 +1,234 @@
+"""What a store is: the interface of every place where bytes can lie.
+
+Document 002 names three capabilities: *readable*, *writeable*, *listable*. `Store` gives all of
+them, synchronous and batch-first; a store that lacks one says so (`read_only`, `listable`) and
+raises. Only `get`, `set`, `delete` and `list_prefix` must be written; the rest has defaults that
+a store overrides where it can do better. Concrete stores live in `omnizarr.stores`.
+
+Rules that every store keeps (`omnizarr.testing` checks them):
+
+* A key is validated with `model.paths.check_key` before anything else happens.
+* Missing means missing: `get` answers None only if the key does not exist. Every other failure
+  raises `StoreError` (or an `OSError` of its own).
+* `set` replaces a value whole or not at all, and keeps its own copy of the bytes.
+* An empty value is a value.
+* `delete` of a missing key is not an error.
+* Listings are sorted, and show no temporary or lock file of the store's own. They show nothing
+  that `get` would refuse as a key.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self
+
+from omnizarr.errors import ReadOnlyError, StoreError
+from omnizarr.model.paths import check_prefix
+
+Buffer = bytes | bytearray | memoryview
+"""What a store takes and gives. A caller never writes into a buffer that a store gave."""
+
+
+class ByteRange(NamedTuple):
+    """Part of a value, with the meaning of Python's `value[start:stop]`.
+
+    `ByteRange(-16)` is a suffix: the last 16 bytes, or all of a shorter value. What lies beyond
+    the end is left out. A suffix has no stop, and a stop is never negative.
+    """
+
+    start: int
+    stop: int | None = None
+
+
+class Listing(NamedTuple):
+    """What lies directly below a prefix: whole keys, and prefixes that end with "/"."""
+
+    keys: list[str]
+    prefixes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a store can do beyond the basics; the engine plans with it."""
+
+    listable: bool = True
+    ranges: bool = True
+    """A ranged `get` is cheaper than a whole one."""
+    conditional: bool = False
+    """`set_if_absent` is atomic between processes."""
+    locks: bool = False
+    """`lock` excludes other processes too."""
+    concurrent_writes: bool = True
+    """`set` may be called from several threads at once and gains from it."""
+
+
+class Store(ABC):
+    """The base of every store. A store is a value: comparable, picklable where it can be."""
+
+    read_only: bool = False
+    capabilities: Capabilities = Capabilities()
+    dimension_separator: Literal[".", "/"] | None = None
+    """What the store would like to see between chunk coordinates of new arrays."""
+
+    # -- readable -----------------------------------------------------------------------------
+    @abstractmethod
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        """The value, or part of it; None if there is no such key."""
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        """One answer per request, in order."""
+        return [self.get(key, byte_range) for key, byte_range in requests]
+
+    def exists(self, key: str) -> bool:
+        return self.size(key) is not None
+
+    def size(self, key: str) -> int | None:
+        """Length of the value in bytes; None if there is no such key."""
+        value = self.get(key)
+        return None if value is None else len(value)
+
+    # -- writeable ----------------------------------------------------------------------------
+    @abstractmethod
+    def set(self, key: str, value: Buffer) -> None:
+        """Replace the value, whole or not at all."""
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        """Set only if the key does not exist; True if it was set."""
+        if self.exists(key):
+            return False
+        self.set(key, value)
+        return True
+
+    @abstractmethod
+    def delete(self, key: str) -> None:
+        """Remove the key if it exists."""
+
+    def delete_prefix(self, prefix: str) -> None:
+        """Remove every key that starts with `prefix` ("" or ending with "/")."""
+        for key in list(self.list_prefix(prefix)):
+            self.delete(key)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        """Give every key that starts with `source` the prefix `target` instead.
+
+        Nothing may lie below `target`. Stores without a rename copy first and delete afterwards,
+        so that an interruption leaves every value where it was.
+        """
+        self.check_move(source, target)
+        for key in list(self.list_prefix(source)):
+            value = self.get(key)
+            if value is not None:
+                self.set(target + key[len(source) :], value)
+        self.delete_prefix(source)
+
+    # -- listable -----------------------------------------------------------------------------
+    @abstractmethod
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        """Every key that starts with `prefix` ("" or ending with "/"), sorted."""
+
+    def list(self) -> Iterator[str]:
+        return self.list_prefix("")
+
+    def list_dir(self, prefix: str) -> Listing:
+        """What lies directly below `prefix` ("" or ending with "/")."""
+        return listing_of(self.list_prefix(prefix), prefix)
+
+    # -- safe updates -------------------------------------------------------------------------
+    @property
+    def identity(self) -> Hashable:
+        """Equal for two stores that hold the same values, so that they share in-process locks."""
+        return id(self)
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        """What names a value inside this process, equal through all wrappers of one store."""
+        return self.identity, key
+
+    def lock(self, key: str) -> AbstractContextManager[object]:
+        """Exclude other processes while a value is read, changed and written back.
+
+        Stores that cannot do so give a lock that does nothing and say `capabilities.locks = False`.
+        A lock is not reentrant.
+        """
+        return nullcontext()
+
+    # -- life ---------------------------------------------------------------------------------
+    def close(self) -> None:  # noqa: B027 - closing is optional
+        """Release what the store holds; closing twice is not an error."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(f"{self!r} was opened for reading only")
+
+    def check_move(self, source: str, target: str) -> None:
+        """Raise unless `move_prefix(source, target)` can be honoured."""
+        self.check_writable()
+        check_prefix(source)
+        check_prefix(target)
+        if target.startswith(source):
+            raise StoreError(f"{self!r}: cannot move {source!r} into itself ({target!r})")
+        if next(iter(self.list_prefix(target)), None) is not None:
+            raise StoreError(
+                f"{self!r}: cannot move {source!r} to {target!r}: something lies there"
+            )
+
+    # A store is a value: two handles on the same values are equal.
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Store) or type(self) is not type(other):
+            return NotImplemented
+        return self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.identity))
+
+
+def span(byte_range: ByteRange, size: int) -> tuple[int, int]:
+    """First and last position of `byte_range` in a value of `size` bytes, inside the value."""
+    start, stop = byte_range
+    if start < 0:
+        if stop is not None:
+            raise StoreError(f"invalid {byte_range}: a suffix (negative start) has no stop")
+        return max(size + start, 0), size
+    if stop is None or stop > size:
+        stop = size
+    elif stop < 0:
+        raise StoreError(f"invalid {byte_range}: stop must not be negative")
+    return min(start, stop), stop
+
+
+def read_range(value: Buffer, byte_range: ByteRange | None) -> Buffer:
+    """`byte_range` of a value that is in memory; the meaning that every store shares."""
+    if byte_range is None:
+        return value
+    start, stop = span(byte_range, len(value))
+    return value[start:stop]
+
+
+def sorted_under(keys: Iterable[str], prefix: str) -> Iterator[str]:
+    """The keys that start with `prefix`, sorted."""
+    return iter(sorted(key for key in keys if key.startswith(prefix)))
+
+
+def listing_of(keys: Iterable[str], prefix: str) -> Listing:
+    """`Store.list_dir` for a store that knows all its keys; they may come in any order."""
+    begin = len(prefix)
+    direct: list[str] = []
+    below: set[str] = set()
+    for key in keys:
+        if key.startswith(prefix):
+            slash = key.find("/", begin)
+            if slash < 0:
+                direct.append(key)
+            else:
+                below.add(key[: slash + 1])
+    return Listing(sorted(direct), sorted(below))

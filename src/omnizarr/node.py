@@ -1,0 +1,215 @@
+"""What arrays and groups share: where a node lies, how it was opened, how it is changed.
+
+Functions here find, create, change and remove nodes through their format; they never look
+inside a document. Every change re-reads the stored documents under a lock, so that two writers
+of one node's metadata lose nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from omnizarr import formats
+from omnizarr.engine import exclusive
+from omnizarr.errors import (
+    ArrayNotFoundError,
+    ContainsArrayError,
+    ContainsGroupError,
+    GroupNotFoundError,
+    NodeExistsError,
+    NodeNotFoundError,
+    ReadOnlyError,
+)
+from omnizarr.formats.base import Format, Node
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.store import Store
+
+N = TypeVar("N", ArrayModel, GroupModel)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a node was opened; members of a group inherit it."""
+
+    read_only: bool = False
+    allow_pickle: bool = False
+    write_empty_chunks: bool | None = None
+    on_missing: Literal["fill", "raise"] | None = None
+    order: Literal["C", "F"] | None = None
+    cache_metadata: bool = True
+    cache_attrs: bool = True
+    synchronizer: Any = None
+    chunk_store: Store | None = None
+
+    def changed(self, **members: Any) -> Options:
+        return replace(self, **members)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node's address: its store, its path in it, and the format that it is written in."""
+
+    store: Store
+    path: str
+    format: Format
+
+    def child(self, path: str) -> Place:
+        return Place(self.store, paths.join(self.path, path), self.format)
+
+    def __str__(self) -> str:
+        return f"{self.store!r}, path {'/' + self.path!r}"
+
+
+def find(store: Store, path: str) -> tuple[Place, Node] | None:
+    """The node at `path`, in whatever format it is."""
+    found = formats.find(store, path)
+    if found is None:
+        return None
+    return Place(store, path, found[0]), found[1]
+
+
+def find_in(store: Store, path: str, zarr_format: Any) -> tuple[Place, Node] | None:
+    """The node at `path`, looked for in one format only if one is named."""
+    if zarr_format is None:
+        return find(store, path)
+    found = formats.find(store, path, (formats.get_format(zarr_format),))
+    return None if found is None else (Place(store, path, found[0]), found[1])
+
+
+def require_array(
+    store: Store, path: str, zarr_format: Any = None
+) -> tuple[Place, ArrayModel]:
+    found = find_in(store, path, zarr_format)
+    if found is None:
+        raise ArrayNotFoundError(_not_found("array", store, path))
+    place, model = found
+    if not isinstance(model, ArrayModel):
+        raise ContainsGroupError(f"{place}: expected an array, found a group; use open_group")
+    return place, model
+
+
+def require_group(
+    store: Store, path: str, zarr_format: Any = None
+) -> tuple[Place, GroupModel]:
+    found = find_in(store, path, zarr_format)
+    if found is None:
+        raise GroupNotFoundError(_not_found("group", store, path))
+    place, model = found
+    if not isinstance(model, GroupModel):
+        raise ContainsArrayError(f"{place}: expected a group, found an array; use open_array")
+    return place, model
+
+
+def _not_found(kind: str, store: Store, path: str) -> str:
+    return f"no {kind} at path {'/' + path!r}: {formats.explain_missing(store, path)}"
+
+
+def choose_format(store: Store, path: str, zarr_format: Any, default: Any) -> Format:
+    """The format for a new node: the one asked for, else that of the nearest node above."""
+    if zarr_format is not None:
+        return formats.get_format(zarr_format)
+    for ancestor in reversed(paths.ancestors(path)):
+        found = formats.find(store, ancestor)
+        if found is not None:
+            return found[0]
+    return formats.get_format(default)
+
+
+def create(
+    place: Place, model: N, *, overwrite: bool, exist_ok: bool = False
+) -> None:
+    """Store a new node, and groups above it where there are none.
+
+    Everything that can be refused is refused before anything is changed.
+    """
+    store, path, chosen = place.store, place.path, place.format
+    store.check_writable()
+    documents = (
+        chosen.array_documents(path, model)
+        if isinstance(model, ArrayModel)
+        else chosen.group_documents(path, model)
+    )
+    missing: dict[str, bytes] = {}
+    for ancestor in paths.ancestors(path):
+        found = formats.find(store, ancestor)
+        if found is None:
+            missing |= chosen.group_documents(ancestor, chosen.new_group({}))
+        elif isinstance(found[1], ArrayModel):
+            raise ContainsArrayError(
+                f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
+            )
+    existing = formats.find(store, path)
+    if existing is not None:
+        if not overwrite:
+            raise exists(place, existing[1])
+        remove(store, path)
+    elif overwrite and isinstance(model, ArrayModel):
+        _remove_stale_chunks(place, model)
+    for key, document in (missing | documents).items():
+        store.set(key, document)
+
+
+def exists(place: Place, node: Node) -> NodeExistsError:
+    """The error for a place that is taken."""
+    if isinstance(node, ArrayModel):
+        return ContainsArrayError(f"{place}: an array is already there (overwrite=True replaces it)")
+    return ContainsGroupError(f"{place}: a group is already there (overwrite=True replaces it)")
+
+
+def remove(store: Store, path: str) -> None:
+    """Delete a node and everything below it."""
+    store.delete_prefix(path + "/" if path else "")
+
+
+def _remove_stale_chunks(place: Place, model: ArrayModel) -> None:
+    """Delete what the new array would take for chunks of its own; leave all else alone."""
+    prefix = place.format.chunk_prefix(place.path)
+    spellings = (model.keys, *model.keys.alternatives)
+    for key in list(place.store.list_prefix(prefix)):
+        name = key[len(prefix) :]
+        if any(keys.decode(name, model.ndim) is not None for keys in spellings):
+            place.store.delete(key)
+
+
+def reread(place: Place) -> Node:
+    """The node as it is stored now."""
+    found = formats.find(place.store, place.path, (place.format,))
+    if found is None:
+        raise NodeNotFoundError(f"{place}: the node was deleted after it was opened")
+    return found[1]
+
+
+def change(place: Place, options: Options, function: Callable[[N], N]) -> N:
+    """Re-read the node, change it and store it, with every other writer kept out."""
+    return _change(place, options, function, attributes_only=False)
+
+
+def change_attributes(
+    place: Place, options: Options, function: Callable[[dict[str, Any]], Mapping[str, Any]]
+) -> Node:
+    """The same for the attributes alone."""
+
+    def changed(node: Any) -> Any:
+        return replace(node, attributes=function(dict(node.attributes)))
+
+    return _change(place, options, changed, attributes_only=True)  # type: ignore[no-any-return]
+
+
+def _change(place: Place, options: Options, function: Any, *, attributes_only: bool) -> Any:
+    if options.read_only:
+        raise ReadOnlyError(f"{place} was opened for reading only; open it with mode 'r+' or 'a'")
+    store, path, chosen = place.store, place.path, place.format
+    with exclusive(store, chosen.keys(path)[0]):
+        node = function(reread(place))
+        if attributes_only:
+            documents = chosen.attribute_documents(path, node)
+        elif isinstance(node, ArrayModel):
+            documents = chosen.array_documents(path, node)
+        else:
+            documents = chosen.group_documents(path, node)
+        for key, document in documents.items():
+            store.set(key, document)
+        return reread(place)

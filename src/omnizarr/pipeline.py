@@ -1,0 +1,86 @@
+"""An array's codecs as a user looks at them: filters, serializer, compressors, inner chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from omnizarr import codecs
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.codec import CodecSpec
+
+SHARDING = "sharding_indexed"
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    specs: tuple[CodecSpec, ...]
+    inner_chunks: tuple[int, ...] | None
+    """Shape of an inner chunk in the array's own axis order; None without sharding."""
+
+    @classmethod
+    def of(cls, model: ArrayModel) -> Pipeline:
+        axes = tuple(range(model.ndim))
+        for spec in model.codecs:
+            if spec.name == "transpose":
+                order = spec.configuration.get("order", axes)
+                if order == "F":
+                    order = axes[::-1]
+                axes = axes if order == "C" else tuple(axes[i] for i in order)
+            elif spec.name == SHARDING:
+                lengths = dict(zip(axes, spec.configuration["chunk_shape"], strict=True))
+                inner = tuple(int(lengths[axis]) for axis in range(model.ndim))
+                return cls(_inner_specs(spec), inner)
+        return cls(model.codecs, None)
+
+    def chunks_per_shard(self, shard: tuple[int, ...]) -> int:
+        if self.inner_chunks is None:
+            return 1
+        return prod(n // c for n, c in zip(shard, self.inner_chunks, strict=True))
+
+    @cached_property
+    def all(self) -> tuple[Any, ...]:
+        return tuple(_shown(spec) for spec in self.specs)
+
+    @cached_property
+    def _sorted(self) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
+        filters, serializer, compressors = [], None, []
+        for spec in self.specs:
+            kind = codecs.kind_of(spec)
+            if kind == "array":
+                filters.append(_shown(spec))
+            elif kind == "serializer":
+                serializer = _shown(spec)
+            else:
+                compressors.append(_shown(spec))
+        return tuple(filters), serializer, tuple(compressors)
+
+    @property
+    def filters(self) -> tuple[Any, ...]:
+        return self._sorted[0]
+
+    @property
+    def serializer(self) -> Any:
+        return self._sorted[1]
+
+    @property
+    def compressors(self) -> tuple[Any, ...]:
+        return self._sorted[2]
+
+
+def _inner_specs(sharding: CodecSpec) -> tuple[CodecSpec, ...]:
+    return tuple(codecs.codec_spec(codec) for codec in sharding.configuration.get("codecs", ()))
+
+
+def _shown(spec: CodecSpec) -> Any:
+    """A codec as its users know it: numcodecs' own object where the name is numcodecs' own."""
+    if spec.name.startswith("numcodecs."):
+        import numcodecs
+
+        try:
+            return numcodecs.get_codec({"id": spec.name[10:], **spec.configuration})
+        except Exception:  # a dialect that numcodecs itself refuses; ours reads it
+            return codecs.get_codec(spec)
+    return codecs.get_codec(spec)

@@ -1,0 +1,159 @@
+"""A lock between processes (and threads) that leaves nothing behind.
+
+The lock is a file beside the value, locked with `flock`. Whoever holds it is the one whose open
+file is locked *and* still has the lock's name: the holder unlinks the name as its last act, so
+somebody who waited for the unlinked file finds, once the wait is over, that the name is gone or
+belongs to a newer file, and starts again. Only a holder unlinks, and only its own file, so two
+holders can never exist. A killed holder leaves an inert file: its lock ended with the process.
+
+`flock` belongs to the open file, which a forked child shares. Hence the explicit unlock before
+closing, and the hook that closes the child's copies, so that a child cannot prolong a lock.
+
+On Windows an open file cannot be unlinked; the lock file stays, hidden, and is reused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_ATTEMPTS = 1000  # each means that somebody removed the directory in between
+
+_open_files: set[int] = set()
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _acquire(file: int) -> None:
+        while True:
+            with contextlib.suppress(OSError):  # raised after ten seconds of waiting
+                msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+                return
+
+    def _try_acquire(file: int) -> bool:
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _release(file: int, path: str) -> None:
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _acquire(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    def _try_acquire(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _release(file: int, path: str) -> None:
+        if _names(path, file):  # not if the directory was replaced in the meantime
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _close_in_child() -> None:
+    for file in _open_files:
+        with contextlib.suppress(OSError):
+            os.close(file)
+    _open_files.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
+def _names(path: str, file: int) -> bool:
+    """Whether `path` still names the open file."""
+    try:
+        there = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return os.path.samestat(there, os.fstat(file))
+
+
+def _close(file: int) -> None:
+    _open_files.discard(file)
+    os.close(file)
+
+
+class FileLock:
+    """Excludes everybody else who locks `path`, while its `with` block runs. Not reentrant.
+
+    `prepare` is called when the directory of `path` does not exist, and has to create it;
+    `finish`, after the release, if that happened.
+    """
+
+    __slots__ = ("_file", "_finish", "_path", "_prepare", "_prepared", "_process")
+
+    def __init__(self, path: str, prepare: Callable[[], None], finish: Callable[[], None]) -> None:
+        self._path = path
+        self._prepare = prepare
+        self._finish = finish
+        self._prepared = False
+        self._file = -1
+        self._process = 0
+
+    def __enter__(self) -> FileLock:
+        attempts = 0
+        while True:
+            try:
+                file = os.open(self._path, _FLAGS, 0o666)
+            except FileNotFoundError:
+                attempts += 1
+                if attempts > _ATTEMPTS:
+                    raise
+                self._prepare()
+                self._prepared = True
+                continue
+            _open_files.add(file)
+            try:
+                _acquire(file)
+                held = _names(self._path, file)
+            except BaseException:
+                _close(file)
+                raise
+            if held:
+                self._file = file
+                self._process = os.getpid()
+                return self
+            _close(file)
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._process != os.getpid():
+            return  # a forked child: the parent holds the lock
+        file, self._file = self._file, -1
+        try:
+            _release(file, self._path)
+        finally:
+            _close(file)
+            if self._prepared:
+                self._finish()
+
+
+def remove_if_free(path: str) -> bool:
+    """Remove a lock file that nobody holds; True if it was removed."""
+    try:
+        file = os.open(path, _FLAGS & ~os.O_CREAT)
+    except OSError:
+        return False
+    _open_files.add(file)
+    try:
+        if not _try_acquire(file):
+            return False
+        free = _names(path, file)
+        _release(file, path)
+        return free
+    finally:
+        _close(file)

@@ -1,0 +1,125 @@
+"""Reading, writing and removing files whole, with the system calls that every platform has.
+
+This module knows file descriptors and paths. It must not know keys or stores.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import time
+
+from omnizarr.model.store import Buffer
+from omnizarr.stores.file_lock import remove_if_free
+from omnizarr.stores.temporary import RESERVED, is_abandoned
+
+LARGE = 1 << 30  # one system call moves less than 2 GiB
+
+_MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
+
+
+def is_missing(error: OSError) -> bool:
+    """Whether it says that nothing is there, or that nothing with such a name could be."""
+    return error.errno in _MISSING
+
+
+def _seek_and_read(file: int, length: int, start: int) -> bytes:
+    os.lseek(file, start, os.SEEK_SET)
+    return os.read(file, length)
+
+
+pread = getattr(os, "pread", _seek_and_read)  # only a descriptor of one's own where it is missing
+
+
+def read_fully(file: int, length: int, start: int) -> Buffer:
+    """`length` bytes from `start`, or fewer at the end of the file."""
+    if length < LARGE:
+        data: bytes = pread(file, length, start)
+        if len(data) == length:
+            return data
+    buffer = bytearray(length)
+    done = 0
+    while done < length:
+        piece = pread(file, min(length - done, LARGE), start + done)
+        if not piece:
+            return buffer[:done]
+        buffer[done : done + len(piece)] = piece
+        done += len(piece)
+    return buffer
+
+
+def write_fully(file: int, value: Buffer) -> None:
+    """Write all of the value at the current position."""
+    done = 0
+    if type(value) is bytes and len(value) < LARGE:
+        done = os.write(file, value)
+        if done == len(value):
+            return
+    view = flat(value)
+    while done < len(view):
+        done += os.write(file, view[done : done + LARGE])
+
+
+def flat(value: Buffer) -> memoryview:
+    """The bytes of any buffer, copied only if they do not lie in one piece."""
+    view = memoryview(value)
+    if not view.c_contiguous:
+        view = memoryview(view.tobytes())
+    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+
+
+def sync_directory(path: str) -> None:
+    """Wait until names in the directory have reached the disk."""
+    if os.name == "nt":
+        return  # directories cannot be opened there
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def remove(path: str) -> None:
+    """Remove a file as well as it goes: what stays is a temporary, which `sweep` finds."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def remove_tree(path: str) -> None:
+    """Remove a file or a directory with all that is in it, never following a symbolic link."""
+    try:
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            os.unlink(path)
+            return
+        import shutil
+
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return
+
+
+def sweep(root: str, older_than: float) -> list[str]:
+    """Remove what killed processes left below `root`; the removed paths, relative to it."""
+    removed: list[str] = []
+    waiting = [root]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if not entry.name.startswith(RESERVED):
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    continue
+                try:
+                    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                except FileNotFoundError:
+                    continue
+                abandoned = is_abandoned(entry.name, age, older_than)
+                if abandoned:
+                    remove_tree(entry.path)
+                elif abandoned is None and entry.name.endswith(".lock"):
+                    abandoned = remove_if_free(entry.path)
+                if abandoned:
+                    removed.append(os.path.relpath(entry.path, root))
+    return sorted(removed)

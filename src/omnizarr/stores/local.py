@@ -1,0 +1,471 @@
+"""`LocalStore`: every value is a file below one directory, and its key is its path.
+
+Reading costs four system calls: open, fstat, read, close. Nothing is followed out of the root
+(see `beneath`), nothing but regular files is read, and reading never writes.
+
+A value is written to a temporary beside it and renamed over it, so that a reader, or whatever
+comes after a crash, finds the old value or the new one, whole. With `fsync=True` this also
+holds for a loss of power. What a killed writer leaves is hidden from listings; `sweep` removes
+it.
+
+This module knows files. It must not know what values mean.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from omnizarr import limits
+from omnizarr.errors import InvalidKeyError, LimitError, StoreError
+from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Store, span
+from omnizarr.stores import files
+from omnizarr.stores.beneath import Beneath
+from omnizarr.stores.file_lock import FileLock
+from omnizarr.stores.files import is_missing, read_fully
+from omnizarr.stores.temporary import RESERVED, is_reserved, name_beside, temporary_name
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# A FIFO must not block the open, a terminal must not become ours.
+_READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+
+_ATTEMPTS = 100  # each means that somebody removed the directory in between
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+_DAY = 24 * 60 * 60.0
+
+
+class LocalStore(Store):
+    """Values as files below the directory `root`, which is created by the first `set`.
+
+    read_only: refuse every change.
+    fsync: wait until each written value has reached the disk.
+    follow_symlinks: read through symbolic links, also those that lead out of `root`. (Writing
+        replaces a link by a value and `delete` removes the link, never its target.)
+    locking: exclude other processes in `lock`; say False on a file system without locks if only
+        one process writes.
+    dimension_separator: what new arrays should have between chunk coordinates.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        fsync: bool = False,
+        follow_symlinks: bool = False,
+        locking: bool = True,
+        dimension_separator: Literal[".", "/"] | None = None,
+    ) -> None:
+        path = os.fspath(root)
+        if not isinstance(path, str):
+            raise TypeError(f"the root must be a str or a path, found {type(path).__name__}")
+        if not path or "\0" in path:
+            raise InvalidKeyError(f"invalid directory {path!r}")
+        self.path = os.path.abspath(path)
+        self.read_only = read_only
+        self.fsync = fsync
+        self.follow_symlinks = follow_symlinks
+        self.locking = locking
+        self.capabilities = Capabilities(conditional=True, locks=locking)
+        if dimension_separator is not None:
+            self.dimension_separator = dimension_separator
+        self._beneath = Beneath(self.path.rstrip("/"), follow_symlinks)
+        self._read_flags = _READ | (0 if follow_symlinks else _NOFOLLOW)
+
+    @property
+    def root(self) -> Path:
+        return Path(self.path)
+
+    @cached_property
+    def identity(self) -> Hashable:
+        return "local", os.path.realpath(self.path)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "identity"}
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        file = self._open(key)
+        if file < 0:
+            return None
+        try:
+            return self._read(file, key, byte_range)
+        finally:
+            os.close(file)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        answers: list[Buffer | None] = []
+        last: str | None = None
+        file = -1
+        try:
+            for key, byte_range in requests:
+                if key != last:
+                    if file >= 0:
+                        file, closing = -1, file
+                        os.close(closing)
+                    file = self._open(key)
+                    last = key
+                answers.append(None if file < 0 else self._read(file, key, byte_range))
+        finally:
+            if file >= 0:
+                os.close(file)
+        return answers
+
+    def size(self, key: str) -> int | None:
+        path = self._find(key)
+        if path is None:
+            return None
+        try:
+            status = os.stat(path, follow_symlinks=self.follow_symlinks)
+        except OSError as error:
+            if is_missing(error):
+                return None
+            raise self._failure("read", key, error) from error
+        if stat.S_ISREG(status.st_mode):
+            return status.st_size
+        if stat.S_ISDIR(status.st_mode):
+            return None
+        raise self._not_a_file(key, status.st_mode)
+
+    def _find(self, key: str) -> str | None:
+        """The path of the key's file; None if its directory does not exist."""
+        check_key(key)
+        if RESERVED in key and is_reserved(key):
+            raise InvalidKeyError(
+                f"invalid key {key!r}: {self!r} reserves names that begin with {RESERVED!r}"
+            )
+        beneath = self._beneath
+        directory = key.rpartition("/")[0]
+        if directory not in beneath.known:
+            try:
+                if not beneath.enter(directory):
+                    return None
+            except OSError as error:
+                raise self._failure("reach", key, error) from error
+        return f"{beneath.root}/{key}"
+
+    def _open(self, key: str) -> int:
+        """A descriptor, or -1 if there is no such key."""
+        path = self._find(key)
+        if path is None:
+            return -1
+        try:
+            return os.open(path, self._read_flags)
+        except OSError as error:
+            if is_missing(error):
+                return -1
+            if error.errno == errno.ELOOP:
+                raise self._not_a_file(key, stat.S_IFLNK) from error
+            if error.errno == errno.ENXIO:  # a socket
+                raise self._not_a_file(key, stat.S_IFSOCK) from error
+            raise self._failure("read", key, error) from error
+
+    def _read(self, file: int, key: str, byte_range: ByteRange | None) -> Buffer | None:
+        try:
+            status = os.fstat(file)
+            mode = status.st_mode
+            if not stat.S_ISREG(mode):
+                if stat.S_ISDIR(mode):
+                    return None
+                raise self._not_a_file(key, mode)
+            start, stop = 0, status.st_size
+            if byte_range is not None:
+                start, stop = span(byte_range, stop)
+            length = stop - start
+            if length > limits.current.max_chunk_bytes:
+                raise LimitError(
+                    f"{self!r}: reading {length} bytes of {key!r} at once; the cap is"
+                    f" {limits.current.max_chunk_bytes} (limits.set(max_chunk_bytes=...))"
+                )
+            return read_fully(file, length, start)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise self._failure("read", key, error) from error
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        path, directory = self._target(key)
+        for attempt in range(_ATTEMPTS):
+            try:
+                temporary = self._write(directory, value)
+                try:
+                    os.replace(temporary, path)
+                except BaseException:
+                    files.remove(temporary)
+                    raise
+                if self.fsync:
+                    files.sync_directory(directory)
+                return
+            except FileNotFoundError as error:
+                self._make_directory(key, attempt, error)
+            except OSError as error:
+                raise self._failure("write", key, error) from error
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self.check_writable()
+        path, directory = self._target(key)
+        for attempt in range(_ATTEMPTS):
+            try:
+                temporary = self._write(directory, value)
+                try:
+                    os.link(temporary, path, follow_symlinks=False)
+                finally:
+                    files.remove(temporary)
+                if self.fsync:
+                    files.sync_directory(directory)
+                return True
+            except FileExistsError:
+                if os.path.isdir(path):
+                    raise StoreError(f"{self!r}: cannot write {key!r}: keys lie below it") from None
+                return False
+            except FileNotFoundError as error:
+                self._make_directory(key, attempt, error)
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise self._failure("write", key, error) from error
+                with self.lock(key):  # a file system without hard links
+                    return super().set_if_absent(key, value)
+        raise AssertionError("unreachable: the last attempt raises")
+
+    def _target(self, key: str) -> tuple[str, str]:
+        """Path and directory of a key that will be written; the directory may be missing."""
+        path = self._find(key)
+        if path is None:
+            path = f"{self._beneath.root}/{key}"
+        return path, path.rpartition("/")[0]
+
+    def _write(self, directory: str, value: Buffer) -> str:
+        """Write the value to a new temporary and give its path; nothing remains on failure."""
+        path = f"{directory}/{temporary_name()}"
+        while True:
+            try:
+                file = os.open(path, _CREATE, 0o666)
+                break
+            except FileExistsError:  # left by a dead process of the same number
+                path = f"{directory}/{temporary_name()}"
+        try:
+            try:
+                files.write_fully(file, value)
+                if self.fsync:
+                    os.fsync(file)
+            finally:
+                os.close(file)
+        except BaseException:
+            files.remove(path)
+            raise
+        return path
+
+    def _make_directory(self, key: str, attempt: int, cause: OSError) -> None:
+        if attempt == _ATTEMPTS - 1:
+            raise self._failure("write", key, cause) from cause
+        try:
+            self._beneath.ensure(key.rpartition("/")[0])
+        except FileNotFoundError:
+            return  # removed again by somebody else: the next attempt creates it
+        except OSError as error:
+            raise self._failure("write", key, error) from error
+
+    def delete(self, key: str) -> None:
+        """Remove the value, and the directories above it that are then empty."""
+        self.check_writable()
+        path = self._find(key)
+        if path is None:
+            return
+        try:
+            os.unlink(path)
+        except OSError as error:
+            if is_missing(error) or os.path.isdir(path):
+                return
+            raise self._failure("delete", key, error) from error
+        self._beneath.prune(key.rpartition("/")[0])
+
+    def delete_prefix(self, prefix: str) -> None:
+        """Remove everything below `prefix`: it vanishes at once, then its space is freed."""
+        self.check_writable()
+        directory = check_prefix(prefix)[:-1]
+        if directory:
+            self._remove_directory(directory)
+            return
+        for name, is_directory in self._scan(""):
+            if is_directory:
+                self._remove_directory(name)
+            else:
+                self.delete(name)
+
+    def _remove_directory(self, directory: str) -> None:
+        parent = directory.rpartition("/")[0]
+        path = self._find(directory)
+        if path is None:
+            return
+        try:
+            mode = os.lstat(path).st_mode
+            if stat.S_ISLNK(mode) and os.path.isdir(path):
+                os.unlink(path)  # the link goes, what it leads to stays
+            elif stat.S_ISDIR(mode):
+                aside = f"{path.rpartition('/')[0]}/{temporary_name('deleted')}"
+                os.rename(path, aside)
+                files.remove_tree(aside)
+        except OSError as error:
+            if not is_missing(error):
+                raise self._failure("delete", directory + "/", error) from error
+        finally:
+            self._beneath.forget()
+        self._beneath.prune(parent)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        """One rename, whatever lies below `source`."""
+        if not source or not target:
+            super().move_prefix(source, target)
+            return
+        self.check_move(source, target)
+        for attempt in range(_ATTEMPTS):
+            start, end = self._find(source[:-1]), self._target(target[:-1])[0]
+            if start is None or not os.path.isdir(start):
+                return
+            try:
+                os.rename(start, end)
+                break
+            except FileNotFoundError as error:
+                self._make_directory(target[:-1], attempt, error)
+            except OSError as error:
+                raise self._failure("move", f"{source} to {target}", error) from error
+        self._beneath.forget()
+        self._beneath.prune(source[:-1].rpartition("/")[0])
+
+    # -- listable -----------------------------------------------------------------------------
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self._walk(check_prefix(prefix)[:-1])
+
+    def list_dir(self, prefix: str) -> Listing:
+        keys: list[str] = []
+        prefixes: list[str] = []
+        for name, is_directory in self._scan(check_prefix(prefix)[:-1]):
+            (prefixes if is_directory else keys).append(prefix + name + "/" * is_directory)
+        return Listing(keys, prefixes)
+
+    def _walk(self, directory: str) -> Iterator[str]:
+        # No recursion: how deep the directories go is not ours to choose.
+        open_levels = [(directory + "/" if directory else "", iter(self._scan(directory)))]
+        while open_levels:
+            prefix, entries = open_levels[-1]
+            for name, is_directory in entries:
+                key = prefix + name
+                if is_directory:
+                    if os.path.islink(self._beneath.path(key)):
+                        self._beneath.check_no_loop(key)
+                    open_levels.append((key + "/", iter(self._scan(key))))
+                    break
+                yield key
+            else:
+                open_levels.pop()
+
+    def _scan(self, directory: str) -> list[tuple[str, bool]]:
+        """(name, is it a directory) in the order of the keys below, without what is not a key."""
+        prefix = f"{directory}/" if directory else ""
+        found: list[tuple[str, str, bool]] = []
+        try:
+            if not self._beneath.enter(directory):
+                return []
+            with os.scandir(self._beneath.path(directory)) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name.startswith(RESERVED) or not is_key(prefix + name):
+                        continue
+                    is_directory = entry.is_dir()
+                    if self.follow_symlinks and entry.is_symlink() and not os.path.exists(entry):
+                        continue
+                    found.append((name + "/" if is_directory else name, name, is_directory))
+        except OSError as error:
+            if is_missing(error):
+                return []
+            raise self._failure("list", prefix, error) from error
+        return [(name, is_directory) for _, name, is_directory in sorted(found)]
+
+    # -- safe updates -------------------------------------------------------------------------
+    def lock(self, key: str) -> AbstractContextManager[object]:
+        self.check_writable()
+        directory = self._target(key)[1]
+        if not self.locking:
+            return nullcontext()
+        parent, _, name = key.rpartition("/")
+        beneath = self._beneath
+        return _KeyLock(
+            f"{directory}/{name_beside(name, 'lock')}",
+            lambda: beneath.ensure(parent),
+            lambda: beneath.prune(parent),
+            lambda error: self._failure("lock", key, error),
+        )
+
+    def sweep(self, older_than: float = _DAY) -> list[str]:
+        """Remove what killed processes left: temporaries, half-removed directories, free locks.
+
+        Files of another machine are removed only if they are older than `older_than` seconds.
+        Gives the removed names, relative to the root.
+        """
+        self.check_writable()
+        return files.sweep(self.path, older_than)
+
+    # -- errors -------------------------------------------------------------------------------
+    def _failure(self, doing: str, key: str, error: OSError) -> StoreError:
+        if isinstance(error, StoreError):
+            return type(error)(f"{self!r}: cannot {doing} {key!r}: {error}")
+        reason = "a value lies above it" if error.errno == errno.ENOTDIR else str(error)
+        if isinstance(error, IsADirectoryError):
+            reason = "keys lie below it"
+        if error.errno in _NO_LOCKS and doing == "lock":
+            reason += "; pass locking=False if only one process writes"
+        return StoreError(f"{self!r}: cannot {doing} {key!r}: {reason}")
+
+    def _not_a_file(self, key: str, mode: int) -> StoreError:
+        if stat.S_ISLNK(mode):
+            return StoreError(
+                f"{self!r}: {key!r} is a symbolic link, which is not followed;"
+                " pass follow_symlinks=True if you trust it"
+            )
+        return StoreError(f"{self!r}: {key!r} is not a regular file (mode {oct(mode)})")
+
+
+class _KeyLock(FileLock):
+    """A lock whose failure names the store and the key."""
+
+    __slots__ = ("_explain",)
+
+    def __init__(
+        self,
+        path: str,
+        prepare: Callable[[], None],
+        finish: Callable[[], None],
+        explain: Callable[[OSError], StoreError],
+    ) -> None:
+        super().__init__(path, prepare, finish)
+        self._explain = explain
+
+    def __enter__(self) -> FileLock:
+        try:
+            return super().__enter__()
+        except OSError as error:
+            raise self._explain(error) from error
+
+
+class NestedDirectoryStore(LocalStore):
+    """A `LocalStore` whose new arrays have "/" between chunk coordinates."""
+
+    dimension_separator = "/"
+
+
+DirectoryStore = LocalStore

@@ -1,0 +1,119 @@
+"""`MappingStore`: any mapping from str to bytes as a store.
+
+This module knows `collections.abc.Mapping`. It must not know which mapping it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, MutableMapping
+from typing import Any, Literal, cast
+
+from omnizarr.errors import StoreError, ZarrError
+from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Listing,
+    Store,
+    listing_of,
+    read_range,
+    sorted_under,
+)
+
+
+class MappingStore(Store):
+    """The values of `mapping`, which may be any objects with the buffer protocol.
+
+    A `KeyError` means that a key is missing; every other exception of the mapping is a failure.
+    What is safe between threads and processes is what the mapping makes safe. Two stores on the
+    same mapping object are equal. A mapping that cannot be written gives a store for reading.
+    """
+
+    capabilities = Capabilities(ranges=False)
+
+    def __init__(
+        self,
+        mapping: Mapping[str, Any],
+        *,
+        read_only: bool = False,
+        dimension_separator: Literal[".", "/"] | None = None,
+    ) -> None:
+        if not isinstance(mapping, Mapping):
+            raise TypeError(f"expected a mapping from str to bytes, found {type(mapping).__name__}")
+        self.mapping = mapping
+        self.read_only = read_only or not isinstance(mapping, MutableMapping)
+        if dimension_separator is not None:
+            self.dimension_separator = dimension_separator
+
+    @property
+    def identity(self) -> Hashable:
+        return "mapping", id(self.mapping)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<{type(self.mapping).__name__}>)"
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        check_key(key)
+        try:
+            value = self.mapping[key]
+        except KeyError:
+            return None
+        except (OSError, ZarrError):
+            raise
+        except Exception as error:
+            raise StoreError(f"{self!r}: cannot read {key!r}: {error!r}") from error
+        return read_range(self._buffer(key, value), byte_range)
+
+    def exists(self, key: str) -> bool:
+        return check_key(key) in self.mapping
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        check_key(key)
+        try:
+            self._writable[key] = bytes(value)
+        except (OSError, ZarrError):
+            raise
+        except Exception as error:
+            raise StoreError(f"{self!r}: cannot write {key!r}: {error!r}") from error
+
+    def delete(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+        try:
+            del self._writable[key]
+        except KeyError:
+            return
+        except (OSError, ZarrError):
+            raise
+        except Exception as error:
+            raise StoreError(f"{self!r}: cannot delete {key!r}: {error!r}") from error
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return sorted_under(self._keys(), check_prefix(prefix))
+
+    def list_dir(self, prefix: str) -> Listing:
+        return listing_of(self._keys(), check_prefix(prefix))
+
+    @property
+    def _writable(self) -> MutableMapping[str, Any]:
+        return cast("MutableMapping[str, Any]", self.mapping)
+
+    def _keys(self) -> list[str]:
+        keys: list[object] = list(self.mapping)  # whatever the annotation promised
+        return [key for key in keys if isinstance(key, str) and is_key(key)]
+
+    def _buffer(self, key: str, value: Any) -> Buffer:
+        if isinstance(value, bytes):
+            return value
+        try:
+            view = memoryview(value)
+        except TypeError as error:
+            raise StoreError(
+                f"{self!r}: the value of {key!r} must be bytes, found {type(value).__name__}"
+            ) from error
+        return view.cast("B") if view.c_contiguous and view.nbytes else view.tobytes()
+
+
+KVStore = MappingStore

@@ -1,0 +1,106 @@
+"""`as_store`: whatever a user may call a store, as a `Store`.
+
+This module knows paths, URLs and mappings. It must not know what is in a store.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from omnizarr.errors import NodeNotFoundError, StoreError
+from omnizarr.model.store import Store
+from omnizarr.stores.local import LocalStore
+from omnizarr.stores.mapping import MappingStore
+from omnizarr.stores.memory import MemoryStore
+from omnizarr.stores.wrappers import ReadOnlyStore
+
+StoreLike = Store | str | os.PathLike[str] | Mapping[str, Any] | None
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_ZIP_MODES: dict[str, Literal["r", "a", "w", "x"]] = {
+    "r": "r",
+    "r+": "a",
+    "a": "a",
+    "w": "w",
+    "w-": "x",
+    "x": "x",
+}
+
+
+def as_store(
+    obj: StoreLike,
+    *,
+    mode: str | None = None,
+    read_only: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Store:
+    """The store that `obj` means.
+
+    None is a new `MemoryStore`; a store is itself; a str or path that ends with ".zip" is a
+    `ZipStore` unless a directory has that name, any other is a `LocalStore`; a mapping is
+    wrapped. With mode "r" (or `read_only`) the store refuses changes. No mode but those
+    that write creates anything, and a directory is created by the first value only.
+    """
+    if mode is not None and mode not in _ZIP_MODES:
+        raise ValueError(f"mode must be one of {', '.join(_ZIP_MODES)}; found {mode!r}")
+    read_only = read_only or mode == "r"
+    if isinstance(obj, Store):
+        _refuse_options(storage_options, obj)
+        return ReadOnlyStore(obj) if read_only and not obj.read_only else obj
+    if isinstance(obj, str | os.PathLike):
+        return _at_path(obj, mode, read_only, storage_options)
+    _refuse_options(storage_options, obj)
+    if obj is None:
+        return MemoryStore(read_only=read_only)
+    if isinstance(obj, Mapping):
+        return MappingStore(obj, read_only=read_only)
+    raise TypeError(
+        "a store is given as None, a str or path, a Store, or a mapping from str to bytes;"
+        f" found {type(obj).__name__}"
+    )
+
+
+def _at_path(
+    obj: str | os.PathLike[str],
+    mode: str | None,
+    read_only: bool,
+    storage_options: Mapping[str, Any] | None,
+) -> Store:
+    path = os.fspath(obj)
+    if not isinstance(path, str):
+        raise TypeError(f"a path to a store must be a str, found {type(path).__name__}")
+    match = _URL.match(path)
+    if match is not None:
+        if match[1].lower() != "file":
+            raise StoreError(
+                f"{path!r}: {match[1]}:// stores are not supported by this installation"
+            )
+        path = _path_of_url(path)
+    _refuse_options(storage_options, path)
+    if not path.lower().endswith(".zip") or os.path.isdir(path):
+        return LocalStore(path, read_only=read_only)
+    from omnizarr.stores.zip import ZipStore
+
+    if mode == "r+" and not os.path.exists(path):
+        raise NodeNotFoundError(f"there is no archive {path!r}; mode 'r+' does not create one")
+    return ZipStore(path, mode="r" if read_only else _ZIP_MODES[mode or "a"])
+
+
+def _path_of_url(url: str) -> str:
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
+        raise StoreError(f"{url!r}: a file URL has the form file:///path")
+    path = unquote(parts.path)
+    if re.match(r"/[A-Za-z]:/", path) and os.name == "nt":
+        path = path[1:]
+    return path
+
+
+def _refuse_options(storage_options: Mapping[str, Any] | None, obj: object) -> None:
+    if storage_options:
+        raise TypeError(f"storage_options apply to remote stores only, not to {obj!r}")

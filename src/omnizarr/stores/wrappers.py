@@ -1,0 +1,172 @@
+"""Stores around a store: read-only, and below a prefix.
+
+What a wrapper changes is one thing; everything else is asked of the store inside, its locks and
+its identity included. `WrapperStore` is the base for more of them.
+
+This module knows the interface of stores. It must not know any one store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from omnizarr.errors import StoreError
+from omnizarr.model.paths import check_key, check_prefix, normalize_path
+from omnizarr.model.store import Buffer, ByteRange, Listing, Store
+
+
+class WrapperStore(Store):
+    """Forwards every call to `store`. Closing the wrapper closes the store inside."""
+
+    def __init__(self, store: Store) -> None:
+        if not isinstance(store, Store):
+            raise TypeError(f"expected a store to wrap, found {type(store).__name__}")
+        self.store = store
+        self.read_only = store.read_only
+        self.capabilities = store.capabilities
+        self.dimension_separator = store.dimension_separator
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store!r})"
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        return self.store.get(key, byte_range)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        return self.store.get_many(requests)
+
+    def exists(self, key: str) -> bool:
+        return self.store.exists(key)
+
+    def size(self, key: str) -> int | None:
+        return self.store.size(key)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.store.set(key, value)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        return self.store.set_if_absent(key, value)
+
+    def delete(self, key: str) -> None:
+        self.store.delete(key)
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.store.delete_prefix(prefix)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        self.store.move_prefix(source, target)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self.store.list_prefix(prefix)
+
+    def list_dir(self, prefix: str) -> Listing:
+        return self.store.list_dir(prefix)
+
+    @property
+    def identity(self) -> Hashable:
+        return self.store.identity
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        return self.store.locate(key)
+
+    def lock(self, key: str) -> AbstractContextManager[object]:
+        return self.store.lock(key)
+
+    def close(self) -> None:
+        self.store.close()
+
+
+class ReadOnlyStore(WrapperStore):
+    """The same values, but every change raises `ReadOnlyError`."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.read_only = True
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self.check_writable()
+        return False
+
+    def delete(self, key: str) -> None:
+        self.check_writable()
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.check_writable()
+
+    def move_prefix(self, source: str, target: str) -> None:
+        self.check_writable()
+
+    def lock(self, key: str) -> AbstractContextManager[object]:
+        check_key(key)
+        return nullcontext()  # nothing can be changed, so nobody has to be excluded
+
+
+class PrefixStore(WrapperStore):
+    """The values of `store` below `prefix` ("a/b" or "a/b/"), as a store of their own."""
+
+    def __init__(self, store: Store, prefix: str) -> None:
+        super().__init__(store)
+        path = normalize_path(prefix)
+        self.prefix = path + "/" if path else ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store!r}, {self.prefix!r})"
+
+    def _inner(self, key: str) -> str:
+        return self.prefix + check_key(key)
+
+    def _inner_prefix(self, prefix: str) -> str:
+        return self.prefix + check_prefix(prefix)
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        return self.store.get(self._inner(key), byte_range)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        return self.store.get_many([(self._inner(key), byte_range) for key, byte_range in requests])
+
+    def exists(self, key: str) -> bool:
+        return self.store.exists(self._inner(key))
+
+    def size(self, key: str) -> int | None:
+        return self.store.size(self._inner(key))
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.store.set(self._inner(key), value)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        return self.store.set_if_absent(self._inner(key), value)
+
+    def delete(self, key: str) -> None:
+        self.store.delete(self._inner(key))
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.store.delete_prefix(self._inner_prefix(prefix))
+
+    def move_prefix(self, source: str, target: str) -> None:
+        if not source or not target:
+            raise StoreError(f"{self!r}: the root of a prefix cannot be moved")
+        self.store.move_prefix(self._inner_prefix(source), self._inner_prefix(target))
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        begin = len(self.prefix)
+        keys = self.store.list_prefix(self._inner_prefix(prefix))
+        return (key[begin:] for key in keys)
+
+    def list_dir(self, prefix: str) -> Listing:
+        begin = len(self.prefix)
+        keys, prefixes = self.store.list_dir(self._inner_prefix(prefix))
+        return Listing([key[begin:] for key in keys], [below[begin:] for below in prefixes])
+
+    @property
+    def identity(self) -> Hashable:
+        return self.store.identity, self.prefix
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        return self.store.locate(self.prefix + key)
+
+    def lock(self, key: str) -> AbstractContextManager[object]:
+        return self.store.lock(self._inner(key))

@@ -1,0 +1,181 @@
+"""Stores that watch, count, log or break the calls to a store inside.
+
+    store = FaultStore(LocalStore("x.zarr"))
+    store.fail("set", OSError("disk full"), at=3)     # the third set from now on fails, once
+    store.fail("get", OSError("reset"), key="c/0", times=None)   # every get of c/0
+    store.delay("get", 0.01)
+
+This module knows the interface of stores. It must not know any one store.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from omnizarr.stores.wrappers import WrapperStore
+from omnizarr.model.store import Buffer, ByteRange, Listing, Store
+
+
+class WatchedStore(WrapperStore):
+    """Calls `before(operation, key)` ahead of every call that reaches the store inside.
+
+    A batch is watched request by request and then passed on as one.
+    """
+
+    def before(self, operation: str, key: str) -> None:
+        """Look at a call; an exception raised here takes the place of the call."""
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        self.before("get", key)
+        return super().get(key, byte_range)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        for key, _ in requests:
+            self.before("get", key)
+        return super().get_many(requests)
+
+    def exists(self, key: str) -> bool:
+        self.before("exists", key)
+        return super().exists(key)
+
+    def size(self, key: str) -> int | None:
+        self.before("size", key)
+        return super().size(key)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.before("set", key)
+        super().set(key, value)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self.before("set_if_absent", key)
+        return super().set_if_absent(key, value)
+
+    def delete(self, key: str) -> None:
+        self.before("delete", key)
+        super().delete(key)
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.before("delete_prefix", prefix)
+        super().delete_prefix(prefix)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        self.before("move_prefix", source)
+        super().move_prefix(source, target)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        self.before("list_prefix", prefix)
+        return super().list_prefix(prefix)
+
+    def list_dir(self, prefix: str) -> Listing:
+        self.before("list_dir", prefix)
+        return super().list_dir(prefix)
+
+    def lock(self, key: str) -> AbstractContextManager[object]:
+        self.before("lock", key)
+        return super().lock(key)
+
+
+class CountingStore(WatchedStore):
+    """Counts calls: `store.counts["get"]`, and `store.keys["get"]` in the order they came."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.counts: Counter[str] = Counter()
+        self.keys: dict[str, list[str]] = {}
+
+    def before(self, operation: str, key: str) -> None:
+        self.counts[operation] += 1
+        self.keys.setdefault(operation, []).append(key)
+
+    def reset(self) -> None:
+        self.counts.clear()
+        self.keys.clear()
+
+
+class LoggingStore(WatchedStore):
+    """Writes every call to a log: never values, which may be secret."""
+
+    def __init__(
+        self,
+        store: Store,
+        log: logging.Logger | Callable[[str], object] | None = None,
+        level: int = logging.DEBUG,
+    ) -> None:
+        super().__init__(store)
+        self._log = log or logging.getLogger("omnizarr.store")
+        self._level = level
+
+    def before(self, operation: str, key: str) -> None:
+        if isinstance(self._log, logging.Logger):
+            self._log.log(self._level, "%s %r on %r", operation, key, self.store)
+        else:
+            self._log(f"{operation} {key!r}")
+
+
+@dataclass
+class _Fault:
+    operation: str
+    key: str | None
+    skip: int
+    times: int | None
+    error: BaseException | None
+    seconds: float
+
+
+class FaultStore(WatchedStore):
+    """Makes chosen calls fail or wait; all others reach the store inside."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._faults: list[_Fault] = []
+        self._guard = threading.Lock()
+
+    def fail(
+        self,
+        operation: str,
+        error: BaseException,
+        *,
+        key: str | None = None,
+        at: int = 1,
+        times: int | None = 1,
+    ) -> None:
+        """Let the call number `at` from now on, and `times` in all (None: for ever), raise `error`.
+
+        operation: a method's name, or "*" for every method. key: only calls for this key.
+        """
+        if at < 1:
+            raise ValueError(f"calls are counted from 1, found at={at}")
+        self._faults.append(_Fault(operation, key, at - 1, times, error, 0.0))
+
+    def delay(self, operation: str, seconds: float, *, key: str | None = None) -> None:
+        """Let every such call wait first."""
+        self._faults.append(_Fault(operation, key, 0, None, None, seconds))
+
+    def heal(self) -> None:
+        """No more faults."""
+        self._faults.clear()
+
+    def before(self, operation: str, key: str) -> None:
+        wait = 0.0
+        with self._guard:
+            error = None
+            for fault in self._faults:
+                if fault.operation not in ("*", operation) or fault.key not in (None, key):
+                    continue
+                if fault.skip > 0:
+                    fault.skip -= 1
+                elif fault.error is None:
+                    wait += fault.seconds
+                elif fault.times is None or fault.times > 0:
+                    fault.times = None if fault.times is None else fault.times - 1
+                    error = error or fault.error
+        if wait:
+            time.sleep(wait)
+        if error is not None:
+            raise error

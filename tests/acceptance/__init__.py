@@ -1,0 +1,1 @@
+"""What the library promises, shown from outside through its public interface."""

@@ -1,0 +1,122 @@
+"""Every v2 and v3 array of the fixtures reads exactly as its sidecar or digest says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr as zarr
+
+from . import fixtures
+from .fixtures import Row
+from .known_differences import KNOWN
+
+SOURCES = fixtures.sources() if fixtures.available() else []
+TWICE = {
+    path
+    for path, times in Counter(row.path for row in (fixtures.rows() if SOURCES else ())).items()
+    if times > 1
+}
+"""Folders that hold a v2 and a v3 array side by side; only these need `zarr_format`."""
+Record = Callable[[str, object], None]
+Summary = Callable[[str], None]
+
+
+@pytest.mark.skipif(
+    fixtures.available(),
+    reason="the fixtures are here, so this reminder of their absence has nothing to say",
+)
+def test_fixtures_are_absent() -> None:
+    pytest.skip(
+        f"NO FIXTURE WAS READ: {fixtures.shared()}/fixtures/MANIFEST.tsv does not exist; "
+        "set OMNIZARR_SHARED to the folder that holds fixtures/"
+    )
+
+
+@pytest.mark.skipif(not SOURCES, reason="the fixtures are absent (see test_fixtures_are_absent)")
+def test_every_row_is_counted(summary: Summary) -> None:
+    rows = fixtures.rows()
+    plain = sum(row.plain for row in rows)
+    nczarr = sum(row.nczarr for row in rows)
+    others = len(rows) - plain - nczarr
+    assert plain == fixtures.EXPECTED_PLAIN_ROWS
+    assert plain + others == fixtures.EXPECTED_ALL_ROWS
+    assert nczarr == fixtures.EXPECTED_NCZARR_ROWS
+    summary(
+        f"fixtures: rows with an expectation: {plain:,} of v2 and v3, {others} of their dialects, "
+        f"{nczarr} of nczarr"
+    )
+
+
+@pytest.mark.skipif(not SOURCES, reason="the fixtures are absent (see test_fixtures_are_absent)")
+def test_known_differences_name_rows() -> None:
+    assert set(KNOWN) <= {row.path for row in fixtures.rows()}
+
+
+def read(row: Row, **options: Any) -> np.ndarray[Any, Any]:
+    store = fixtures.unpacked(row.source) / row.store
+    if row.path in TWICE:
+        options["zarr_format"] = int(row.format[1])
+    array = zarr.open(str(store), mode="r", path=row.node, **options)
+    if not isinstance(array, zarr.Array):
+        raise TypeError(f"opened a {type(array).__name__}, expected an Array")
+    if array.size > fixtures.LARGE_ELEMENTS:
+        return sample(array)
+    result = array[...]
+    return result if isinstance(result, np.ndarray) else np.asarray(result, dtype=array.dtype)
+
+
+def sample(array: Any) -> np.ndarray[Any, Any]:
+    """The corners of an array that is too large to read; compared with its fill value."""
+    for axis in range(array.ndim):
+        array[tuple(-1 if other == axis else 0 for other in range(array.ndim))]
+    raise AssertionError(f"{array.shape} needs a sampled expectation; none is known")
+
+
+def outcome(row: Row) -> str | None:
+    """None if the row reads as expected, else why not."""
+    options: dict[str, Any] = {}
+    try:
+        if row.pickled:
+            try:
+                read(row)
+            except zarr.errors.PickleCodecDisabledError:
+                options["allow_pickle"] = True
+            else:
+                return "the pickle codec ran although nobody allowed it"
+        return fixtures.difference(row, read(row, **options))
+    except Exception as error:  # the outcome is the test's data
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_source(source: str, record_property: Record, summary: Summary) -> None:
+    folder = fixtures.unpacked(source) / source
+    before = fixtures.state_of(folder)
+    wrong = []
+    count = {"rows read": 0, "ok": 0, "known differences": 0, "wrong": 0}
+    for row in fixtures.rows():
+        if row.source != source:
+            continue
+        count["rows read"] += 1
+        found = outcome(row)
+        if row.path in KNOWN:
+            text, reason = KNOWN[row.path]
+            if found is not None and text in found:
+                count["known differences"] += 1
+                summary(f"fixtures: {row.path}: {reason}")
+                continue
+            found = f"listed as a known difference ({text!r}), but the outcome is {found!r}"
+        if found is None:
+            count["ok"] += 1
+        else:
+            count["wrong"] += 1
+            wrong.append(f"{row.path} [{row.format} {row.dtype[:60]} {row.how[:40]}]\n    {found}")
+    for key, value in count.items():
+        record_property(f"count:{key}", value)
+    assert fixtures.state_of(folder) == before, "reading changed files"
+    assert not wrong, f"{len(wrong)} of {count['rows read']} rows differ:\n" + "\n".join(wrong)

@@ -1,0 +1,360 @@
+"""The rules of docs/design/001 as tests: who may import whom, and who may ask for a version.
+
+Each rule is a function from source text to a list of complaints, so that every rule is first
+shown to complain about a small sample that breaks it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "omnizarr"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# Imports go down only. Names in one row are one layer: they may import each other, except for
+# SIBLINGS. A new top-level module or folder gets its place here first.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("limits", "config"),
+    ("model",),
+    ("formats", "codecs", "indexing", "stores"),
+    ("engine",),
+    # The nodes a user holds, and what they are made of.
+    ("node", "array", "group", "attributes", "views", "info", "tree", "metadata")
+    + ("creation", "making", "chunking", "values", "pipeline", "synchronizers"),
+    ("api", "copying"),
+    ("__init__",),
+    ("testing", "integrations", "geo", "jobs", "cli", "server", "aio"),
+)
+SIBLINGS = {"formats", "codecs", "indexing", "stores"}
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+MOST_LINES = 500
+TYPICAL_LINES = 300
+
+PUBLIC = [
+    "Array",
+    "ByteRange",
+    "DictStore",
+    "DirectoryStore",
+    "Group",
+    "KVStore",
+    "LocalStore",
+    "MemoryStore",
+    "NestedDirectoryStore",
+    "PrefixStore",
+    "ProcessSynchronizer",
+    "ReadOnlyStore",
+    "Store",
+    "TempStore",
+    "ThreadSynchronizer",
+    "ZipStore",
+    "__version__",
+    "array",
+    "codecs",
+    "config",
+    "consolidate_metadata",
+    "copy",
+    "copy_all",
+    "copy_store",
+    "create",
+    "create_array",
+    "create_group",
+    "create_hierarchy",
+    "empty",
+    "empty_like",
+    "errors",
+    "from_array",
+    "full",
+    "full_like",
+    "group",
+    "limits",
+    "load",
+    "ones",
+    "ones_like",
+    "open",
+    "open_array",
+    "open_consolidated",
+    "open_group",
+    "open_like",
+    "save",
+    "save_array",
+    "save_group",
+    "storage",
+    "stores",
+    "tree",
+    "zeros",
+    "zeros_like",
+]
+
+
+# -- who imports whom ------------------------------------------------------------------------
+
+
+def module_parts(file: Path) -> tuple[str, ...]:
+    """('codecs', 'chain') for src/omnizarr/codecs/chain.py; ('__init__',) for the package."""
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    return parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts
+
+
+def imported(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """(line, module path inside omnizarr) of every import, wherever in the code it stands.
+
+    `package` is the folder that a relative import starts from. A name imported from the package
+    itself is given as ('__init__',) unless it is one of the modules of LAYERS.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _inside(node.lineno, alias.name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module.split(".") if node.module else []
+            if node.level:
+                base = ["omnizarr", *package[: len(package) - node.level + 1], *base]
+            for alias in node.names:
+                yield from _inside(node.lineno, [*base, alias.name])
+        elif isinstance(node, ast.Call) and _last_name(node.func) in {
+            "import_module",
+            "__import__",
+        }:
+            name = node.args[0] if node.args else None
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                yield from _inside(node.lineno, name.value.split("."))
+
+
+def _inside(line: int, path: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    if path[0] == "omnizarr":
+        below = tuple(path[1:])
+        yield line, below if below and below[0] in RANK else ("__init__",)
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def upward_imports(source: str, parts: tuple[str, ...], *, is_package: bool = False) -> list[str]:
+    own = parts[0]
+    if own not in RANK:
+        return [f"{own} has no layer: give it one in LAYERS"]
+    package = parts if is_package else parts[:-1]
+    complaints = []
+    for line, target in imported(ast.parse(source), package):
+        other = target[0]
+        if other == own:
+            continue
+        if RANK[other] > RANK[own]:
+            complaints.append(f"line {line}: {own} imports {other}, which lies above it")
+        elif own in SIBLINGS and other in SIBLINGS:
+            complaints.append(f"line {line}: {own} imports its sibling {other}")
+        elif RANK[own] > RANK["__init__"] > RANK[other] > RANK["engine"]:
+            complaints.append(f"line {line}: {own} imports {other} instead of the public API")
+    return complaints
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_imports_go_down_only(file: Path) -> None:
+    is_package = file.name == "__init__.py" and file.parent != PACKAGE
+    complaints = upward_imports(
+        file.read_text(encoding="utf-8"), module_parts(file), is_package=is_package
+    )
+    assert complaints == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "source"),
+    [
+        (("errors",), "from omnizarr import limits"),
+        (("model", "array"), "import omnizarr.codecs"),
+        (("model", "array"), "from omnizarr.api import open"),
+        (("codecs", "zstd"), "def f():\n    from omnizarr.engine import execute"),
+        (("codecs", "zstd"), "from omnizarr.stores.local import LocalStore"),
+        (("formats", "v2"), "from ..codecs import chain"),
+        (("indexing", "plan"), "import importlib\nimportlib.import_module('omnizarr.stores')"),
+        (("stores", "zip"), "import omnizarr"),
+        (("engine", "execute"), "from ..array import Array"),
+        (("group",), "if TYPE_CHECKING:\n    from omnizarr.api import open"),
+        (("api",), "from omnizarr import __version__"),
+        (("cli", "main"), "from omnizarr.array import Array"),
+        (("surprise",), "import numpy"),
+    ],
+)
+def test_an_upward_import_is_found(parts: tuple[str, ...], source: str) -> None:
+    assert len(upward_imports(source, parts)) == 1
+
+
+@pytest.mark.parametrize(
+    ("parts", "source"),
+    [
+        (("errors",), "import os"),
+        (("limits",), "from omnizarr import errors"),
+        (("codecs", "zstd"), "from .base import Codec\nfrom ..model import codec"),
+        (("formats", "v2"), "from omnizarr.model.array import ArrayModel"),
+        (("group",), "from omnizarr.array import Array"),
+        (("__init__",), "from omnizarr.api import open"),
+        (("cli", "main"), "import omnizarr\nfrom omnizarr.errors import ZarrError"),
+    ],
+)
+def test_a_downward_import_is_allowed(parts: tuple[str, ...], source: str) -> None:
+    assert upward_imports(source, parts) == []
+
+
+def test_a_package_resolves_relative_imports_from_itself() -> None:
+    assert upward_imports("from .chain import Chain", ("codecs",), is_package=True) == []
+    assert upward_imports("from ..stores import local", ("codecs",), is_package=True) != []
+
+
+# -- who asks for a version ------------------------------------------------------------------
+
+VERSION_NAMES = {"zarr_format", "zarr_version", "format_version", "default_zarr_format"}
+VERSION_MODULE = re.compile(r"v\d")
+
+
+def is_version(node: ast.expr) -> bool:
+    """Whether the value of this expression is a format's version."""
+    match node:
+        case ast.Name(id=name):
+            return name in VERSION_NAMES
+        case ast.Attribute(value=owner, attr="name"):
+            return _last_name(owner).lstrip("_").endswith("format")
+        case ast.Attribute(attr=name):
+            return name in VERSION_NAMES
+        case ast.Subscript(slice=ast.Constant(value=name)):
+            return name in VERSION_NAMES
+        case ast.Call(func=function, args=arguments):
+            if _last_name(function) in {"int", "str", "repr"}:
+                return any(is_version(argument) for argument in arguments)
+            return _last_name(function) in {"get", "pop", "getattr"} and any(
+                isinstance(argument, ast.Constant) and argument.value in VERSION_NAMES
+                for argument in arguments
+            )
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return any(is_version(item) for item in items)
+        case ast.NamedExpr(value=value):
+            return is_version(value)
+        case ast.BoolOp(values=values):
+            return any(is_version(value) for value in values)
+    return False
+
+
+def version_questions(source: str) -> list[str]:
+    """Where the code compares or branches on a version. Asking whether one was given
+    (`zarr_format is None`) is no question about the version."""
+    complaints = []
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left=left, ops=operators, comparators=others):
+                presence = all(isinstance(o, ast.Is | ast.IsNot) for o in operators) and all(
+                    isinstance(other, ast.Constant) and other.value is None for other in others
+                )
+                if not presence and any(is_version(operand) for operand in (left, *others)):
+                    complaints.append(f"line {node.lineno}: compares a format version")
+            case ast.Match(subject=subject) if is_version(subject):
+                complaints.append(f"line {node.lineno}: matches on a format version")
+            case ast.Subscript(slice=key) if is_version(key):
+                complaints.append(f"line {node.lineno}: looks a format version up in a table")
+    for line, target in imported(tree, ("engine",)):
+        if target[0] == "formats" and any(VERSION_MODULE.match(part) for part in target[1:]):
+            complaints.append(f"line {line}: imports one format's own module")
+    return complaints
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_only_formats_ask_for_a_version(file: Path) -> None:
+    if module_parts(file)[0] != "formats":
+        assert version_questions(file.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if zarr_format == 2: pass",
+        "x = 3 != self.zarr_format",
+        "while array.metadata.zarr_format < 3: pass",
+        "ok = zarr_format in (2, 3)",
+        "ok = 2 in [zarr_format]",
+        "if node.format.name == 3: pass",
+        "if self._format.name is not THREE: pass",
+        "if document['zarr_format'] == 2: pass",
+        "if document.get('zarr_format') > 2: pass",
+        "if config.get('default_zarr_format') == 2: pass",
+        "if int(zarr_format) == 2: pass",
+        "if (zarr_format or 3) == 2: pass",
+        "if (v := array.zarr_format) == 2: pass",
+        "match zarr_format:\n    case 2: pass",
+        "match node.zarr_format, mode:\n    case (2, 'r'): pass",
+        "make = {2: old, 3: new}[zarr_format]",
+        "def f():\n    from omnizarr.formats.v2 import Format2",
+        "from omnizarr.formats import v3",
+    ],
+)
+def test_a_question_about_a_version_is_found(source: str) -> None:
+    assert len(version_questions(source)) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "node = create(zarr_format=zarr_format)",
+        "if zarr_format is None: zarr_format = default",
+        "zarr_format = arguments['zarr_format']",
+        "found = formats.by_name(zarr_format)",
+        "if array.name == 'x': pass",
+        "from omnizarr.formats import find",
+    ],
+)
+def test_passing_a_version_on_is_allowed(source: str) -> None:
+    assert version_questions(source) == []
+
+
+# -- size and surface ------------------------------------------------------------------------
+
+
+def test_files_stay_small() -> None:
+    lines = {
+        str(f.relative_to(PACKAGE)): len(f.read_text(encoding="utf-8").splitlines()) for f in FILES
+    }
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+    assert statistics.median(lines.values()) <= TYPICAL_LINES
+
+
+def literal_all(source: str) -> list[str] | None:
+    """The value of a literal `__all__ = [...]`; None if there is none that can be read so."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(_last_name(target) == "__all__" for target in targets):
+                try:
+                    return list(ast.literal_eval(node.value)) if node.value else None
+                except ValueError:
+                    return None
+    return None
+
+
+def test_public_surface_is_literal_and_known() -> None:
+    import omnizarr
+
+    written = literal_all((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    assert written is not None, "__all__ must be a literal list"
+    assert written == omnizarr.__all__, "__all__ must not be changed at run time"
+    assert len(written) == len(set(written))
+    assert sorted(written) == sorted(PUBLIC)
+    assert [name for name in written if not hasattr(omnizarr, name)] == []
+
+
+def test_a_computed_surface_is_found() -> None:
+    assert literal_all("__all__ = ['a', 'b']") == ["a", "b"]
+    assert literal_all("__all__ = [n for n in dir()]") is None
+    assert literal_all("x = 1") is None
+
+
+def test_types_are_shipped() -> None:
+    assert (PACKAGE / "py.typed").exists()
