@@ -135,10 +135,10 @@ def bad_v2() -> Iterator[Bad]:
     yield _v2("filter is null", "filters", filters=[None])
     yield _v2("order", "order", "X", order="X")
     yield _v2("separator", "dimension_separator", "-", dimension_separator="-")
-    yield _v2("fill is text", "fill_value", "abc", fill_value="abc")
-    yield _v2("fill is a list", "fill_value", fill_value=[1, 2, 3])
-    yield _v2("fill beyond the type", "fill_value", "300", dtype="|u1", fill_value=300)
-    yield _v2("fill of another size", "fill_value", dtype="|V3", fill_value="AAAAAAAAAAAA")
+    yield _v2("fill is text", "fill.value", "abc", fill_value="abc")
+    yield _v2("fill is a list", "fill.value", fill_value=[1, 2, 3])
+    yield _v2("fill beyond the type", "fill.value", "300", dtype="|u1", fill_value=300)
+    yield _v2("fill of another size", "fill.value", dtype="|V3", fill_value="AAAAAAAAAAAA")
 
 
 def bad_v3() -> Iterator[Bad]:
@@ -181,7 +181,7 @@ def bad_v3() -> Iterator[Bad]:
     yield _v3("endian", "endian", "middle", codecs=[endian])
     yield _v3("inner chunk does not divide", "chunk_shape|divid", codecs=[sharded([3, 5])])
     yield _v3("inner chunk of 0", "chunk", "0", codecs=[sharded([0, 5])])
-    yield _v3("inner chunk of other rank", "chunk_shape", codecs=[sharded([5])])
+    yield _v3("inner chunk of other rank", "chunk_shape|inner chunk", codecs=[sharded([5])])
     gzip = {"name": "gzip", "configuration": {"level": 1}}
     yield _v3("index of variable size", "index", codecs=[sharded([5, 5], index_codecs=[LITTLE, gzip])])
     yield _v3("index location", "index_location", codecs=[sharded([5, 5], index_location="middle")])
@@ -202,14 +202,14 @@ def bad_v3() -> Iterator[Bad]:
     )
     yield _v3("dimension names", "dimension_names", dimension_names=["x"])
     yield _v3("dimension name is a number", "dimension_names", dimension_names=[1, 2])
-    yield _v3("fill is text", "fill_value", "abc", fill_value="abc")
-    yield _v3("fill beyond the type", "fill_value", "300", data_type="uint8", fill_value=300)
-    yield _v3("fill of complex", "fill_value", data_type="complex64", fill_value=[1.0])
+    yield _v3("fill is text", "fill.value", "abc", fill_value="abc")
+    yield _v3("fill beyond the type", "fill.value", "300", data_type="uint8", fill_value=300)
+    yield _v3("fill of complex", "fill.value", data_type="complex64", fill_value=[1.0])
     yield _v3("attributes is a list", "attributes", attributes=[1])
     deep: Any = {"codecs": [LITTLE]}
     for _ in range(40):
         deep = {"codecs": [sharded([5, 5], **deep)]}
-    yield _v3("shards in shards in shards", "", **deep)
+    yield _v3("shards in shards in shards", "16|depth|deep", error="LimitError", **deep)
 
 
 def every_bad_document() -> list[Bad]:

@@ -52,6 +52,8 @@ def test_bad_document(bad: Bad, tmp_path: Path) -> None:
     kind = getattr(errors, bad.error)
     for mode in ("r", "r+", "a"):
         text = refusal(lambda mode=mode: zarr.open(str(root), mode=mode)[...], kind)
+    if issubclass(kind, errors.UnknownExtensionError):
+        refusal(lambda: zarr.open(str(root), mode="r"), kind)  # the open itself must fail
     mentions(text, *bad.words)
     assert "bad.zarr" in text, f"the store is not named: {text!r}"
     assert bad.key in text, f"the key is not named: {text!r}"
@@ -113,9 +115,16 @@ def test_missing_metadata(version: int, tmp_path: Path) -> None:
                     FileNotFoundError,
                 )
                 mentions(text, name)
+    refusal(lambda: zarr.open_consolidated(str(tmp_path / "plain")))
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_missing_consolidated_metadata(version: int, tmp_path: Path) -> None:
+    """xarray tells "not consolidated" by the ValueError."""
+    zarr.create_group(store=str(tmp_path / "plain"), zarr_format=version)
     text = refusal(lambda: zarr.open_consolidated(str(tmp_path / "plain")), ValueError)
     mentions(text, "consolidated", "plain")
-    assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -140,7 +149,8 @@ def test_wrong_node_kind(version: int, tmp_path: Path) -> None:
     refusal(lambda: zarr.create_array(store=store, name="a", shape=(3,), dtype="i4"))
     refusal(lambda: zarr.open_array(store, path="a", mode="w-", shape=(3,)), errors.NodeExistsError)
     refusal(lambda: zarr.open_group(store, path="g", mode="w-"), errors.NodeExistsError)
-    refusal(lambda: root.require_array("a", shape=(4,), dtype="i4"))
+    with pytest.raises(TypeError, match=r"\(3,\)"):
+        root.require_array("a", shape=(4,), dtype="i4")
     refusal(lambda: root.require_group("a"))
     refusal(lambda: root["a/b"], KeyError)
     refusal(lambda: root["nosuch"], KeyError)
@@ -258,7 +268,7 @@ def test_mutated_chunk_of_any_codec(name: str, tmp_path: Path) -> None:
         elif kind == 2:
             del broken[rolls.randrange(len(broken)) :]
         elif kind == 3:
-            broken += bytes(rolls.randrange(1, 50))
+            broken += b"\x07" * rolls.randrange(1, 50)
         else:
             broken = bytearray(rolls.randbytes(rolls.randrange(1, 200)))
         chunk.write_bytes(broken)
@@ -273,9 +283,12 @@ def test_mutated_chunk_of_any_codec(name: str, tmp_path: Path) -> None:
         else:
             assert values.shape == (40, 40)
             assert values.dtype == np.dtype("f8")
-            assert kind in (0, 1), f"{('', '', 'truncated', 'extended', 'random')[kind]} data was read"
+            # z5py wrote blosc chunks with unused bytes behind them: those must read.
+            allowed = (0, 1, 3) if name == "blosc" else (0, 1)
+            changed = ("flipped", "new header", "truncated", "extended", "random")[kind]
+            assert kind in allowed, f"{changed} data was read"
         assert time.monotonic() - started < 2
-    assert refused >= 90
+    assert refused >= (60 if name == "blosc" else 90)
 
 
 def test_raw_chunk_of_another_size_names_both_sizes(tmp_path: Path) -> None:
@@ -314,7 +327,11 @@ def test_shard_index_lies(where: str, tmp_path: Path) -> None:
         (root / "c/0/0").write_bytes(index + body if where == "start" else body + index)
         text = refusal(lambda: zarr.open(str(root), mode="r")[:5, :5])
         mentions(text, "c/0/0")
-        assert zarr.open(str(root), mode="r")[5:, 5:].sum() > 0, f"{name}: its neighbour reads"
+        try:
+            neighbour = zarr.open(str(root), mode="r")[5:, 5:]
+        except errors.DecodeError:
+            continue
+        assert neighbour.tobytes() == body[300:], f"{name}: its neighbour reads wrong"
 
 
 def test_partial_write_into_a_broken_chunk_changes_nothing(tmp_path: Path) -> None:
@@ -477,7 +494,6 @@ def test_node_paths_stay_inside(path: str, tmp_path: Path) -> None:
         lambda: zarr.save_array(str(tmp_path / "root"), np.zeros(3), path=path),
     ):
         refusal(action, errors.InvalidKeyError)
-    assert path not in root
     assert snapshot(tmp_path) == before
 
 
@@ -578,7 +594,7 @@ def test_broken_zip(tmp_path: Path) -> None:
 BAD_ARGUMENTS: dict[str, dict[str, Any]] = {
     "negative shape": {"shape": (-1,)},
     "chunk of 0": {"chunks": (0,)},
-    "negative chunk": {"chunks": (-1,)},
+    "negative chunk": {"chunks": (-2,)},
     "too many chunks": {"chunks": (2, 2)},
     "unknown type": {"dtype": "q99"},
     "unknown format": {"zarr_format": 99},

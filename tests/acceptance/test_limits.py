@@ -7,6 +7,7 @@ import json
 import lzma
 import struct
 import tracemalloc
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -45,13 +46,12 @@ def test_whole_array(layout: str, tmp_path: Path, summary: Summary) -> None:
     written = processes.run(WORKER, "write_whole", store)
     read = processes.run(WORKER, "read_whole", store)
     assert read["nbytes"] == 128 * MIB
-    assert read["sum"] == pytest.approx(count * (count - 1) / 2)
+    assert read["sum"] == written["sum"]
     summary(
         f"limits: 128 MiB in {layout}: beyond the array, reading took "
         f"{read['extra'] / MIB:.0f} MiB and writing {written['extra'] / MIB:.0f} MiB"
     )
     assert read["extra"] <= 64 * MIB
-    # Compressed data that is stored stays in the page cache, not in the process.
     assert written["extra"] <= 96 * MIB
 
 
@@ -289,7 +289,7 @@ def test_bomb(name: str, version: int, tmp_path: Path, payloads: dict[str, bytes
     old, new, make = BOMBS[name]
     if name not in payloads:
         payloads[name] = make(GIB)
-    for folder, payload in (("bomb", payloads[name]), ("bomb-sound", None)):
+    for folder, payload in (("bomb", payloads[name]), ("sound", None)):
         root = tmp_path / folder
         root.mkdir()
         if version == 2:
@@ -304,7 +304,7 @@ def test_bomb(name: str, version: int, tmp_path: Path, payloads: dict[str, bytes
         else:
             chunk.write_bytes(payload)
     before = processes.snapshot(tmp_path)
-    result = processes.run(WORKER, "refused", tmp_path / "bomb")
+    result = processes.run(WORKER, "refused", tmp_path / "bomb", tmp_path / "sound")
     assert result["error"] is not None, "1 GiB was taken for 8,000 bytes"
     assert "ZarrError" in result["error"], result
     assert result["extra"] <= 32 * MIB, result
@@ -316,7 +316,7 @@ def test_bomb(name: str, version: int, tmp_path: Path, payloads: dict[str, bytes
 @pytest.mark.parametrize("version", [2, 3])
 def test_huge_chunk_with_a_tiny_file(version: int, tmp_path: Path) -> None:
     """A chunk shape of 2^40 elements, 16 bytes stored: a clean error before any allocation."""
-    for folder in ("bomb", "bomb-sound"):
+    for folder in ("bomb", "sound"):
         root = tmp_path / folder
         (root / "c").mkdir(parents=True)
         length = 1 << 40 if folder == "bomb" else 2
@@ -329,7 +329,7 @@ def test_huge_chunk_with_a_tiny_file(version: int, tmp_path: Path) -> None:
             document = v3_document(None, shape=[length], chunk_grid=grid)
             (root / "zarr.json").write_text(json.dumps(document))
             (root / "c" / "0").write_bytes(bytes(16))
-    result = processes.run(WORKER, "refused", tmp_path / "bomb")
+    result = processes.run(WORKER, "refused", tmp_path / "bomb", tmp_path / "sound")
     assert result["error"] is not None
     assert "ZarrError" in result["error"], result
     assert result["extra"] <= 32 * MIB, result
@@ -357,18 +357,13 @@ def test_shape_of_two_to_the_62(version: int) -> None:
 
 def test_zip_bomb(tmp_path: Path) -> None:
     """A zip entry that inflates to 1 GiB is not inflated for a chunk of 8,000 bytes."""
-    import zipfile
-
-    for name, count in (("bomb", GIB), ("bomb-sound", 8000)):
+    for name, count in (("bomb.zip", GIB), ("sound.zip", 8000)):
         with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("zarr.json", json.dumps(v3_document(None)))
             with archive.open("c/0", "w", force_zip64=True) as entry:
                 for block in _zeros(count, min(count, MIB)):
                     entry.write(block)
-    for name in ("bomb", "bomb-sound"):
-        (tmp_path / name).rename(tmp_path / f"{name}.zip")
-    (tmp_path / "bomb-sound.zip").rename(tmp_path / "bomb.zip-sound")
-    result = processes.run(WORKER, "refused", tmp_path / "bomb.zip")
+    result = processes.run(WORKER, "refused", tmp_path / "bomb.zip", tmp_path / "sound.zip")
     assert result["error"] is not None
     assert "ZarrError" in result["error"], result
     assert result["extra"] <= 32 * MIB, result

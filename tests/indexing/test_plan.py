@@ -17,6 +17,7 @@ from omnizarr.indexing import (
     Stride,
     Transform,
     basic_and_advanced,
+    compose,
     coordinates,
     identity,
     orthogonal,
@@ -109,6 +110,15 @@ def test_a_transform_made_by_hand() -> None:
     assert np.array_equal(found, x[:, ::-1].diagonal())
 
 
+def test_transposing_points() -> None:
+    points = select((np.array([[0, 1, 2], [3, 4, 5]]), np.array([[9, 8, 7], [6, 5, 4]])))
+    transposed = compose(points, Transform((2, 3), (3, 2), (Stride(1, 0, 1), Stride(0, 0, 1))))
+    x = np.arange(70).reshape(7, 10)
+    found = read(partition(transposed, GRID), split(x, GRID), [])
+    expected = x[[[0, 1, 2], [3, 4, 5]], [[9, 8, 7], [6, 5, 4]]].T
+    assert np.array_equal(found, expected)
+
+
 def test_strides_longer_than_chunks_skip_them() -> None:
     plan = partition(select(slice(None, None, 10), (100,)), regular_grid((100,), (3,)))
     assert [part.coordinates for part in plan.parts()] == [(i // 3,) for i in range(0, 100, 10)]
@@ -125,6 +135,13 @@ def test_runs_in_index_arrays_become_slices() -> None:
     assert first.direct and first.whole
     assert second.inner == (slice(0, 2, 1),)
     assert second.outer == (slice(4, 6, 1),)
+
+
+def test_runs_in_another_order_become_slices_too() -> None:
+    first, second = partition(select([4, 5, 0, 1, 2, 3], (6,)), regular_grid((6,), (4,))).parts()
+    assert first.direct
+    assert first.outer == (slice(2, 6, 1),)
+    assert second.outer == (slice(0, 2, 1),)
 
 
 def test_a_permutation_covers_its_chunk() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -46,18 +46,13 @@ SLACK = 16
 FORMATS = ("blosclz", "lz4", "snappy", "zlib", "zstd")
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """The 16 bytes that begin a container, and what follows from them."""
 
     flags: int
     typesize: int
     nbytes: int
     blocksize: int
-
-    @property
-    def format(self) -> str:
-        return FORMATS[self.flags >> 5]
 
     @property
     def nblocks(self) -> int:
@@ -202,7 +197,9 @@ class BloscCodec:
             encode = _encoder(module, self, typesize, self._shuffle(typesize))
 
         def decode_into(data: Buffer, out: Array) -> None:
-            header = check_container(data, stage)
+            unpack(data, check_container(data, stage), out)
+
+        def unpack(data: Buffer, header: Header, out: Array) -> None:
             if header.flags & MEMCPYED:
                 out[...] = octets(data)[16 : 16 + header.nbytes]
             elif header.nbytes == 0:
@@ -218,8 +215,9 @@ class BloscCodec:
                     raise _failure(data, error) from error
 
         def decode(data: Buffer) -> Buffer:
-            out = np.empty(check_container(data, stage).nbytes, np.uint8)
-            decode_into(data, out)
+            header = check_container(data, stage)
+            out = np.empty(header.nbytes, np.uint8)
+            unpack(data, header, out)
             return out.data
 
         spec = self._settled(stage)

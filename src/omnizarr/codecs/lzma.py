@@ -74,6 +74,8 @@ class LZMACodec:
 
         form, check, preset = self.format, self.check, self.preset
         filters = None if self.filters is None else list(self.filters)
+        # Raw LZMA1 has no end mark; LZMA2, which everybody uses, has one.
+        endless = form == RAW and bool(filters) and filters[-1]["id"] == lzma.FILTER_LZMA1
         failures = (lzma.LZMAError, EOFError, ValueError, TypeError, OverflowError, MemoryError)
 
         def new() -> Stream:
@@ -89,8 +91,6 @@ class LZMACodec:
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
         def decode(data: Buffer) -> bytes:
-            return decompress(
-                NAME, new, failures, data, stage, several=form == XZ, endless=form == RAW
-            )
+            return decompress(NAME, new, failures, data, stage, several=form == XZ, endless=endless)
 
         return Step(compressed(stage), encode, decode)

@@ -28,6 +28,7 @@ from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
 
 NAME = "numcodecs.pcodec"
+DELTAS = ("auto", "none", "try_consecutive", "try_lookback")
 TYPES = ("u1", "i1", "u2", "u4", "u8", "i2", "i4", "i8", "f2", "f4", "f8")
 
 
@@ -51,20 +52,17 @@ class PCodecCodec:
         order = options.get("delta_encoding_order")
         if order is not None and delta == "auto":
             delta = "try_consecutive"  # before delta_spec existed, the order alone said it
-        modes = {"auto": pcodec.ModeSpec.auto, "classic": pcodec.ModeSpec.classic}
-        deltas = {
-            "auto": pcodec.DeltaSpec.auto,
-            "none": pcodec.DeltaSpec.none,
-            "try_lookback": pcodec.DeltaSpec.try_lookback,
-            "try_consecutive": lambda: pcodec.DeltaSpec.try_consecutive(int(order or 0)),
-        }
-        if mode not in modes or delta not in deltas:
+        if mode not in ("auto", "classic") or delta not in DELTAS:
             raise EncodeError(f"codec {NAME!r}: mode {mode!r} with delta {delta!r} is not known")
+        # What was `none` is `no_op` since pcodec 1.0.
+        candidates = ("none", "no_op") if delta == "none" else (delta,)
+        name = next(name for name in candidates if hasattr(pcodec.DeltaSpec, name))
+        arguments = (int(order or 0),) if delta == "try_consecutive" else ()
         pages = int(options.get("equal_pages_up_to") or 262144)
         return pcodec.ChunkConfig(
             compression_level=self.level,
-            delta_spec=deltas[delta](),
-            mode_spec=modes[mode](),
+            delta_spec=getattr(pcodec.DeltaSpec, name)(*arguments),
+            mode_spec=getattr(pcodec.ModeSpec, mode)(),
             paging_spec=pcodec.PagingSpec.equal_pages_up_to(pages),
         )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from enum import Enum
 from functools import cache
 from typing import Any, Literal
 
@@ -189,16 +190,10 @@ def codec_spec(value: Any) -> CodecSpec:
         found = spec()
         if isinstance(found, CodecSpec):
             return found
-    for method in ("get_config", "to_dict"):
-        convert = getattr(value, method, None)
-        if callable(convert):
-            try:
-                return _from_mapping(convert())
-            except ValueError:
-                # zarr-python's BloscCodec has no dict before it has seen an array.
-                if isinstance(value, type) or type(value).__name__ != "BloscCodec":
-                    raise
-            return _open_blosc(value)
+    if callable(getattr(value, "get_config", None)):
+        return _from_mapping(_plain(value.get_config()))
+    if callable(getattr(value, "to_dict", None)):
+        return _from_zarr(value)
     raise MetadataError(
         f"{value!r} is no codec: expected a name, a dict with 'name' (v3) or 'id' (v2), or a codec"
     )
@@ -227,12 +222,28 @@ def _from_mapping(value: Mapping[str, Json]) -> CodecSpec:
     return CodecSpec(name, configuration, must_understand)
 
 
-def _open_blosc(value: Any) -> CodecSpec:
-    """zarr-python's BloscCodec whose element size is left to the array."""
-    options = {key: getattr(value, key) for key in ("cname", "clevel", "blocksize")}
-    if not getattr(value, "_tunable_attrs", ()) or "shuffle" not in value._tunable_attrs:
-        options["shuffle"] = value.shuffle
-    return CodecSpec("blosc", {key: getattr(v, "value", v) for key, v in options.items()})
+def _from_zarr(value: Any) -> CodecSpec:
+    """A codec of zarr-python; what its BloscCodec leaves to the array is left open here too."""
+    try:
+        spec = _from_mapping(_plain(value.to_dict()))
+    except ValueError:
+        # Before 3.1 there was no dict as long as the element size was open.
+        if not hasattr(value, "cname"):
+            raise
+        keys = ("cname", "clevel", "shuffle", "blocksize")
+        spec = CodecSpec("blosc", _plain({key: getattr(value, key) for key in keys}))
+    adjustable = getattr(value, "_tunable_attrs", ())
+    options = {key: item for key, item in spec.configuration.items() if key not in adjustable}
+    return CodecSpec(spec.name, options, spec.must_understand)
+
+
+def _plain(value: Any) -> Any:
+    """The same as JSON has it: lists, not tuples; the values of enumerations."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return getattr(value, "value", value) if isinstance(value, Enum) else value
 
 
 def specs_from(value: Json, where: str) -> tuple[CodecSpec, ...]:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 NAME = "sharding_indexed"
 MISSING = 2**64 - 1
+FAR = 2**62
+"""No offset or length reaches this, so that their sum does not wrap."""
 UINT64 = np.dtype(np.uint64)
 DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
 Location = Literal["start", "end"]
@@ -46,26 +48,27 @@ Read = Callable[[ByteRange], Buffer | None]
 class ShardIndex:
     """Where the inner chunks of one shard lie."""
 
-    __slots__ = ("_entries", "_shape", "table")
+    __slots__ = ("_shape", "entries", "table")
 
     def __init__(self, table: npt.NDArray[np.uint64]) -> None:
         self.table = table
         """Offset and length of every inner chunk; shape is the inner grid's and a 2 behind it."""
         self._shape = table.shape[:-1]
-        self._entries: list[list[int]] = table.reshape(-1, 2).tolist()
+        self.entries: list[list[int]] = table.reshape(-1, 2).tolist()
+        """The same, flat and in C order."""
 
     def lookup(self, coordinates: Shape) -> tuple[int, int] | None:
         """Offset and length of an inner chunk; None if it is missing."""
         place = 0
         for coordinate, length in zip(coordinates, self._shape, strict=True):
             place = place * length + coordinate
-        offset, nbytes = self._entries[place]
+        offset, nbytes = self.entries[place]
         return None if offset == MISSING else (offset, nbytes)
 
     def items(self) -> Iterator[tuple[Shape, int, int]]:
         """Coordinates, offset and length of every inner chunk that is stored, in C order."""
         grid = product(*map(range, self._shape))
-        for coordinates, (offset, nbytes) in zip(grid, self._entries, strict=True):
+        for coordinates, (offset, nbytes) in zip(grid, self.entries, strict=True):
             if offset != MISSING:
                 yield coordinates, offset, nbytes
 
@@ -117,12 +120,15 @@ class Shard:
                     " the shard is truncated"
                 )
             table = self.index_chain.decode(data)
-        offsets, lengths = table[..., 0], table[..., 1]
-        present = offsets != MISSING
-        wrong = present & ((lengths > 2**62) | (offsets > 2**62)) | ~present & (lengths != MISSING)
-        if wrong.any():
-            offset, length = table[wrong][0].tolist()
-            raise DecodeError(f"codec {NAME!r}: the index names {length} bytes at offset {offset}")
+        if table.max() > FAR:
+            # Some are missing, or something is wrong.
+            missing = table == MISSING
+            wrong = (missing[..., 0] != missing[..., 1]) | ((table > FAR) & ~missing).any(axis=-1)
+            if wrong.any():
+                offset, length = table[wrong][0].tolist()
+                raise DecodeError(
+                    f"codec {NAME!r}: the index names {length} bytes at offset {offset}"
+                )
         return ShardIndex(table)
 
     def _index_of_2023(self, data: Buffer) -> npt.NDArray[np.uint64]:
@@ -141,15 +147,15 @@ class Shard:
         return self.index_chain.decode(view[len(view) - plain :])
 
     def _check_places(self, index: ShardIndex, size: int) -> None:
-        offsets, lengths = index.table[..., 0], index.table[..., 1]
-        present = offsets != MISSING
-        if present.any():
-            end = int((offsets[present] + lengths[present]).max())
-            if end > size:
-                raise DecodeError(
-                    f"codec {NAME!r}: the index names bytes up to {end}, the shard has {size}: it"
-                    " is truncated"
-                )
+        ends = index.table.sum(axis=-1)
+        if ends.max() <= size:
+            return
+        end = int(ends[index.table[..., 0] != MISSING].max(initial=0))
+        if end > size:
+            raise DecodeError(
+                f"codec {NAME!r}: the index names bytes up to {end}, the shard has {size}: it is"
+                " truncated"
+            )
 
     def split(self, data: Buffer) -> dict[Shape, memoryview]:
         """The encoded inner chunks of a whole shard."""
@@ -214,12 +220,10 @@ class Shard:
         view = memoryview(data)
         index = self._index_of(view)
         decode_into = self.chain.decode_into
-        for coordinates, place in self._places:
-            found = index.lookup(coordinates)
-            if found is None:
+        for (coordinates, place), (offset, nbytes) in zip(self._places, index.entries, strict=True):
+            if offset == MISSING:
                 out[place] = fill
                 continue
-            offset, nbytes = found
             try:
                 decode_into(view[offset : offset + nbytes], out[place])
             except DecodeError as error:

@@ -72,7 +72,8 @@ class Beneath:
             try:
                 os.mkdir(path)
             except FileExistsError:
-                if not self.enter(below) and os.path.lexists(path):
+                # Not there any more is no error: who called tries again.
+                if not self.enter(below) and os.path.lexists(path) and not os.path.isdir(path):
                     raise NotADirectoryError(
                         errno.ENOTDIR, "a value, not a directory", path
                     ) from None

@@ -114,7 +114,8 @@ class FileLock:
                 attempts += 1
                 if attempts > _ATTEMPTS:
                     raise
-                self._prepare()
+                with contextlib.suppress(FileNotFoundError):  # removed again: try again
+                    self._prepare()
                 self._prepared = True
                 continue
             _open_files.add(file)

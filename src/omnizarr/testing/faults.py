@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from omnizarr.stores.wrappers import WrapperStore
 from omnizarr.model.store import Buffer, ByteRange, Listing, Store
+from omnizarr.stores.wrappers import WrapperStore
 
 
 class WatchedStore(WrapperStore):

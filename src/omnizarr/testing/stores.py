@@ -24,86 +24,27 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreClosedError, StoreError
-from omnizarr.model.paths import MAX_KEY_BYTES, is_key
 from omnizarr.model.store import ByteRange, Store, listing_of
 from omnizarr.stores.wrappers import ReadOnlyStore
-
-VALID_KEYS = (
-    "a",
-    "zarr.json",
-    ".zarray",
-    "a/b/c/0.0.0",
-    "c/0/1/2",
-    "with space",
-    "grüße/数据/🦒",
-    "time:0",
-    "...",
-    "a..b",
-    ".hidden/..double",
-    "-dash",
-    "per%20cent",
-    "x" * 200,
-    "/".join(["deep"] * 60),
+from omnizarr.testing.store_cases import (
+    HOSTILE_KEYS,
+    KEYS,
+    RANGES,
+    VALID_KEYS,
+    VALUES,
+    in_threads,
+    plain,
+    quick,
+    some,
+    without_nesting,
 )
-HOSTILE_KEYS = (
-    "",
-    "/",
-    "/abs",
-    "a/",
-    "a//b",
-    "//a",
-    ".",
-    "..",
-    "./a",
-    "../x",
-    "a/../b",
-    "a/./b",
-    "a/..",
-    "../../etc/passwd",
-    "a\\b",
-    "..\\x",
-    "nul\0",
-    "line\nbreak",
-    "tab\t",
-    "del\x7f",
-    "C:",
-    "C:/x",
-    "c:x",
-    "\ud800",
-    "x" * (MAX_KEY_BYTES + 1),
-    "é" * MAX_KEY_BYTES,
-)
-
-# A small alphabet makes names collide: "a" below "a/", "ab" beside "a", "a-b" before "a/b".
-_NAMES = st.text(alphabet="ab-.0", min_size=1, max_size=3)
-_KEYS = st.lists(_NAMES, min_size=1, max_size=3).map("/".join).filter(is_key)
-_VALUES = st.binary(max_size=20)
-_RANGES = st.one_of(
-    st.none(),
-    st.integers(-40, 40).map(lambda start: ByteRange(start)),
-    st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda pair: ByteRange(*pair)),
-)
-_quick = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[
-        HealthCheck.function_scoped_fixture,  # the store is emptied instead of made anew
-        HealthCheck.differing_executors,  # the suite is meant to be inherited
-        HealthCheck.too_slow,
-    ],
-)
-
-
-def without_nesting(keys: list[str]) -> list[str]:
-    """The keys, less those that lie below another one, which a file system cannot hold."""
-    kept = set(keys)
-    return [key for key in keys if not any(key.startswith(other + "/") for other in kept)]
 
 
 class StoreSuite:
@@ -145,7 +86,7 @@ class StoreSuite:
 
     def test_set_and_get(self, store: Store) -> None:
         store.set("a/b", b"value")
-        assert bytes(_found(store.get("a/b"))) == b"value"
+        assert bytes(some(store.get("a/b"))) == b"value"
         assert store.size("a/b") == 5
         assert store.exists("a/b")
         assert store.get("a") is None, "a prefix is not a value"
@@ -157,13 +98,13 @@ class StoreSuite:
     def test_replacing(self, store: Store) -> None:
         for value in (b"first", b"2", b"", b"a longer one than the first"):
             store.set("k", value)
-            assert bytes(_found(store.get("k"))) == value
+            assert bytes(some(store.get("k"))) == value
         assert list(store.list()) == ["k"]
 
     def test_an_empty_value_is_a_value(self, store: Store) -> None:
         store.set("empty", b"")
-        assert bytes(_found(store.get("empty"))) == b""
-        assert bytes(_found(store.get("empty", ByteRange(-5)))) == b""
+        assert bytes(some(store.get("empty"))) == b""
+        assert bytes(some(store.get("empty", ByteRange(-5)))) == b""
         assert store.size("empty") == 0
         assert store.exists("empty")
         assert list(store.list()) == ["empty"]
@@ -171,24 +112,25 @@ class StoreSuite:
     def test_a_large_value(self, store: Store) -> None:
         value = bytes(range(256)) * (self.large_bytes // 256)
         store.set("large", value)
-        assert _found(store.get("large")) == value
+        assert some(store.get("large")) == value
         assert store.size("large") == len(value)
-        assert _found(store.get("large", ByteRange(-3))) == value[-3:]
-        assert _found(store.get("large", ByteRange(1 << 20, (1 << 20) + 9))) == value[:9]
+        assert some(store.get("large", ByteRange(-3))) == value[-3:]
+        assert some(store.get("large", ByteRange(1 << 20, (1 << 20) + 9))) == value[:9]
 
     @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
     def test_every_kind_of_buffer(self, store: Store, kind: Callable[[bytes], bytes]) -> None:
         for length in (0, 5, 100_000):
             store.set("k", kind(b"x" * length))
-            assert bytes(_found(store.get("k"))) == b"x" * length
+            assert bytes(some(store.get("k"))) == b"x" * length
 
     def test_a_buffer_of_wide_items(self, store: Store) -> None:
         for count in (3, 50_000):
             value = bytearray(bytes(range(8)) * count)
-            store.set("k", memoryview(value).cast("d"))
-            assert bytes(_found(store.get("k"))) == value
+            wide: Any = memoryview(value).cast("d")
+            store.set("k", wide)
+            assert bytes(some(store.get("k"))) == value
             store.set("k", memoryview(value)[::2])
-            assert bytes(_found(store.get("k"))) == value[::2]
+            assert bytes(some(store.get("k"))) == value[::2]
 
     @pytest.mark.parametrize("length", [5, 100_000])
     def test_the_store_keeps_its_own_copy(self, store: Store, length: int) -> None:
@@ -198,18 +140,18 @@ class StoreSuite:
         store.set_if_absent("n", source)
         source[:] = b"y" * length
         for key in "kmn":
-            assert bytes(_found(store.get(key))) == b"x" * length
+            assert bytes(some(store.get(key))) == b"x" * length
 
     def test_values_persist(self, store: Store) -> None:
         values = {"a/b": b"1", "c": b"", "d/e/f": b"x" * 100_000}
         for key, value in values.items():
             store.set(key, value)
         again = self.reopen(store)
-        assert {key: bytes(_found(again.get(key))) for key in again.list()} == values
+        assert {key: bytes(some(again.get(key))) for key in again.list()} == values
         again.set("c", b"changed")
         again.delete("a/b")
         last = self.reopen(again)
-        assert bytes(_found(last.get("c"))) == b"changed"
+        assert bytes(some(last.get("c"))) == b"changed"
         assert list(last.list()) == ["c", "d/e/f"]
         last.close()
 
@@ -218,10 +160,10 @@ class StoreSuite:
     def test_valid_keys(self, store: Store, key: str) -> None:
         store.set(key, key.encode())
         assert list(store.list()) == [key]
-        assert bytes(_found(store.get(key))) == key.encode()
+        assert bytes(some(store.get(key))) == key.encode()
         store = self.reopen(store)
         assert list(store.list()) == [key]
-        assert bytes(_found(store.get(key))) == key.encode()
+        assert bytes(some(store.get(key))) == key.encode()
         store.delete(key)
         assert list(store.list()) == []
         store.close()
@@ -256,14 +198,14 @@ class StoreSuite:
                 call(prefix)
 
     # -- ranges -------------------------------------------------------------------------------
-    @_quick
-    @given(value=st.binary(max_size=30), byte_range=_RANGES)
+    @quick
+    @given(value=st.binary(max_size=30), byte_range=RANGES)
     def test_ranges_mean_slices(
         self, store: Store, value: bytes, byte_range: ByteRange | None
     ) -> None:
         store.set("k", value)
         expected = value if byte_range is None else value[byte_range.start : byte_range.stop]
-        assert bytes(_found(store.get("k", byte_range))) == expected
+        assert bytes(some(store.get("k", byte_range))) == expected
         assert store.get("missing", byte_range) is None
 
     @pytest.mark.parametrize("byte_range", [ByteRange(-4, 2), ByteRange(0, -1), ByteRange(-1, -1)])
@@ -274,19 +216,19 @@ class StoreSuite:
 
     def test_a_range_far_beyond_the_end_allocates_nothing(self, store: Store) -> None:
         store.set("k", b"0123456789")
-        assert bytes(_found(store.get("k", ByteRange(8, 1 << 60)))) == b"89"
-        assert bytes(_found(store.get("k", ByteRange(1 << 60)))) == b""
-        assert bytes(_found(store.get("k", ByteRange(-(1 << 60))))) == b"0123456789"
+        assert bytes(some(store.get("k", ByteRange(8, 1 << 60)))) == b"89"
+        assert bytes(some(store.get("k", ByteRange(1 << 60)))) == b""
+        assert bytes(some(store.get("k", ByteRange(-(1 << 60))))) == b"0123456789"
 
-    @_quick
-    @given(requests=st.lists(st.tuples(st.sampled_from(["a", "b/c", "no"]), _RANGES), max_size=12))
+    @quick
+    @given(requests=st.lists(st.tuples(st.sampled_from(["a", "b/c", "no"]), RANGES), max_size=12))
     def test_a_batch_is_its_requests(
         self, store: Store, requests: list[tuple[str, ByteRange | None]]
     ) -> None:
         store.set("a", b"0123456789" * 3)
         store.set("b/c", b"abcdef")
         expected = [store.get(key, byte_range) for key, byte_range in requests]
-        assert _plain(store.get_many(requests)) == _plain(expected)
+        assert plain(store.get_many(requests)) == plain(expected)
 
     # -- deleting -----------------------------------------------------------------------------
     def test_deleting(self, store: Store) -> None:
@@ -320,7 +262,7 @@ class StoreSuite:
             store.set(key, key.encode())
         store.move_prefix("a/", "p/q/")
         assert list(store.list()) == ["ab", "p/q/b", "p/q/c/d", "x/y"]
-        assert bytes(_found(store.get("p/q/c/d"))) == b"a/c/d"
+        assert bytes(some(store.get("p/q/c/d"))) == b"a/c/d"
         assert store.list_dir("a/") == ([], [])
         store.move_prefix("nothing/", "z/")
         for source, target in (("p/", "p/q/r/"), ("p/", "p/"), ("p/", "x/")):
@@ -329,8 +271,8 @@ class StoreSuite:
         assert list(store.list()) == ["ab", "p/q/b", "p/q/c/d", "x/y"]
 
     # -- listing ------------------------------------------------------------------------------
-    @_quick
-    @given(st.lists(_KEYS, max_size=8), st.lists(_KEYS, max_size=3))
+    @quick
+    @given(st.lists(KEYS, max_size=8), st.lists(KEYS, max_size=3))
     def test_listings_are_those_of_a_dict(
         self, store: Store, keys: list[str], deleted: list[str]
     ) -> None:
@@ -355,23 +297,21 @@ class StoreSuite:
         assert list(store.list()) == keys
         assert store.list_dir("c/").prefixes == [f"c/{i}/" for i in range(10)]
         values = store.get_many([(key, None) for key in keys])
-        assert [bytes(_found(value)) for value in values] == [key.encode() for key in keys]
+        assert [bytes(some(value)) for value in values] == [key.encode() for key in keys]
 
     # -- a whole life -------------------------------------------------------------------------
-    @_quick
+    @quick
     @given(
         st.lists(
             st.tuples(
                 st.sampled_from(["set", "absent", "delete", "delete_prefix", "reopen"]),
                 st.sampled_from(["a/x", "a/y", "ab", "b/c/d", "b/c/e"]),
-                _VALUES,
+                VALUES,
             ),
             max_size=15,
         )
     )
-    def test_a_dict_is_the_model(
-        self, tmp_path: Path, steps: list[tuple[str, str, bytes]]
-    ) -> None:
+    def test_a_dict_is_the_model(self, tmp_path: Path, steps: list[tuple[str, str, bytes]]) -> None:
         store = self.make_store(Path(tempfile.mkdtemp(dir=tmp_path)))
         model: dict[str, bytes] = {}
         for operation, key, value in steps:
@@ -387,10 +327,12 @@ class StoreSuite:
             elif operation == "delete_prefix":
                 prefix = key.rpartition("/")[0] + "/" if "/" in key else ""
                 store.delete_prefix(prefix)
-                model = {other: kept for other, kept in model.items() if not other.startswith(prefix)}
+                model = {
+                    other: kept for other, kept in model.items() if not other.startswith(prefix)
+                }
             elif operation == "reopen":
                 store = self.reopen(store)
-            assert {found: bytes(_found(store.get(found))) for found in store.list()} == model
+            assert {found: bytes(some(store.get(found))) for found in store.list()} == model
             assert {found: store.size(found) for found in model} == {
                 found: len(kept) for found, kept in model.items()
             }
@@ -424,17 +366,17 @@ class StoreSuite:
             for i in range(25):
                 store.set(f"{worker}/{i}", bytes([worker]) * (i * 5000 + 1))
 
-        _in_threads(work, 4)
+        in_threads(work, 4)
         for worker in range(4):
             for i in range(25):
                 expected = bytes([worker]) * (i * 5000 + 1)
-                assert bytes(_found(store.get(f"{worker}/{i}"))) == expected
+                assert bytes(some(store.get(f"{worker}/{i}"))) == expected
         assert len(list(store.list())) == 100
 
     def test_set_if_absent_has_one_winner(self, store: Store) -> None:
         assert store.set_if_absent("k", b"first")
         assert not store.set_if_absent("k", b"second")
-        assert bytes(_found(store.get("k"))) == b"first"
+        assert bytes(some(store.get("k"))) == b"first"
         if store.capabilities.conditional:
             winners: list[int] = []
 
@@ -443,7 +385,7 @@ class StoreSuite:
                     if store.set_if_absent(f"race/{i}", bytes([worker])):
                         winners.append(i)
 
-            _in_threads(work, 4)
+            in_threads(work, 4)
             assert sorted(winners) == list(range(20))
 
     def test_counting_under_a_lock(self, store: Store) -> None:
@@ -456,8 +398,8 @@ class StoreSuite:
                     count = int(bytes(value)) if value is not None else 0
                     store.set("n/count", str(count + 1).encode())
 
-        _in_threads(work, 4)
-        assert bytes(_found(store.get("n/count"))) == b"100"
+        in_threads(work, 4)
+        assert bytes(some(store.get("n/count"))) == b"100"
         assert list(store.list()) == ["n/count"], "a lock is not listed"
 
     def test_a_lock_needs_no_value(self, store: Store) -> None:
@@ -494,7 +436,7 @@ class StoreSuite:
         if child == 0:  # no assert here: an exception must not run the tests a second time
             code = 1
             try:
-                code = 2 if bytes(_found(store.get("a/b"))) != b"before" else 0
+                code = 2 if bytes(some(store.get("a/b"))) != b"before" else 0
                 if self.writes_in_a_forked_child:
                     store.set("a/c", b"child")
                     code = code or (0 if store.exists("a/c") else 3)
@@ -509,15 +451,15 @@ class StoreSuite:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         store.set("a/d", b"after")
-        assert bytes(_found(store.get("a/b"))) == b"before"
-        assert bytes(_found(store.get("a/d"))) == b"after"
+        assert bytes(some(store.get("a/b"))) == b"before"
+        assert bytes(some(store.get("a/d"))) == b"after"
 
     # -- refusals -----------------------------------------------------------------------------
     def test_read_only(self, store: Store) -> None:
         store.set("a/b", b"1")
         frozen = self.as_read_only(store)
         assert frozen.read_only
-        assert bytes(_found(frozen.get("a/b"))) == b"1"
+        assert bytes(some(frozen.get("a/b"))) == b"1"
         assert list(frozen.list()) == ["a/b"]
         changes: list[Callable[[], object]] = [
             lambda: frozen.set("a/b", b"2"),
@@ -531,7 +473,7 @@ class StoreSuite:
         for change in changes:
             with pytest.raises(ReadOnlyError):
                 change()
-        assert {key: bytes(_found(frozen.get(key))) for key in frozen.list()} == {"a/b": b"1"}
+        assert {key: bytes(some(frozen.get(key))) for key in frozen.list()} == {"a/b": b"1"}
 
     def test_closing(self, store: Store) -> None:
         store.set("a", b"1")
@@ -558,7 +500,7 @@ class StoreSuite:
     def test_a_context_manager(self, tmp_path: Path) -> None:
         with self.make_store(tmp_path) as store:
             store.set("a", b"1")
-            assert bytes(_found(store.get("a"))) == b"1"
+            assert bytes(some(store.get("a"))) == b"1"
 
     def test_a_store_is_a_value(self, store: Store, tmp_path: Path) -> None:
         folder = tmp_path / "other"
@@ -571,31 +513,3 @@ class StoreSuite:
         assert store.locate("a/b") != other.locate("a/b")
         assert len(repr(store)) < 300
         other.close()
-
-
-def _found(value: object) -> bytes:
-    assert isinstance(value, bytes | bytearray | memoryview), f"expected a value, found {value!r}"
-    return value  # type: ignore[return-value]  # every buffer compares with bytes
-
-
-def _plain(values: list[bytes | bytearray | memoryview | None]) -> list[bytes | None]:
-    return [None if value is None else bytes(value) for value in values]
-
-
-def _in_threads(work: Callable[[int], None], count: int) -> None:
-    """Run `work(0)` … `work(count - 1)` at once; the first exception is raised here."""
-    errors: list[BaseException] = []
-
-    def run(worker: int) -> None:
-        try:
-            work(worker)
-        except BaseException as error:  # handed to the caller's thread below
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(worker,)) for worker in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]

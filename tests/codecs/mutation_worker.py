@@ -1,0 +1,154 @@
+"""Decodes mutated buffers; prints how many decoded and how many were refused.
+
+On Linux the buffers end where memory ends, so that reading one byte too far is a crash.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import random
+import struct
+import sys
+from typing import Any
+
+import numpy as np
+
+from omnizarr.codecs import BytesStage, Chain, codec_spec, get_codec
+from omnizarr.errors import ZarrError
+
+from tests.codecs.support import LOSSLESS, make
+
+SHAPE = (8, 12)
+EXTREMES = (0, 1, 15, 16, 17, 255, 256, 2**31 - 1, 2**31, 2**32 - 1)
+
+
+class Cliff:
+    """Memory behind which there is nothing."""
+
+    def __init__(self, size: int) -> None:
+        page = mmap.PAGESIZE
+        self.size = -(-size // page) * page
+        self.memory = np.frombuffer(mmap.mmap(-1, self.size + page), np.uint8)
+        if sys.platform == "linux":
+            protect = ctypes.CDLL(None).mprotect
+            end = ctypes.c_void_p(self.memory.ctypes.data + self.size)
+            assert protect(end, page, mmap.PROT_NONE if hasattr(mmap, "PROT_NONE") else 0) == 0
+
+    def place(self, data: bytes | bytearray) -> memoryview:
+        end = self.size
+        room = self.memory[end - len(data) : end]
+        room[:] = np.frombuffer(bytes(data), np.uint8)
+        return room.data
+
+    def room(self, size: int) -> np.ndarray:
+        return self.memory[self.size - size : self.size]
+
+
+def mutate(source: bytes, rnd: random.Random, header: int) -> bytearray:
+    data = bytearray(source)
+    kind = rnd.random()
+    if kind < 0.3:
+        for _ in range(rnd.randint(1, 3)):
+            value = rnd.choice((0, 1, 127, 128, 255, rnd.randrange(256)))
+            data[rnd.randrange(min(header, len(data)))] = value
+    elif kind < 0.55:
+        for _ in range(rnd.randint(1, 4)):
+            data[rnd.randrange(min(len(data), header + 48))] = rnd.randrange(256)
+    elif kind < 0.75:
+        for _ in range(rnd.randint(1, 8)):
+            data[rnd.randrange(len(data))] = rnd.randrange(256)
+    elif kind < 0.82:
+        del data[rnd.randrange(len(data)) :]
+    elif kind < 0.87:
+        data += rnd.randbytes(rnd.randint(1, 40))
+    elif len(data) >= 16:
+        place = rnd.randrange(0, min(len(data) - 3, 64), 4)
+        struct.pack_into("<I", data, place, rnd.choice((*EXTREMES, rnd.randrange(2**32))))
+        if rnd.random() < 0.7:
+            struct.pack_into("<I", data, 12, len(data))
+    return data
+
+
+def blosc(count: int, rnd: random.Random) -> tuple[int, int]:
+    import numcodecs
+
+    numcodecs.blosc.use_threads = False
+    rng = np.random.default_rng(0)
+    containers = []
+    for cname in (b"blosclz", b"lz4", b"lz4hc", b"zlib", b"zstd"):
+        for shuffle in (0, 1, 2):
+            for typesize in (1, 2, 3, 4, 8, 16, 17, 200):
+                for wanted in (16, 400, 5000, 70000):
+                    size = wanted // typesize * typesize
+                    if size == 0:
+                        continue
+                    values = np.cumsum(rng.integers(0, 3, size), dtype="u1").view(f"V{typesize}")
+                    for blocksize in (0, 256):
+                        packed = numcodecs.blosc.compress(values, cname, 5, shuffle, blocksize)
+                        containers.append((size, packed))
+    codec = get_codec(codec_spec("blosc"))
+    assert codec is not None
+    source, target = Cliff(1 << 17), Cliff(1 << 17)
+    decoded = refused = 0
+    for _ in range(count):
+        size, container = rnd.choice(containers)
+        data = source.place(mutate(container, rnd, 16))
+        try:
+            if rnd.random() < 0.5:
+                codec.prepare(BytesStage(size, size)).decode_into(data, target.room(size))  # type: ignore[misc]
+            else:
+                codec.prepare(BytesStage(None, 1 << 20)).decode(data)
+            decoded += 1
+        except ZarrError:
+            refused += 1
+    return decoded, refused
+
+
+def everything(count: int, rnd: random.Random) -> tuple[int, int]:
+    pipelines: list[tuple[Chain, bytes]] = []
+    numbers = np.cumsum(np.random.default_rng(0).integers(-5, 6, SHAPE), axis=1).astype("<i4")
+    for codecs in LOSSLESS.values():
+        chain = make(codecs, SHAPE, "<i4")
+        pipelines.append((chain, bytes(chain.encode(numbers))))
+    text = np.array([["Zürich", "", "日本", "x" * 50]], object)
+    objects: list[tuple[Any, Any, Any]] = [
+        ({"id": "vlen-utf8"}, object, text),
+        ("vlen-utf8", np.dtypes.StringDType(), text.astype(np.dtypes.StringDType())),
+        ("vlen-bytes", object, np.array([[b"abc", b""]], object)),
+        ({"id": "json2"}, object, np.array([[1, "a"], [None, [1]]], object)),
+        ({"id": "msgpack2"}, object, np.array([[1, "a"], [None, [1]]], object)),
+        ({"id": "packbits"}, bool, np.ones((3, 5), bool)),
+        ({"id": "categorize", "labels": ["a", "b"], "dtype": "|O"}, object,
+         np.array(["a", "b"], object)),
+        ({"id": "zfpy", "mode": 4, "tolerance": 0.01}, "f4", np.ones((9, 9), "f4")),
+        ({"id": "zfpy", "mode": 2, "rate": 8}, "f8", np.ones((9, 9, 3), "f8")),
+        ({"id": "zfpy", "mode": 5}, "i4", np.arange(81, dtype="i4").reshape(9, 9)),
+        ({"id": "pcodec"}, "f8", np.linspace(0, 1, 300)),
+    ]  # fmt: skip
+    inner = np.empty(2, object)
+    inner[0], inner[1] = np.arange(3, dtype="<i4"), np.arange(0, dtype="<i4")
+    objects.append(({"id": "vlen-array", "dtype": "<i4"}, object, inner))
+    for codec, dtype, array in objects:
+        chain = make([codec], array.shape, dtype, None)
+        pipelines.append((chain, bytes(chain.encode(array))))
+    cliff = Cliff(1 << 16)
+    decoded = refused = 0
+    for _ in range(count):
+        chain, encoded = rnd.choice(pipelines)
+        data = cliff.place(mutate(encoded, rnd, 12))
+        try:
+            if rnd.random() < 0.5 or chain.nbytes is None:
+                chain.decode(data)
+            else:
+                chain.decode_into(data, np.empty(chain.shape, chain.dtype))
+            decoded += 1
+        except ZarrError:
+            refused += 1
+    return decoded, refused
+
+
+if __name__ == "__main__":
+    what, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    run = blosc if what == "blosc" else everything
+    print(*run(count, random.Random(seed)))
