@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PEER := .peers/zarr3/bin/python
 SOURCES := src tests examples benchmarks scripts
-PYTEST := $(BIN)/python -m pytest -q -rs -n auto --maxprocesses 8 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -q -rfEs -n auto --maxprocesses 8 --dist worksteal
 CASES ?= 1000000
 ARGS ?=
 

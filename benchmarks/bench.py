@@ -166,7 +166,7 @@ def main() -> None:
         end="",
     )
     print(f"NumPy {facts['numpy']}, load {facts['load'][0]}")
-    print(", ".join(f"{name} {version}" for name, version in versions.items() if name[0] != "…"))
+    print(", ".join(f"{name} {version}" for name, version in versions.items()))
     quick = "; QUICK: a sixteenth of the chunks, not for figures" if arguments.quick else ""
     print(f"best of {rounds}, in turns, warm page cache, results compared with the data{quick}\n")
     print(table(results, names))

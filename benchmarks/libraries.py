@@ -182,7 +182,7 @@ class TensorStore:
 MAKERS: dict[str, Callable[[], Library]] = {
     "omnizarr": lambda: ZarrLike("omnizarr", "omnizarr"),
     "zarr": lambda: ZarrLike("zarr", "zarr-python 3"),
-    "fused": lambda: ZarrFused("zarr", "… fused"),
+    "fused": lambda: ZarrFused("zarr", "zarr fused"),
     "tensorstore": lambda: TensorStore("tensorstore"),
 }
 

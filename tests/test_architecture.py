@@ -26,8 +26,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats", "codecs", "indexing", "stores"),
     ("engine",),
     # The nodes a user holds, and what they are made of.
-    ("node", "array", "group", "attributes", "views", "info", "tree", "metadata")
-    + ("creation", "making", "chunking", "values", "pipeline", "synchronizers"),
+    (
+        *("node", "array", "group", "attributes", "views", "info", "tree", "metadata"),
+        *("creation", "making", "chunking", "values", "pipeline", "synchronizers"),
+    ),
     ("api", "copying"),
     ("__init__",),
     ("testing", "integrations", "geo", "jobs", "cli", "server", "aio"),

@@ -26,7 +26,7 @@ from omnizarr.api import (
     load,
     ones,
     ones_like,
-    open,
+    open,  # noqa: A004 - the name that every user of Zarr knows
     open_array,
     open_consolidated,
     open_group,

@@ -103,7 +103,7 @@ def open_array(
         found = node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+") or not {"shape", "data"} & set(arguments):
             place, model = node.require_array(backing, normal, zarr_format)
-            return Array._of(place, model, options)
+            return Array._of(place, model, options)._check()
     return make_array(
         backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite,
         function="open_array",

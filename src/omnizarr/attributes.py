@@ -48,7 +48,7 @@ class Attributes(MutableMapping[str, Json]):
 
     def asdict(self) -> dict[str, Json]:
         """A copy that is yours to change."""
-        return json.plain(self._read())
+        return dict(json.plain(self._read()))
 
     def put(self, attributes: Mapping[str, Json]) -> None:
         """Replace all attributes at once."""
@@ -72,4 +72,4 @@ def _checked(attributes: Mapping[str, Any]) -> dict[str, Any]:
     for name in attributes:
         if not isinstance(name, str):
             raise TypeError(f"attribute names are str, found {type(name).__name__}: {name!r}")
-    return json.plain(dict(attributes))
+    return dict(json.plain(attributes))

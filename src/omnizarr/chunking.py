@@ -56,11 +56,15 @@ def normalize_chunks(chunks: Any, shape: Shape, itemsize: int) -> Chunks:
         try:
             chunks = tuple(chunks)
         except TypeError as error:
-            raise TypeError(f"chunks must be ints, True, False or 'auto', found {chunks!r}") from error
+            raise TypeError(
+                f"chunks must be ints, True, False or 'auto', found {chunks!r}"
+            ) from error
     if len(chunks) > len(shape):
         raise MetadataError(f"chunks {tuple(chunks)} has more dimensions than shape {shape}")
     lengths: list[int | tuple[int, ...]] = []
-    for length, chunk in zip(shape, tuple(chunks) + (None,) * (len(shape) - len(chunks)), strict=True):
+    for length, chunk in zip(
+        shape, tuple(chunks) + (None,) * (len(shape) - len(chunks)), strict=True
+    ):
         if chunk is None or (isinstance(chunk, Integral) and chunk == -1):
             lengths.append(max(1, length))
         elif isinstance(chunk, Sequence) and not isinstance(chunk, str):
@@ -79,7 +83,12 @@ def _simplified(chunks: Chunks) -> Chunks:
     """Equal lengths, as Dask lists them, are a regular axis (its last chunk may be shorter)."""
     out: list[int | tuple[int, ...]] = []
     for edges in chunks:
-        if isinstance(edges, tuple) and edges and len(set(edges[:-1])) <= 1 and edges[-1] <= edges[0]:
+        if (
+            isinstance(edges, tuple)
+            and edges
+            and len(set(edges[:-1])) <= 1
+            and edges[-1] <= edges[0]
+        ):
             out.append(edges[0])
         else:
             out.append(edges)
@@ -92,7 +101,9 @@ def guess_chunks(shape: Shape, itemsize: int) -> Shape:
     itemsize = max(1, itemsize)
     total = prod(chunks) * itemsize
     # Larger arrays get larger chunks, up to a bound, so that their number grows more slowly.
-    target = min(LARGEST_BYTES, max(TARGET_BYTES, int((total / TARGET_BYTES) ** 0.25 * TARGET_BYTES)))
+    target = min(
+        LARGEST_BYTES, max(TARGET_BYTES, int((total / TARGET_BYTES) ** 0.25 * TARGET_BYTES))
+    )
     while prod(chunks) * itemsize > target:
         longest = max(range(len(chunks)), key=lambda dimension: chunks[dimension])
         if chunks[longest] == 1:

@@ -2,8 +2,8 @@
 
 `config.set({"default_zarr_format": 2})` changes a default; as a context manager it changes it
 for a block. Environment variables set defaults too: `OMNIZARR_THREADS=1`,
-`OMNIZARR_ARRAY__ORDER=F` (two underscores stand for a dot). Names that only zarr-python knows are accepted and kept, so that code
-written for it runs; they have no effect here.
+`OMNIZARR_ARRAY__ORDER=F` (two underscores stand for a dot). Names that only zarr-python knows are
+accepted and kept, so that code written for it runs; they have no effect here.
 """
 
 from __future__ import annotations

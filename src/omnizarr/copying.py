@@ -24,7 +24,7 @@ class Copied(NamedTuple):
     skipped: int
     nbytes: int
 
-    def __add__(self, other: object) -> Copied:  # type: ignore[override]  # counts add up
+    def __add__(self, other: object) -> Copied:
         if not isinstance(other, Copied):
             return NotImplemented
         return Copied(self[0] + other[0], self[1] + other[1], self[2] + other[2])
@@ -67,7 +67,9 @@ def copy_store(
         new = to_prefix + name
         if if_exists != "replace" and target.exists(new):
             if if_exists == "raise":
-                raise NodeExistsError(f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')")
+                raise NodeExistsError(
+                    f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')"
+                )
             say(f"skip {new}")
             total += Copied(0, 1, 0)
             continue
@@ -100,7 +102,9 @@ def copy(
     if if_exists not in _CHOICES:
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
     say = _logger(log)
-    total = _copy(source, dest, name, shallow, without_attrs, say, if_exists, dry_run, create_kws, True)
+    total = _copy(
+        source, dest, name, shallow, without_attrs, say, if_exists, dry_run, create_kws, True
+    )
     say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
     return total
 
@@ -133,7 +137,7 @@ def _copy(
         return _copy_array(source, dest, name, without_attrs, say, if_exists, dry_run, create_kws)
     if create_kws and root:
         raise TypeError("creation arguments only apply to arrays, and the source is a group")
-    exists = dest is not None and name in dest
+    exists = name in dest
     if exists and isinstance(dest[name], Array):
         if if_exists == "raise":
             raise NodeExistsError(f"{dest!r} already has an array {name!r}")
@@ -144,7 +148,7 @@ def _copy(
             del dest[name]
     say(f"copy {dest.name.rstrip('/')}/{name}")
     if dry_run and not (exists and isinstance(dest[name], Group)):
-        members = 0 if shallow else sum(1 for _ in source.keys())
+        members = 0 if shallow else len(source)
         return Copied(members, 0, 0)
     group = dest.require_group(name)
     if not without_attrs and not dry_run:
@@ -170,8 +174,12 @@ def _copy_array(
     existing = dest.get(name)
     if existing is not None:
         if if_exists == "raise":
-            raise NodeExistsError(f"{dest!r} already has a member {name!r} (if_exists='replace' or 'skip')")
-        complete = not isinstance(existing, Array) or existing.nchunks_initialized == existing.nchunks
+            raise NodeExistsError(
+                f"{dest!r} already has a member {name!r} (if_exists='replace' or 'skip')"
+            )
+        complete = (
+            not isinstance(existing, Array) or existing.nchunks_initialized == existing.nchunks
+        )
         if if_exists == "skip" or (if_exists == "skip_initialized" and complete):
             say(f"skip {place} {source.shape} {source.dtype}")
             return Copied(0, 1, 0)

@@ -119,7 +119,7 @@ class EncodeError(CodecError):
 
 
 class PickleCodecDisabledError(ZarrError, RuntimeError):
-    """The data names the pickle codec, which runs code. Pass `allow_pickle=True` if you trust it."""
+    """The data names the pickle codec, which runs code; `allow_pickle=True` says you trust it."""
 
 
 class LimitError(ZarrError, MemoryError):

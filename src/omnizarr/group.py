@@ -150,20 +150,24 @@ class Group(MutableMapping[str, "Array | Group"]):
     def _members(self) -> dict[str, Node]:
         if self._stored.consolidated is not None:
             return {
-                name: model
-                for name, model in self._stored.consolidated.items()
-                if "/" not in name
+                name: model for name, model in self._stored.consolidated.items() if "/" not in name
             }
         return self._place.format.children(self.store, self.path)
 
     def _find(self, path: str) -> Array | Group | None:
         if not path:
             return self
+        place: Place | None = None
+        model: Node | None
         if self._stored.consolidated is not None:
             model = self._stored.consolidated.get(path)
-            return None if model is None else self._wrap(path, model)
-        found = node.find(self.store, paths.join(self.path, path))
-        return None if found is None else self._wrap(path, found[1], found[0])
+        else:
+            found = node.find(self.store, paths.join(self.path, path))
+            place, model = (None, None) if found is None else found
+        if model is None:
+            return None
+        member = self._wrap(path, model, place)
+        return member._check() if isinstance(member, Array) else member
 
     def _relative(self, path: Any) -> str:
         """A member's path relative to this group; a leading "/" means from the root."""
@@ -280,8 +284,9 @@ class Group(MutableMapping[str, "Array | Group"]):
             )
         if self._stored.consolidated is not None:
             raise UnsupportedError(
-                f"{self._place} was opened through consolidated metadata, which creating or deleting a"
-                " member would make wrong; open it with use_consolidated=False and consolidate again"
+                f"{self._place} was opened through consolidated metadata, which creating or"
+                " deleting a member would make wrong; open it with use_consolidated=False and"
+                " consolidate again"
             )
 
     def create_group(

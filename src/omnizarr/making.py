@@ -72,7 +72,9 @@ def regions(array: Array) -> Iterator[tuple[slice, ...]]:
         if room < 2:
             break
         length = max(1, shape[dimension])
-        block[dimension] = min(block[dimension] * room, -(-length // block[dimension]) * block[dimension])
+        block[dimension] = min(
+            block[dimension] * room, -(-length // block[dimension]) * block[dimension]
+        )
     steps = [range(0, length, size or 1) for length, size in zip(shape, block, strict=True)]
     for starts in product(*steps):
         yield tuple(

@@ -79,9 +79,7 @@ def find_in(store: Store, path: str, zarr_format: Any) -> tuple[Place, Node] | N
     return None if found is None else (Place(store, path, found[0]), found[1])
 
 
-def require_array(
-    store: Store, path: str, zarr_format: Any = None
-) -> tuple[Place, ArrayModel]:
+def require_array(store: Store, path: str, zarr_format: Any = None) -> tuple[Place, ArrayModel]:
     found = find_in(store, path, zarr_format)
     if found is None:
         raise ArrayNotFoundError(_not_found("array", store, path))
@@ -91,9 +89,7 @@ def require_array(
     return place, model
 
 
-def require_group(
-    store: Store, path: str, zarr_format: Any = None
-) -> tuple[Place, GroupModel]:
+def require_group(store: Store, path: str, zarr_format: Any = None) -> tuple[Place, GroupModel]:
     found = find_in(store, path, zarr_format)
     if found is None:
         raise GroupNotFoundError(_not_found("group", store, path))
@@ -118,9 +114,7 @@ def choose_format(store: Store, path: str, zarr_format: Any, default: Any) -> Fo
     return formats.get_format(default)
 
 
-def create(
-    place: Place, model: N, *, overwrite: bool, exist_ok: bool = False
-) -> None:
+def create(place: Place, model: Node, *, overwrite: bool) -> None:
     """Store a new node, and groups above it where there are none.
 
     Everything that can be refused is refused before anything is changed.
@@ -155,7 +149,9 @@ def create(
 def exists(place: Place, node: Node) -> NodeExistsError:
     """The error for a place that is taken."""
     if isinstance(node, ArrayModel):
-        return ContainsArrayError(f"{place}: an array is already there (overwrite=True replaces it)")
+        return ContainsArrayError(
+            f"{place}: an array is already there (overwrite=True replaces it)"
+        )
     return ContainsGroupError(f"{place}: a group is already there (overwrite=True replaces it)")
 
 
@@ -184,7 +180,7 @@ def reread(place: Place) -> Node:
 
 def change(place: Place, options: Options, function: Callable[[N], N]) -> N:
     """Re-read the node, change it and store it, with every other writer kept out."""
-    return _change(place, options, function, attributes_only=False)
+    return _change(place, options, function, attributes_only=False)  # type: ignore[no-any-return]
 
 
 def change_attributes(

@@ -32,15 +32,15 @@ def as_source_array(
         return np.broadcast_to(source, shape)
     except ValueError as error:
         raise ValueError(
-            f"could not broadcast a value of shape {source.shape} into the selection of shape {shape}"
+            f"could not broadcast a value of shape {source.shape} into a selection of shape {shape}"
         ) from error
 
 
 def _objects(value: Any, shape: tuple[int, ...] | None) -> npt.NDArray[Any]:
     """Objects, whatever they are: an element may itself be a list or an array."""
-    if isinstance(value, np.ndarray) and (value.dtype.hasobject or shape != ()):
-        if shape is None or _fits(value.shape, shape):
-            return value.astype(object) if value.dtype != object else value
+    array = isinstance(value, np.ndarray) and (value.dtype.hasobject or shape != ())
+    if array and (shape is None or _fits(value.shape, shape)):
+        return value.astype(object, copy=False)  # type: ignore[no-any-return]
     if shape == () or isinstance(value, str | bytes | dict) or not hasattr(value, "__len__"):
         single = np.empty(1, object)
         single[0] = value

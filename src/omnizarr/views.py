@@ -130,7 +130,9 @@ class Converted:
 
     def __getitem__(self, key: Any) -> Any:
         values = self._array[key]
-        return values.astype(self.dtype) if isinstance(values, np.ndarray) else self.dtype.type(values)
+        return (
+            values.astype(self.dtype) if isinstance(values, np.ndarray) else self.dtype.type(values)
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         return np.asarray(self._array[...]).astype(self.dtype if dtype is None else dtype)
@@ -219,7 +221,9 @@ class View:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         if copy is False:
-            raise ValueError("a view of an array in a store cannot become a NumPy array without a copy")
+            raise ValueError(
+                "a view of an array in a store cannot become a NumPy array without a copy"
+            )
         values: NDArray = np.asarray(self.read())
         return values if dtype is None else values.astype(dtype, copy=False)
 

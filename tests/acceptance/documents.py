@@ -94,9 +94,13 @@ def bad_json() -> Iterator[Bad]:
         yield Bad(f"{version} nested deep", key, b"[" * 200_000, ())
         yield Bad(f"{version} nested deep inside", key, b'{"attributes": ' + b'{"a":' * 200_000, ())
         twice = sound.replace('"shape":', '"shape": [3, 3], "shape":')
-        yield Bad(f"{version} duplicate key", key, twice.encode(), ("shape", "twice|duplicate|repeat"))
+        yield Bad(
+            f"{version} duplicate key", key, twice.encode(), ("shape", "twice|duplicate|repeat")
+        )
         inner = sound.replace("{", '{"x": {"b": 1, "b": 2}, ', 1)
-        yield Bad(f"{version} duplicate key inside", key, inner.encode(), ("twice|duplicate|repeat",))
+        yield Bad(
+            f"{version} duplicate key inside", key, inner.encode(), ("twice|duplicate|repeat",)
+        )
 
 
 def bad_v2() -> Iterator[Bad]:
@@ -126,7 +130,9 @@ def bad_v2() -> Iterator[Bad]:
     yield _v2("repeated fields", "dtype", dtype=[["a", "<i4"], ["a", "<i4"]])
     yield _v2("huge item", "dtype", dtype="|V9223372036854775807")
     yield _v2("huge text", "dtype", dtype="<U4611686018427387904")
-    yield _v2("unknown compressor", "nosuch", error="UnknownCodecError", compressor={"id": "nosuch"})
+    yield _v2(
+        "unknown compressor", "nosuch", error="UnknownCodecError", compressor={"id": "nosuch"}
+    )
     yield _v2("compressor without id", "compressor", compressor={"level": 1})
     yield _v2("compressor is text", "compressor", compressor="zlib")
     yield _v2("compressor argument", "zlib", "level", compressor={"id": "zlib", "level": "high"})
@@ -157,7 +163,9 @@ def bad_v3() -> Iterator[Bad]:
     yield _v3("negative chunk", "chunk", "-5", chunk_grid=grid(-5, 5))
     yield _v3("too few chunks", "chunk", chunk_grid=grid(5))
     yield _v3("unknown grid", "hexagonal", chunk_grid={"name": "hexagonal", "configuration": {}})
-    yield _v3("grid without shape", "chunk_shape", chunk_grid={"name": "regular", "configuration": {}})
+    yield _v3(
+        "grid without shape", "chunk_shape", chunk_grid={"name": "regular", "configuration": {}}
+    )
     yield _v3("unknown keys", "spiral", chunk_key_encoding={"name": "spiral"})
     keys = {"name": "default", "configuration": {"separator": "-"}}
     yield _v3("separator", "separator", "-", chunk_key_encoding=keys)
@@ -171,7 +179,12 @@ def bad_v3() -> Iterator[Bad]:
     )
     yield _v3("codec without name", "name", codecs=[LITTLE, {"configuration": {}}])
     yield _v3("codecs is an object", "codecs", codecs={"name": "bytes"})
-    yield _v3("codec argument", "gzip", "level", codecs=[LITTLE, {"name": "gzip", "configuration": {"level": 99}}])
+    yield _v3(
+        "codec argument",
+        "gzip",
+        "level",
+        codecs=[LITTLE, {"name": "gzip", "configuration": {"level": 99}}],
+    )
     yield _v3("two serializers", "bytes", codecs=[LITTLE, LITTLE])
     transpose = {"name": "transpose", "configuration": {"order": [1, 0]}}
     yield _v3("array codec behind bytes", "transpose", codecs=[LITTLE, transpose])
@@ -183,7 +196,9 @@ def bad_v3() -> Iterator[Bad]:
     yield _v3("inner chunk of 0", "chunk", "0", codecs=[sharded([0, 5])])
     yield _v3("inner chunk of other rank", "chunk_shape|inner chunk", codecs=[sharded([5])])
     gzip = {"name": "gzip", "configuration": {"level": 1}}
-    yield _v3("index of variable size", "index", codecs=[sharded([5, 5], index_codecs=[LITTLE, gzip])])
+    yield _v3(
+        "index of variable size", "index", codecs=[sharded([5, 5], index_codecs=[LITTLE, gzip])]
+    )
     yield _v3("index location", "index_location", codecs=[sharded([5, 5], index_location="middle")])
     yield _v3(
         "unknown inner codec",

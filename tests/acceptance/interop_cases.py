@@ -119,7 +119,7 @@ def expected(case: Case) -> np.ndarray[Any, Any]:
     return result
 
 
-# -- metadata, for writers that take it literally ---------------------------------------------------
+# -- metadata, for writers that take it literally -------------------------------------------------
 def v2_metadata(case: Case) -> dict[str, Any]:
     dtype = numpy_dtype(case)
     value = case["fill"]
@@ -167,7 +167,7 @@ def v3_metadata(case: Case) -> dict[str, Any]:
     }
 
 
-# -- the matrix ---------------------------------------------------------------------------------------
+# -- the matrix -----------------------------------------------------------------------------------
 def _codec(name: str, **configuration: Any) -> dict[str, Any]:
     return {"name": name, "configuration": configuration}
 
@@ -243,9 +243,10 @@ def _default_fill(dtype: Any) -> Any:
 
 
 V2_TYPES = [
-    "|b1", "|i1", "<i2", "<i4", "<i8", ">i2", ">i4", ">i8", "|u1", "<u2", "<u4", "<u8", ">u2", ">u8",
-    "<f2", "<f4", "<f8", ">f2", ">f4", ">f8", "<c8", "<c16", ">c8", ">c16", "|S5", "<U4", ">U4",
-    "<M8[ns]", "<M8[D]", ">M8[s]", "<m8[s]", "<m8[25s]", "|V3", TEXT, BYTES, RECORD, NESTED, BLOCKS,
+    "|b1", "|i1", "<i2", "<i4", "<i8", ">i2", ">i4", ">i8", "|u1", "<u2", "<u4", "<u8", ">u2",
+    ">u8", "<f2", "<f4", "<f8", ">f2", ">f4", ">f8", "<c8", "<c16", ">c8", ">c16", "|S5", "<U4",
+    ">U4", "<M8[ns]", "<M8[D]", ">M8[s]", "<m8[s]", "<m8[25s]", "|V3", TEXT, BYTES, RECORD,
+    NESTED, BLOCKS,
 ]  # fmt: skip
 V3_TYPES = [*V3_NAMES, BYTES, "|S5", "<U4", "<M8[ns]", "<M8[D]", "<m8[s]", "<M8[10ms]", RECORD]
 
@@ -260,7 +261,13 @@ V2_COMPRESSORS: dict[str, Any] = {
     "blosc-lz4": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0},
     "blosc-zstd": {"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "blocksize": 0},
     "blosc-zlib": {"id": "blosc", "cname": "zlib", "clevel": 1, "shuffle": 0, "blocksize": 0},
-    "blosc-blosclz": {"id": "blosc", "cname": "blosclz", "clevel": 9, "shuffle": -1, "blocksize": 0},
+    "blosc-blosclz": {
+        "id": "blosc",
+        "cname": "blosclz",
+        "clevel": 9,
+        "shuffle": -1,
+        "blocksize": 0,
+    },
     "blosc-lz4hc": {"id": "blosc", "cname": "lz4hc", "clevel": 9, "shuffle": 1, "blocksize": 256},
 }
 V2_FILTERS: dict[str, tuple[str, list[Any]]] = {
@@ -276,7 +283,10 @@ V2_FILTERS: dict[str, tuple[str, list[Any]]] = {
     "crc32": ("<i4", [{"id": "crc32"}]),
     "adler32": ("<i4", [{"id": "adler32"}]),
     "fletcher32": ("<i4", [{"id": "fletcher32"}]),
-    "delta-shuffle": ("<i4", [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}]),
+    "delta-shuffle": (
+        "<i4",
+        [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}],
+    ),
     "base64": ("<i4", [{"id": "base64"}]),
 }
 V3_PIPELINES: dict[str, list[Any]] = {
@@ -377,7 +387,10 @@ def v3_cases() -> Iterator[Case]:
     for dtype in V3_TYPES:
         yield _v3(f"type-{_type_name(dtype)}", dtype)
         yield _v3(f"type-{_type_name(dtype)}-3d", dtype, "3d")
-    for name, pipeline in {**V3_PIPELINES, **{f"numcodecs.{k}": v for k, v in NUMCODECS.items()}}.items():
+    for name, pipeline in {
+        **V3_PIPELINES,
+        **{f"numcodecs.{k}": v for k, v in NUMCODECS.items()},
+    }.items():
         yield _v3(f"codec-{name}", "<i4", codecs=pipeline)
         if "delta" not in name:
             yield _v3(f"codec-{name}-f4", "<f4", codecs=pipeline, written="all")

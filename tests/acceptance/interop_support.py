@@ -23,9 +23,9 @@ class Gap:
     """The gap exists in releases before this one; None: in all."""
 
 
-SUBARRAY = r'type-.*\[2, 2\]'
+SUBARRAY = r"type-.*\[2, 2\]"
 NESTED = r'type-.*\[\["x"'
-RECORD = r'v3-type-\[\['
+RECORD = r"v3-type-\[\["
 
 GAPS = [
     Gap(ZARR3, SUBARRAY, "sub-array fields are read as void and cannot be written"),

@@ -17,8 +17,8 @@ KNOWN: dict[str, tuple[str, str]] = {
     ),
     "generated-zarrita-scalableminds-2023-03-ae35fdc/endian_big.zarr": (
         "258 of 260 elements differ",
-        "zarrita of March 2023 said `endian: big` and stored little-endian bytes; no other sign tells "
-        "such a store from a sound one, and other writers meant what they said",
+        "zarrita of March 2023 said `endian: big` and stored little-endian bytes; no other sign "
+        "tells such a store from a sound one, and other writers meant what they said",
     ),
     "zarr-java/testdata/storage_transformer/exists": (
         "unknown storage transformer 'chunk-manifest-json'",
@@ -26,8 +26,8 @@ KNOWN: dict[str, tuple[str, str]] = {
     ),
     "zarr-python/fixture::nested_legacy": (
         "SHA-256 73e200e2b048c86d4e8c86b86bf62bbda84c7384e34e250b01aa30ab29d234a4",
-        "its chunks lie at 0/0 although the separator is not stored: we find them, as fixture::nested "
-        "reads; the expectation comes from readers that saw fill values",
+        "its chunks lie at 0/0 although the separator is not stored: we find them, as "
+        "fixture::nested reads; the expectation comes from readers that saw fill values",
     ),
     "zarrs/data/zarr_python_compat/str_v2_fv_0.zarr": (
         "at (4,): '', expected '0'",

@@ -3,7 +3,7 @@
     python peer.py JOBS RESULTS
 
 JOBS is a JSON list of {"do": "read" | "write" | "tree", "library": "zarr" | "tensorstore", "store":
-folder, "case": …, "out": file}. RESULTS becomes a JSON object {"versions": …, "outcomes": [null | error]}.
+folder, "case": …, "out": file}. RESULTS becomes {"versions": …, "outcomes": [null | error]}.
 This script knows the peers. It must not import the library under test.
 """
 

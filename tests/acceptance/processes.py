@@ -39,7 +39,9 @@ def finish(process: subprocess.Popen[str], timeout: float = 120) -> dict[str, An
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        raise AssertionError(f"no end after {timeout} s; it said:\n{out[-500:]}{err[-3000:]}") from None
+        raise AssertionError(
+            f"no end after {timeout} s; it said:\n{out[-500:]}{err[-3000:]}"
+        ) from None
     assert process.returncode == 0, f"exit status {process.returncode}:\n{err[-4000:]}"
     result: dict[str, Any] = json.loads(out.splitlines()[-1])
     return result

@@ -1,4 +1,4 @@
-"""No update is lost and no chunk is torn: threads, processes, kill -9, fork, Ctrl-C, a full disk."""
+"""No update lost, no chunk torn: threads, processes, kill -9, fork, Ctrl-C, a full disk."""
 
 from __future__ import annotations
 

@@ -215,7 +215,11 @@ def _zstd_lie(_: int) -> bytes:
 
 BOMBS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, Callable[[int], bytes]]] = {
     "gzip": ({"id": "gzip", "level": 1}, {"name": "gzip", "configuration": {"level": 1}}, _gzip),
-    "zlib": ({"id": "zlib", "level": 1}, {"name": "numcodecs.zlib", "configuration": {"level": 1}}, _zlib),
+    "zlib": (
+        {"id": "zlib", "level": 1},
+        {"name": "numcodecs.zlib", "configuration": {"level": 1}},
+        _zlib,
+    ),
     "zstd": (
         {"id": "zstd", "level": 1},
         {"name": "zstd", "configuration": {"level": 1, "checksum": False}},
@@ -226,13 +230,25 @@ BOMBS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, Callable[[int], by
         {
             "name": "blosc",
             "configuration": {
-                "cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 8, "blocksize": 0,
+                "cname": "lz4",
+                "clevel": 5,
+                "shuffle": "shuffle",
+                "typesize": 8,
+                "blocksize": 0,
             },
         },
         _blosc,
     ),
-    "lz4": ({"id": "lz4", "acceleration": 1}, {"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}, _lz4),
-    "bz2": ({"id": "bz2", "level": 1}, {"name": "numcodecs.bz2", "configuration": {"level": 1}}, _bz2),
+    "lz4": (
+        {"id": "lz4", "acceleration": 1},
+        {"name": "numcodecs.lz4", "configuration": {"acceleration": 1}},
+        _lz4,
+    ),
+    "bz2": (
+        {"id": "bz2", "level": 1},
+        {"name": "numcodecs.bz2", "configuration": {"level": 1}},
+        _bz2,
+    ),
     "lzma": (
         {"id": "lzma", "format": 1, "check": -1, "preset": None, "filters": None},
         {
@@ -241,7 +257,7 @@ BOMBS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, Callable[[int], by
         },
         _lzma,
     ),
-}  # fmt: skip
+}
 BOMBS["lz4 header lies"] = (*BOMBS["lz4"][:2], _lz4_lie)
 BOMBS["blosc header lies"] = (*BOMBS["blosc"][:2], _blosc_lie)
 BOMBS["zstd header lies"] = (*BOMBS["zstd"][:2], _zstd_lie)

@@ -317,7 +317,9 @@ def test_numpy_is_the_specification(
             counts[run_case(subject, seed)] += 1
         except Exception as error:  # the outcome is the test's data
             text = draw(np.random.default_rng(seed), subject).text
-            wrong.append(f"seed {seed}: {subject.name}: {text}\n    {type(error).__name__}: {error}")
+            wrong.append(
+                f"seed {seed}: {subject.name}: {text}\n    {type(error).__name__}: {error}"
+            )
             if len(wrong) == 20:
                 break
             pool = subjects()

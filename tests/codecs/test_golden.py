@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from omnizarr.codecs import codec_spec
-
 from tests.codecs.support import make
 
 SHARED = Path(

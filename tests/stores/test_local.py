@@ -454,6 +454,7 @@ def test_directories_that_vanish_are_made_again(store: LocalStore) -> None:
     def remove() -> None:
         while not stop.is_set():
             store.delete_prefix("a/")
+            stop.wait(0.001)
 
     def write(worker: int) -> None:
         try:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import limits
-from omnizarr.errors import DecodeError, LimitError, MetadataError
+from omnizarr.errors import CodecError, DecodeError, LimitError, MetadataError
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer
@@ -327,4 +327,15 @@ def elementwise(
             result = result.reshape(-1).view(before_dtype)
         return result.reshape(before_shape)
 
-    return Step(ArrayStage(shape, astype, None, astype.name), encode_step, decode_step)
+    fill = None if changed else encoded_fill(stage, encode)
+    return Step(ArrayStage(shape, astype, fill, astype.name), encode_step, decode_step)
+
+
+def encoded_fill(stage: ArrayStage, encode: Callable[[Array], Array]) -> Any:
+    """What becomes of a stage's fill value; None if it cannot be encoded."""
+    if stage.fill is None:
+        return None
+    try:
+        return encode(np.full(1, stage.fill, stage.dtype))[0]
+    except (CodecError, TypeError, ValueError, OverflowError):
+        return None

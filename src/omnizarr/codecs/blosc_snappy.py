@@ -99,6 +99,8 @@ def snappy(data: memoryview, expected: int) -> bytes:
                 length = (tag >> 2) + 1
                 offset = int.from_bytes(data[position : position + width], "little")
                 position += width
+            if position > end:
+                raise DecodeError("snappy: the block ends inside a copy")
             if not 0 < offset <= len(out):
                 raise DecodeError("snappy: a copy reaches before the block")
             chunk = out[len(out) - offset : len(out) - offset + length]

@@ -106,7 +106,7 @@ class BytesCodec:
                 check(data)
                 return np.zeros(shape, dtype)
 
-            return Step(output, contiguous, decode_empty, spec=spec)
+            return Step(output, lambda _: b"", decode_empty, spec=spec)
 
         if not swap:
             custom = memory != dtype

@@ -14,7 +14,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, choice, only, option
+from omnizarr.codecs.base import (
+    Array,
+    ArrayStage,
+    Context,
+    Kind,
+    Step,
+    choice,
+    encoded_fill,
+    only,
+    option,
+)
 from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 
@@ -95,7 +105,7 @@ class CastValueCodec:
         def decode(array: Array) -> Array:
             return self._cast(array, before, decode_pairs, DecodeError)
 
-        fill = None if stage.fill is None else encode(np.full(1, stage.fill, before))[0]
+        fill = encoded_fill(stage, encode)
         return Step(ArrayStage(stage.shape, after, fill, after.name), encode, decode)
 
     def _pairs(

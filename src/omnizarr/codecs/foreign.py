@@ -101,12 +101,10 @@ def from_numcodecs(spec: CodecSpec) -> NumcodecsCodec | None:
     except ImportError:
         return None
     identifier = spec.name.removeprefix("numcodecs.")
-    if identifier not in registry.codec_registry and identifier not in registry.entries:
-        registry.run_entrypoints()
-        if identifier not in registry.codec_registry and identifier not in registry.entries:
-            return None
     try:
         codec = registry.get_codec({**spec.configuration, "id": identifier})
     except Exception as error:  # foreign code
+        if identifier not in registry.codec_registry:
+            return None
         raise MetadataError(f"codec {spec.name!r}: {error}") from error
     return NumcodecsCodec(spec, codec)

@@ -40,14 +40,14 @@ class JSON2Codec:
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> JSON2Codec:
-        return cls(spec.configuration, spec.name)
+        return cls({**DEFAULTS, **spec.configuration}, spec.name)
 
     def spec(self) -> CodecSpec:
-        return CodecSpec(self.name, dict(DEFAULTS) | dict(self.configuration))
+        return CodecSpec(self.name, {**DEFAULTS, **self.configuration})
 
     def prepare(self, stage: ArrayStage) -> Step:
         name = self.name
-        options = dict(DEFAULTS) | dict(self.configuration)
+        options = {**DEFAULTS, **self.configuration}
         try:
             encoding = str(options["encoding"])
             "".encode(encoding)

@@ -75,7 +75,8 @@ class LZMACodec:
         form, check, preset = self.format, self.check, self.preset
         filters = None if self.filters is None else list(self.filters)
         # Raw LZMA1 has no end mark; LZMA2, which everybody uses, has one.
-        endless = form == RAW and bool(filters) and filters[-1]["id"] == lzma.FILTER_LZMA1
+        last = filters[-1]["id"] if filters else None
+        endless = form == RAW and last == lzma.FILTER_LZMA1
         failures = (lzma.LZMAError, EOFError, ValueError, TypeError, OverflowError, MemoryError)
 
         def new() -> Stream:

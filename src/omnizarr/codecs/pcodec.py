@@ -40,7 +40,8 @@ class PCodecCodec:
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> PCodecCodec:
-        return cls(integer(spec, "level", 8, 0, 12), spec.configuration)
+        others = {key: item for key, item in spec.configuration.items() if key != "level"}
+        return cls(integer(spec, "level", 8, 0, 12), others)
 
     def spec(self) -> CodecSpec:
         return CodecSpec(NAME, {**self.configuration, "level": self.level})

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from typing import Any, Literal
@@ -154,6 +153,8 @@ def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
 
 
 def _unknown(name: str) -> UnknownCodecError:
+    from difflib import get_close_matches
+
     message = f"unknown codec {name!r}"
     close = get_close_matches(name, [*BUILT_IN, *_registered], 3)
     if close:

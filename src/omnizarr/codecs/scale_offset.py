@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, only
+from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, encoded_fill, only
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 
@@ -77,5 +77,5 @@ class ScaleOffsetCodec:
                 raise DecodeError(f"codec {NAME!r}: a stored value is no multiple of {scale}")
             return np.asarray(quotient + offset, dtype)
 
-        fill = None if stage.fill is None else encode(np.full(1, stage.fill, dtype))[0]
+        fill = encoded_fill(stage, encode)
         return Step(ArrayStage(stage.shape, dtype, fill, stage.type_name), encode, decode)

@@ -215,13 +215,18 @@ class Shard:
                 chunks[coordinates] = encode(block)
         return self._assembled(chunks)
 
-    def decode_into(self, data: Buffer, out: Array, fill: Array) -> None:
+    def decode_into(self, data: Buffer, out: Array, fill: Array | None) -> None:
         """Decode every inner chunk of a whole shard into its place."""
         view = memoryview(data)
         index = self._index_of(view)
         decode_into = self.chain.decode_into
         for (coordinates, place), (offset, nbytes) in zip(self._places, index.entries, strict=True):
             if offset == MISSING:
+                if fill is None:
+                    raise DecodeError(
+                        f"codec {NAME!r}: inner chunk {coordinates} is missing, and the codecs"
+                        " before cannot encode the fill value that stands for it"
+                    )
                 out[place] = fill
                 continue
             try:
@@ -338,15 +343,13 @@ class ShardingCodec:
     def prepare(self, stage: ArrayStage) -> Step:
         shard = self.shard(stage)
         shape, dtype = stage.shape, stage.dtype
-        fill = np.empty((), dtype)
-        known = stage.fill is not None
-        if known:
+        fill: Array | None = None
+        if stage.fill is not None:
+            fill = np.empty((), dtype)
             fill[()] = stage.fill
-        else:
-            fill = np.zeros((), dtype)
 
         def encode(array: Array) -> bytes:
-            return shard.encode(array, fill if known else None)
+            return shard.encode(array, fill)
 
         def decode_into(data: Buffer, out: Array) -> None:
             shard.decode_into(data, out, fill)

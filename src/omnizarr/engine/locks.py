@@ -10,11 +10,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from omnizarr.model.store import Store
 
-_table: dict[tuple[Hashable, str], list[object]] = {}  # [lock, how many hold or await it]
+
+class _Entry:
+    __slots__ = ("lock", "users")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.users = 0
+        """How many hold the lock or await it."""
+
+
+_table: dict[tuple[Hashable, str], _Entry] = {}
 _guard = threading.Lock()
 
 
@@ -29,22 +39,35 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-@contextmanager
-def in_process(store: Store, key: str) -> Iterator[None]:
-    """Exclude other threads of this process from writing `key`."""
-    name = (store.identity, key)
-    with _guard:
-        entry = _table.setdefault(name, [threading.RLock(), 0])
-        entry[1] += 1  # type: ignore[operator]  # a pair of different types, kept plain for speed
-    lock: threading.RLock = entry[0]  # type: ignore[assignment]
-    try:
-        with lock:
-            yield
-    finally:
+class _InProcess:
+    """Excludes other threads of this process; written out, because every chunk write takes one."""
+
+    __slots__ = ("_entry", "_name")
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._name = store.locate(key)
+
+    def __enter__(self) -> None:
         with _guard:
-            entry[1] -= 1  # type: ignore[operator]
-            if entry[1] == 0 and _table.get(name) is entry:
-                del _table[name]
+            entry = _table.get(self._name)
+            if entry is None:
+                entry = _table[self._name] = _Entry()
+            entry.users += 1
+        self._entry = entry
+        entry.lock.acquire()
+
+    def __exit__(self, *exc_info: object) -> None:
+        entry = self._entry
+        entry.lock.release()
+        with _guard:
+            entry.users -= 1
+            if entry.users == 0 and _table.get(self._name) is entry:
+                del _table[self._name]
+
+
+def in_process(store: Store, key: str) -> AbstractContextManager[None]:
+    """Exclude other threads of this process from writing `key`."""
+    return _InProcess(store, key)
 
 
 @contextmanager

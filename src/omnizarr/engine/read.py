@@ -25,7 +25,7 @@ from omnizarr.engine import threads
 from omnizarr.engine.source import Source
 from omnizarr.errors import ChunkNotFoundError, DecodeError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
-from omnizarr.model.store import Buffer, ByteRange
+from omnizarr.model.store import Buffer, ByteRange, Read
 
 BATCH = 128
 """How many chunks are asked for at once at the most."""
@@ -148,8 +148,6 @@ def _read_shards(source: Source, plan: Plan, working: Array, count: int) -> None
 def _read_shard(source: Source, part: Part, working: Array, workers: int) -> None:
     key = source.key(part.coordinates)
     chain = source.chain_for(part.coordinates)
-    shard = chain.shard
-    assert shard is not None
     store = source.store
     try:
         if part.whole and source.chunk_bytes <= MERGED:
@@ -158,47 +156,58 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int) -> Non
             if data is not None:
                 decode_part(chain, data, part, working, source)
                 return
-            index = None
         else:
-            index = shard.read_index(lambda wanted: store.get(key, wanted))
-        if index is None:
-            data = _fetch_alternative(source, key, part)
-            if data is None:
-                working[part.outer] = source.fill
-            else:
-                decode_part(chain, data, part, working, source)
-            return
-        wanted: list[_Wanted] = []
-        for inner in refine(part, shard.grid):
-            place = index.lookup(inner.coordinates)
-            if place is None:
-                working[inner.outer] = source.fill
-            else:
-                wanted.append(_Wanted(*place, inner))
-        inner_chain = shard.chain
-
-        def run(group: list[_Wanted]) -> None:
-            start = group[0].offset
-            stop = max(item.offset + item.nbytes for item in group)
-            data = store.get(key, ByteRange(start, stop))
-            if data is None or len(data) != stop - start:
-                found = "nothing" if data is None else f"{len(data)} bytes"
-                raise DecodeError(
-                    f"sharding_indexed: the index promises {stop - start} bytes at offset {start},"
-                    f" found {found}: the shard is truncated or was replaced while it was read"
-                )
-            view = memoryview(data)
-            for offset, nbytes, inner in group:
-                piece = view[offset - start : offset - start + nbytes]
-                try:
-                    decode_part(inner_chain, piece, inner, working, source)
-                except ZarrError as error:
-                    raise error.at(f"inner chunk {inner.coordinates}") from error
-
-        groups = list(_merge(wanted))
-        threads.run(run, groups, min(workers, len(groups)))
+            with store.snapshot(key) as read:
+                if _read_inner_chunks(source, chain, part, working, read, workers):
+                    return
+        data = _fetch_alternative(source, key, part)
+        if data is None:
+            working[part.outer] = source.fill
+        else:
+            decode_part(chain, data, part, working, source)
     except ZarrError as error:
         raise error.at(source.where(key, part.coordinates)) from error
+
+
+def _read_inner_chunks(
+    source: Source, chain: Chain, part: Part, working: Array, read: Read, workers: int
+) -> bool:
+    """Read the inner chunks that a part needs; False if there is no such shard."""
+    shard = chain.shard
+    assert shard is not None
+    index = shard.read_index(read)
+    if index is None:
+        return False
+    wanted: list[_Wanted] = []
+    for inner in refine(part, shard.grid):
+        place = index.lookup(inner.coordinates)
+        if place is None:
+            working[inner.outer] = source.fill
+        else:
+            wanted.append(_Wanted(*place, inner))
+    inner_chain = shard.chain
+
+    def run(group: list[_Wanted]) -> None:
+        start = group[0].offset
+        stop = max(item.offset + item.nbytes for item in group)
+        data = read(ByteRange(start, stop))
+        if data is None or len(data) != stop - start:
+            found = "nothing" if data is None else f"{len(data)} bytes"
+            raise DecodeError(
+                f"sharding_indexed: the index promises {stop - start} bytes at offset {start},"
+                f" found {found}: the shard is truncated or was replaced while it was read"
+            )
+        view = memoryview(data)
+        for offset, nbytes, inner in group:
+            piece = view[offset - start : offset - start + nbytes]
+            try:
+                decode_part(inner_chain, piece, inner, working, source)
+            except ZarrError as error:
+                raise error.at(f"inner chunk {inner.coordinates}") from error
+
+    groups = list(_merge(wanted))
+    threads.run(run, groups, min(workers, len(groups)))
+    return True
 
 
 def _merge(wanted: list[_Wanted]) -> Iterator[list[_Wanted]]:

@@ -20,7 +20,7 @@ from omnizarr.codecs import Chain
 from omnizarr.engine import threads
 from omnizarr.engine.locks import exclusive, in_process
 from omnizarr.engine.source import Source
-from omnizarr.errors import ZarrError
+from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
 from omnizarr.model.store import Buffer
 
@@ -54,7 +54,7 @@ def _write_chunk(source: Source, part: Part, working: Array, field: Field) -> No
     chain = source.chain_for(coordinates)
     store = source.store
     try:
-        if part.whole and field is None:
+        if _replaces(part, chain, field):
             data = encode_part(source, chain, None, part, working, None)
             with in_process(store, key):
                 _store(source, key, coordinates, data)
@@ -78,16 +78,34 @@ def _store(source: Source, key: str, coordinates: tuple[int, ...], data: Buffer 
         store.delete(other)
 
 
+def _covers(part: Part, field: Field) -> bool:
+    """Whether everything of the chunk that lies in the array is written."""
+    return part.whole and field is None
+
+
+def _replaces(part: Part, chain: Chain, field: Field) -> bool:
+    """Whether nothing of the old chunk remains.
+
+    What hangs over the edge of the array remains: another process may have made the array longer
+    since this one looked, and written there. (If such an old chunk cannot be decoded, and all that
+    lies in the array is replaced anyway, it is given up.)
+    """
+    return _covers(part, field) and part.extent == chain.shape
+
+
 def encode_part(
     source: Source, chain: Chain, old: Buffer | None, part: Part, working: Array, field: Field
 ) -> Buffer | None:
     """The encoded chunk after the change; None if nothing but fill value is left."""
     shard = chain.shard
     if shard is not None:
-        whole = part.whole and field is None
         chunks: dict[tuple[int, ...], Buffer] = {}
-        if old is not None and not whole:
-            chunks.update(shard.split(old))
+        if old is not None and not _replaces(part, chain, field):
+            try:
+                chunks.update(shard.split(old))
+            except CodecError:
+                if not _covers(part, field):
+                    raise
         for inner in refine(part, shard.grid):
             before = chunks.pop(inner.coordinates, None)
             data = encode_part(source, shard.chain, before, inner, working, field)
@@ -95,9 +113,9 @@ def encode_part(
                 chunks[inner.coordinates] = data
         return shard.assemble(chunks) if chunks or source.write_empty_chunks else None
     block = _changed(source, chain, old, part, working, field)
-    if not source.write_empty_chunks and source.model.fill_value is not None:
-        if is_fill(block, source.fill):
-            return None
+    elides = not source.write_empty_chunks and source.model.fill_value is not None
+    if elides and is_fill(block, source.fill):
+        return None
     return chain.encode(block)
 
 
@@ -108,10 +126,15 @@ def _changed(
     dtype = source.model.dtype
     if part.direct and field is None:
         return working[part.outer].astype(dtype, copy=False)
-    if old is None or (part.whole and field is None):
+    block = None
+    if old is not None and not _replaces(part, chain, field):
+        try:
+            block = np.array(chain.decode(old), dtype=dtype, copy=True)
+        except CodecError:
+            if not _covers(part, field):
+                raise
+    if block is None:
         block = source.new_chunk(chain.shape)
-    else:
-        block = np.array(chain.decode(old), dtype=dtype, copy=True)
     target = block if field is None else block[field]
     target[part.inner] = working[part.outer]
     return block

@@ -139,7 +139,8 @@ def encode(specs: Sequence[CodecSpec]) -> list[Json]:
 
 def _encode(spec: CodecSpec) -> Json:
     member: dict[str, Json] = {"name": spec.name}
-    if spec.configuration:
+    if spec.configuration or spec.name.startswith("numcodecs."):
+        # zarr-python wants the member for these even if it is empty.
         member["configuration"] = dict(spec.configuration)
     if not spec.must_understand:
         member["must_understand"] = False

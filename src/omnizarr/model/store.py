@@ -20,7 +20,7 @@ Rules that every store keeps (`omnizarr.testing` checks them):
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
@@ -41,6 +41,10 @@ class ByteRange(NamedTuple):
 
     start: int
     stop: int | None = None
+
+
+Read = Callable[[ByteRange | None], Buffer | None]
+"""Reads part of a value, or all of it; None if there is no such value."""
 
 
 class Listing(NamedTuple):
@@ -81,6 +85,11 @@ class Store(ABC):
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         """One answer per request, in order."""
         return [self.get(key, byte_range) for key, byte_range in requests]
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        """A function that reads parts of one value, all of the same version where the store can:
+        a writer that replaces the value meanwhile is not seen."""
+        return nullcontext(lambda byte_range: self.get(key, byte_range))
 
     def exists(self, key: str) -> bool:
         return self.size(key) is not None

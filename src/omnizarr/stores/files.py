@@ -15,6 +15,7 @@ from omnizarr.model.store import Buffer
 from omnizarr.stores.file_lock import remove_if_free
 from omnizarr.stores.temporary import RESERVED, is_abandoned
 
+_ATTEMPTS = 1000
 LARGE = 1 << 30  # one system call moves less than 2 GiB
 
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
@@ -89,15 +90,22 @@ def remove(path: str) -> None:
 
 def remove_tree(path: str) -> None:
     """Remove a file or a directory with all that is in it, never following a symbolic link."""
-    try:
-        if not stat.S_ISDIR(os.lstat(path).st_mode):
-            os.unlink(path)
-            return
-        import shutil
+    for attempt in range(_ATTEMPTS):
+        try:
+            if not stat.S_ISDIR(os.lstat(path).st_mode):
+                os.unlink(path)
+                return
+            import shutil
 
-        shutil.rmtree(path)
-    except FileNotFoundError:
-        return
+            shutil.rmtree(path)
+            return
+        except FileNotFoundError:
+            if not os.path.lexists(path):
+                return
+        except OSError as error:
+            # A writer that had found the directory before it was moved here may still add to it.
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt == _ATTEMPTS - 1:
+                raise
 
 
 def sweep(root: str, older_than: float) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Hashable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 from omnizarr.model.paths import check_key, check_prefix
@@ -16,6 +17,7 @@ from omnizarr.model.store import (
     ByteRange,
     Capabilities,
     Listing,
+    Read,
     Store,
     listing_of,
     read_range,
@@ -77,6 +79,12 @@ class MemoryStore(Store):
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         value = self._values.get(check_key(key))
         return value if value is None or byte_range is None else read_range(value, byte_range)
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        value = self.get(key)
+        if value is None:
+            return nullcontext(lambda byte_range: None)
+        return nullcontext(lambda byte_range: read_range(value, byte_range))
 
     def exists(self, key: str) -> bool:
         return check_key(key) in self._values

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from omnizarr.errors import StoreError
 from omnizarr.model.paths import check_key, check_prefix, normalize_path
-from omnizarr.model.store import Buffer, ByteRange, Listing, Store
+from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store
 
 
 class WrapperStore(Store):
@@ -35,6 +35,9 @@ class WrapperStore(Store):
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         return self.store.get_many(requests)
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        return self.store.snapshot(key)
 
     def exists(self, key: str) -> bool:
         return self.store.exists(key)
@@ -127,6 +130,9 @@ class PrefixStore(WrapperStore):
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         return self.store.get_many([(self._inner(key), byte_range) for key, byte_range in requests])
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        return self.store.snapshot(self._inner(key))
 
     def exists(self, key: str) -> bool:
         return self.store.exists(self._inner(key))

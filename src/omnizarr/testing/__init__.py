@@ -23,6 +23,10 @@ __all__ = ["CountingStore", "FaultStore", "LoggingStore", "StoreSuite", "Watched
 
 def __getattr__(name: str) -> Any:
     if name == "StoreSuite":
+        import pytest
+
+        # A failing assertion of the suite then shows its values, as in a test file.
+        pytest.register_assert_rewrite(f"{__name__}.stores", f"{__name__}.store_concurrency")
         from omnizarr.testing.stores import StoreSuite
 
         return StoreSuite

@@ -16,12 +16,7 @@ This module knows the interface of stores. It must not know any one store.
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -39,22 +34,19 @@ from omnizarr.testing.store_cases import (
     RANGES,
     VALID_KEYS,
     VALUES,
-    in_threads,
     plain,
     quick,
     some,
     without_nesting,
 )
+from omnizarr.testing.store_concurrency import StoreConcurrency
 
 
-class StoreSuite:
+class StoreSuite(StoreConcurrency):
     """Subclass it, name the subclass `Test…`, and define `make_store`."""
 
-    picklable = True
-    """Can an open store that was written to be pickled?"""
     refuses_after_close = False
     """Does a closed store raise `StoreClosedError`? (One that holds nothing need not.)"""
-    writes_in_a_forked_child = True
     many_keys = 1000
     large_bytes = 8 << 20
 
@@ -86,7 +78,7 @@ class StoreSuite:
 
     def test_set_and_get(self, store: Store) -> None:
         store.set("a/b", b"value")
-        assert bytes(some(store.get("a/b"))) == b"value"
+        assert some(store.get("a/b")) == b"value"
         assert store.size("a/b") == 5
         assert store.exists("a/b")
         assert store.get("a") is None, "a prefix is not a value"
@@ -98,13 +90,13 @@ class StoreSuite:
     def test_replacing(self, store: Store) -> None:
         for value in (b"first", b"2", b"", b"a longer one than the first"):
             store.set("k", value)
-            assert bytes(some(store.get("k"))) == value
+            assert some(store.get("k")) == value
         assert list(store.list()) == ["k"]
 
     def test_an_empty_value_is_a_value(self, store: Store) -> None:
         store.set("empty", b"")
-        assert bytes(some(store.get("empty"))) == b""
-        assert bytes(some(store.get("empty", ByteRange(-5)))) == b""
+        assert some(store.get("empty")) == b""
+        assert some(store.get("empty", ByteRange(-5))) == b""
         assert store.size("empty") == 0
         assert store.exists("empty")
         assert list(store.list()) == ["empty"]
@@ -121,16 +113,16 @@ class StoreSuite:
     def test_every_kind_of_buffer(self, store: Store, kind: Callable[[bytes], bytes]) -> None:
         for length in (0, 5, 100_000):
             store.set("k", kind(b"x" * length))
-            assert bytes(some(store.get("k"))) == b"x" * length
+            assert some(store.get("k")) == b"x" * length
 
     def test_a_buffer_of_wide_items(self, store: Store) -> None:
         for count in (3, 50_000):
             value = bytearray(bytes(range(8)) * count)
             wide: Any = memoryview(value).cast("d")
             store.set("k", wide)
-            assert bytes(some(store.get("k"))) == value
+            assert some(store.get("k")) == value
             store.set("k", memoryview(value)[::2])
-            assert bytes(some(store.get("k"))) == value[::2]
+            assert some(store.get("k")) == value[::2]
 
     @pytest.mark.parametrize("length", [5, 100_000])
     def test_the_store_keeps_its_own_copy(self, store: Store, length: int) -> None:
@@ -140,18 +132,18 @@ class StoreSuite:
         store.set_if_absent("n", source)
         source[:] = b"y" * length
         for key in "kmn":
-            assert bytes(some(store.get(key))) == b"x" * length
+            assert some(store.get(key)) == b"x" * length
 
     def test_values_persist(self, store: Store) -> None:
         values = {"a/b": b"1", "c": b"", "d/e/f": b"x" * 100_000}
         for key, value in values.items():
             store.set(key, value)
         again = self.reopen(store)
-        assert {key: bytes(some(again.get(key))) for key in again.list()} == values
+        assert {key: some(again.get(key)) for key in again.list()} == values
         again.set("c", b"changed")
         again.delete("a/b")
         last = self.reopen(again)
-        assert bytes(some(last.get("c"))) == b"changed"
+        assert some(last.get("c")) == b"changed"
         assert list(last.list()) == ["c", "d/e/f"]
         last.close()
 
@@ -160,10 +152,10 @@ class StoreSuite:
     def test_valid_keys(self, store: Store, key: str) -> None:
         store.set(key, key.encode())
         assert list(store.list()) == [key]
-        assert bytes(some(store.get(key))) == key.encode()
+        assert some(store.get(key)) == key.encode()
         store = self.reopen(store)
         assert list(store.list()) == [key]
-        assert bytes(some(store.get(key))) == key.encode()
+        assert some(store.get(key)) == key.encode()
         store.delete(key)
         assert list(store.list()) == []
         store.close()
@@ -205,7 +197,7 @@ class StoreSuite:
     ) -> None:
         store.set("k", value)
         expected = value if byte_range is None else value[byte_range.start : byte_range.stop]
-        assert bytes(some(store.get("k", byte_range))) == expected
+        assert some(store.get("k", byte_range)) == expected
         assert store.get("missing", byte_range) is None
 
     @pytest.mark.parametrize("byte_range", [ByteRange(-4, 2), ByteRange(0, -1), ByteRange(-1, -1)])
@@ -216,8 +208,8 @@ class StoreSuite:
 
     def test_a_range_far_beyond_the_end_allocates_nothing(self, store: Store) -> None:
         store.set("k", b"0123456789")
-        assert bytes(some(store.get("k", ByteRange(8, 1 << 60)))) == b"89"
-        assert bytes(some(store.get("k", ByteRange(1 << 60)))) == b""
+        assert some(store.get("k", ByteRange(8, 1 << 60))) == b"89"
+        assert some(store.get("k", ByteRange(1 << 60))) == b""
         assert bytes(some(store.get("k", ByteRange(-(1 << 60))))) == b"0123456789"
 
     @quick
@@ -262,7 +254,7 @@ class StoreSuite:
             store.set(key, key.encode())
         store.move_prefix("a/", "p/q/")
         assert list(store.list()) == ["ab", "p/q/b", "p/q/c/d", "x/y"]
-        assert bytes(some(store.get("p/q/c/d"))) == b"a/c/d"
+        assert some(store.get("p/q/c/d")) == b"a/c/d"
         assert store.list_dir("a/") == ([], [])
         store.move_prefix("nothing/", "z/")
         for source, target in (("p/", "p/q/r/"), ("p/", "p/"), ("p/", "x/")):
@@ -297,7 +289,7 @@ class StoreSuite:
         assert list(store.list()) == keys
         assert store.list_dir("c/").prefixes == [f"c/{i}/" for i in range(10)]
         values = store.get_many([(key, None) for key in keys])
-        assert [bytes(some(value)) for value in values] == [key.encode() for key in keys]
+        assert [some(value) for value in values] == [key.encode() for key in keys]
 
     # -- a whole life -------------------------------------------------------------------------
     @quick
@@ -332,134 +324,18 @@ class StoreSuite:
                 }
             elif operation == "reopen":
                 store = self.reopen(store)
-            assert {found: bytes(some(store.get(found))) for found in store.list()} == model
+            assert {found: some(store.get(found)) for found in store.list()} == model
             assert {found: store.size(found) for found in model} == {
                 found: len(kept) for found, kept in model.items()
             }
         store.close()
-
-    # -- several at once ----------------------------------------------------------------------
-    def test_replacing_is_atomic_for_readers(self, store: Store) -> None:
-        first, second = b"a" * 70_000, b"b" * 90_000
-        store.set("k", first)
-        stop = threading.Event()
-        wrong: list[object] = []
-
-        def read() -> None:
-            while not stop.is_set():
-                value = store.get("k")
-                if value is None or bytes(value) not in (first, second):
-                    wrong.append(value if value is None else len(value))
-
-        readers = [threading.Thread(target=read) for _ in range(3)]
-        for reader in readers:
-            reader.start()
-        for turn in range(60):
-            store.set("k", second if turn % 2 == 0 else first)
-        stop.set()
-        for reader in readers:
-            reader.join()
-        assert wrong == []
-
-    def test_threads_write_their_own_keys(self, store: Store) -> None:
-        def work(worker: int) -> None:
-            for i in range(25):
-                store.set(f"{worker}/{i}", bytes([worker]) * (i * 5000 + 1))
-
-        in_threads(work, 4)
-        for worker in range(4):
-            for i in range(25):
-                expected = bytes([worker]) * (i * 5000 + 1)
-                assert bytes(some(store.get(f"{worker}/{i}"))) == expected
-        assert len(list(store.list())) == 100
-
-    def test_set_if_absent_has_one_winner(self, store: Store) -> None:
-        assert store.set_if_absent("k", b"first")
-        assert not store.set_if_absent("k", b"second")
-        assert bytes(some(store.get("k"))) == b"first"
-        if store.capabilities.conditional:
-            winners: list[int] = []
-
-            def work(worker: int) -> None:
-                for i in range(20):
-                    if store.set_if_absent(f"race/{i}", bytes([worker])):
-                        winners.append(i)
-
-            in_threads(work, 4)
-            assert sorted(winners) == list(range(20))
-
-    def test_counting_under_a_lock(self, store: Store) -> None:
-        guard = threading.Lock()  # what the engine takes first, in every process
-
-        def work(worker: int) -> None:
-            for _ in range(25):
-                with guard, store.lock("n/count"):
-                    value = store.get("n/count")
-                    count = int(bytes(value)) if value is not None else 0
-                    store.set("n/count", str(count + 1).encode())
-
-        in_threads(work, 4)
-        assert bytes(some(store.get("n/count"))) == b"100"
-        assert list(store.list()) == ["n/count"], "a lock is not listed"
-
-    def test_a_lock_needs_no_value(self, store: Store) -> None:
-        with store.lock("not/there"):
-            assert store.get("not/there") is None
-        assert list(store.list()) == []
-        assert store.list_dir("") == ([], [])
-
-    # -- other processes ----------------------------------------------------------------------
-    def test_pickling_to_another_process(self, store: Store) -> None:
-        store.set("a/b", b"carried")
-        if not self.picklable:
-            with pytest.raises(TypeError):
-                pickle.dumps(store)
-            return
-        program = (
-            "import pickle, sys; store = pickle.load(sys.stdin.buffer);"
-            "sys.stdout.buffer.write(bytes(store.get('a/b')) + repr(list(store.list())).encode())"
-        )
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        result = subprocess.run(
-            [sys.executable, "-c", program],
-            input=pickle.dumps(store),
-            capture_output=True,
-            env=environment,
-        )
-        assert result.stderr == b""
-        assert result.stdout == b"carried['a/b']"
-
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
-    def test_a_forked_child(self, store: Store) -> None:
-        store.set("a/b", b"before")
-        child = os.fork()
-        if child == 0:  # no assert here: an exception must not run the tests a second time
-            code = 1
-            try:
-                code = 2 if bytes(some(store.get("a/b"))) != b"before" else 0
-                if self.writes_in_a_forked_child:
-                    store.set("a/c", b"child")
-                    code = code or (0 if store.exists("a/c") else 3)
-                else:
-                    try:
-                        store.set("a/c", b"child")
-                        code = 4
-                    except StoreError:
-                        pass
-                store.close()
-            finally:
-                os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        store.set("a/d", b"after")
-        assert bytes(some(store.get("a/b"))) == b"before"
-        assert bytes(some(store.get("a/d"))) == b"after"
 
     # -- refusals -----------------------------------------------------------------------------
     def test_read_only(self, store: Store) -> None:
         store.set("a/b", b"1")
         frozen = self.as_read_only(store)
         assert frozen.read_only
-        assert bytes(some(frozen.get("a/b"))) == b"1"
+        assert some(frozen.get("a/b")) == b"1"
         assert list(frozen.list()) == ["a/b"]
         changes: list[Callable[[], object]] = [
             lambda: frozen.set("a/b", b"2"),
@@ -473,7 +349,7 @@ class StoreSuite:
         for change in changes:
             with pytest.raises(ReadOnlyError):
                 change()
-        assert {key: bytes(some(frozen.get(key))) for key in frozen.list()} == {"a/b": b"1"}
+        assert {key: some(frozen.get(key)) for key in frozen.list()} == {"a/b": b"1"}
 
     def test_closing(self, store: Store) -> None:
         store.set("a", b"1")
@@ -500,7 +376,7 @@ class StoreSuite:
     def test_a_context_manager(self, tmp_path: Path) -> None:
         with self.make_store(tmp_path) as store:
             store.set("a", b"1")
-            assert bytes(some(store.get("a"))) == b"1"
+            assert some(store.get("a")) == b"1"
 
     def test_a_store_is_a_value(self, store: Store, tmp_path: Path) -> None:
         folder = tmp_path / "other"

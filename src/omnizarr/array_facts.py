@@ -1,0 +1,315 @@
+"""What is known of an array without reading its data.
+
+`ArrayFacts` holds an address (store, path, format), the facts stored there (`ArrayModel`) and how
+the array was opened (`Options`), and answers questions about them. Reading, writing and
+resizing are `Array`'s, which stands on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from omnizarr import engine, node
+from omnizarr.attributes import Attributes
+from omnizarr.config import config
+from omnizarr.errors import LimitError, MetadataError, ZarrError
+from omnizarr.info import CallableInt
+from omnizarr.metadata import Metadata
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.grids import Grid, RegularAxis, regular_grid
+from omnizarr.model.store import Store
+from omnizarr.node import Options, Place
+from omnizarr.pipeline import Pipeline
+
+
+class ArrayFacts:
+    """The base of `Array`; not of use by itself."""
+
+    @classmethod
+    def _of(cls, place: Place, model: ArrayModel, options: Options) -> Self:
+        """The array of facts that are known already."""
+        array = cls.__new__(cls)
+        array._set(place, model, options)
+        return array
+
+    def _set(self, place: Place, model: ArrayModel, options: Options) -> None:
+        self._place = place
+        self._options = options
+        self._replace(model)
+
+    def _replace(self, model: ArrayModel) -> None:
+        self._stored = model
+        self.__dict__.pop("_source", None)
+        self.__dict__.pop("_pipeline", None)
+
+    @property
+    def _model(self) -> ArrayModel:
+        if not self._options.cache_metadata:
+            self.refresh()
+        return self._stored
+
+    @cached_property
+    def _source(self) -> engine.Source:
+        options = self._options
+        empty = options.write_empty_chunks
+        return engine.Source(
+            store=options.chunk_store or self.store,
+            prefix=self._place.format.chunk_prefix(self.path),
+            model=self._stored,
+            allow_pickle=options.allow_pickle,
+            write_empty_chunks=config.get("array.write_empty_chunks") if empty is None else empty,
+            on_missing=options.on_missing or config.get("array.on_missing"),
+            synchronizer=options.synchronizer,
+        )
+
+    @cached_property
+    def _pipeline(self) -> Pipeline:
+        return Pipeline.of(self._stored)
+
+    def refresh(self) -> None:
+        """Read the metadata again; another process may have resized the array."""
+        model = node.reread(self._place)
+        if not isinstance(model, ArrayModel):
+            raise MetadataError(f"{self._place}: the array was replaced by a group")
+        self._replace(model)
+
+    def _check(self) -> Self:
+        """Fail now, by name, if the array's codecs are unknown or do not fit together.
+
+        A chunk beyond the limits can be looked at, only not read: that fails later.
+        """
+        try:
+            self._source.regular_chain  # noqa: B018 - building it is the check
+        except LimitError:
+            pass
+        except ZarrError as error:
+            raise error.at(str(self._place)) from error
+        return self
+
+    # -- facts --------------------------------------------------------------------------------
+    @property
+    def store(self) -> Store:
+        return self._place.store
+
+    @property
+    def chunk_store(self) -> Store:
+        return self._options.chunk_store or self.store
+
+    @property
+    def path(self) -> str:
+        return self._place.path
+
+    @property
+    def name(self) -> str:
+        """The path with a leading slash, as h5py names things."""
+        return "/" + self.path
+
+    @property
+    def basename(self) -> str:
+        return paths.name_of(self.path)
+
+    @property
+    def read_only(self) -> bool:
+        return self._options.read_only or self.store.read_only
+
+    @property
+    def synchronizer(self) -> Any:
+        return self._options.synchronizer
+
+    @property
+    def zarr_format(self) -> int | str:
+        return self._place.format.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._model.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self._model.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self._model.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._stored.dtype
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the array in memory, were it read whole."""
+        return self.size * self.itemsize
+
+    @property
+    def fill_value(self) -> Any:
+        return self._stored.fill_value
+
+    @property
+    def order(self) -> Literal["C", "F"]:
+        """Memory order of what is read."""
+        return self._options.order or self._stored.order
+
+    @property
+    def attrs(self) -> Attributes:
+        return Attributes(self._read_attributes, self._change_attributes)
+
+    def _read_attributes(self) -> Any:
+        if not self._options.cache_attrs:
+            self.refresh()
+        return self._model.attributes
+
+    def _change_attributes(self, function: Any) -> None:
+        changed = node.change_attributes(self._place, self._options, function)
+        self._replace(
+            replace(self._stored, attributes=changed.attributes, document=changed.document)
+        )
+
+    def update_attributes(self, attributes: Any) -> Self:
+        """Set several attributes and give the array back."""
+        self.attrs.update(attributes)
+        return self
+
+    @property
+    def dims(self) -> tuple[str | None, ...] | None:
+        """Names of the dimensions, where the array has any."""
+        return self._model.dimension_names
+
+    dimension_names = dims
+
+    @property
+    def metadata(self) -> Metadata:
+        """The stored document, with its members as attributes."""
+        return Metadata(self._place, self._model)
+
+    # -- chunks -------------------------------------------------------------------------------
+    @property
+    def chunks(self) -> Any:
+        """Shape of a chunk: the unit of reading (the inner one of a sharded array).
+
+        A rectilinear grid gives a tuple of lengths for every dimension, as Dask does.
+        """
+        inner = self._pipeline.inner_chunks
+        if inner is not None:
+            return inner
+        grid = self._model.grid
+        if grid.regular:
+            return grid.chunk_shape
+        return tuple(
+            axis.chunk if isinstance(axis, RegularAxis) else axis.edges for axis in grid.axes
+        )
+
+    @property
+    def shards(self) -> tuple[int, ...] | None:
+        """Shape of a shard: the unit of writing; None for an array without sharding."""
+        return self._model.grid.chunk_shape if self._pipeline.inner_chunks is not None else None
+
+    @property
+    def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Length of every chunk along every dimension, clipped to the array."""
+        inner = self._pipeline.inner_chunks
+        if inner is None:
+            return self.write_chunk_sizes
+        return tuple(
+            tuple(min(chunk, length - start) for start in range(0, length, chunk))
+            for length, chunk in zip(self.shape, inner, strict=True)
+        )
+
+    @property
+    def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """The same for what is written as one value: chunks, or shards."""
+        return tuple(
+            tuple(min(axis.size(i), axis.length - axis.start(i)) for i in range(axis.count))
+            for axis in self._model.grid.axes
+        )
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """How many chunks there are along every dimension."""
+        inner = self._pipeline.inner_chunks
+        if inner is None:
+            return self._model.grid.shape
+        return tuple(-(-n // c) for n, c in zip(self.shape, inner, strict=True))
+
+    @property
+    def nchunks(self) -> int:
+        return prod(self.cdata_shape)
+
+    def _stored_chunks(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Key and grid coordinates of every stored chunk or shard."""
+        model, source = self._model, self._source
+        spellings = (model.keys, *model.keys.alternatives)
+        for key in source.store.list_prefix(source.prefix):
+            for keys in spellings:
+                coordinates = keys.decode(key[len(source.prefix) :], model.ndim)
+                if coordinates is not None:
+                    yield key, coordinates
+                    break
+
+    @property
+    def nchunks_initialized(self) -> int:
+        """How many chunks are stored (every chunk of a stored shard counts)."""
+        grid = self._model.grid.shape
+        stored = {
+            coordinates
+            for _, coordinates in self._stored_chunks()
+            if all(c < n for c, n in zip(coordinates, grid, strict=True))
+        }
+        return len(stored) * self._pipeline.chunks_per_shard(self._model.grid.chunk_shape)
+
+    @property
+    def initialized(self) -> int:
+        return self.nchunks_initialized
+
+    @property
+    def nbytes_stored(self) -> CallableInt:
+        """Bytes that the array takes in its store, metadata included.
+
+        zarr-python 2 has a property here, zarr-python 3 a method: both spellings work.
+        """
+        source = self._source
+        keys = {key for key, _ in self._stored_chunks()}
+        sizes = [source.store.size(key) or 0 for key in keys]
+        sizes += [self.store.size(key) or 0 for key in self._place.format.keys(self.path)]
+        return CallableInt(sum(sizes))
+
+    # -- codecs -------------------------------------------------------------------------------
+    @property
+    def codecs(self) -> tuple[Any, ...]:
+        """The whole pipeline in encoding order."""
+        return self._pipeline.all
+
+    @property
+    def filters(self) -> Any:
+        return self._pipeline.filters
+
+    @property
+    def serializer(self) -> Any:
+        return self._pipeline.serializer
+
+    @property
+    def compressors(self) -> tuple[Any, ...]:
+        return self._pipeline.compressors
+
+    @property
+    def compressor(self) -> Any:
+        """The one compressor that zarr-python 2's users know; None if there is none."""
+        return self._pipeline.compressors[-1] if self._pipeline.compressors else None
+
+    @property
+    def _block_grid(self) -> Grid:
+        inner = self._pipeline.inner_chunks
+        if inner is None:
+            return self._stored.grid
+        return regular_grid(self._stored.shape, inner)
