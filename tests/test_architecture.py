@@ -29,7 +29,16 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # The nodes a user holds, and what they are made of.
     (
         *("node", "array", "array_facts", "group", "attributes", "views", "info", "tree"),
-        *("creation", "making", "chunking", "metadata", "pipeline", "synchronizers", "values"),
+        *(
+            "creation",
+            "making",
+            "hierarchy",
+            "chunking",
+            "metadata",
+            "pipeline",
+            "synchronizers",
+            "values",
+        ),
     ),
     ("api", "copying"),
     ("__init__",),

@@ -6,7 +6,7 @@ arguments were checked; "w-" (or "x") creates and refuses to replace. No mode bu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from omnizarr.array import Array
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from
 from omnizarr.errors import MetadataError, NodeNotFoundError
-from omnizarr.group import Group, _like, like_array
-from omnizarr.making import make_array
+from omnizarr.group import Group
+from omnizarr.hierarchy import create_nodes
+from omnizarr.making import like, like_array, make_array
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
@@ -264,18 +265,21 @@ def group(
 
 
 def create_hierarchy(
-    *, store: Any, nodes: Mapping[str, Mapping[str, Any]], overwrite: bool = False
-) -> dict[str, Array | Group]:
-    """Create several nodes: path → arguments; a node with a shape is an array."""
-    made: dict[str, Array | Group] = {}
-    backing = as_store(store)
-    for path in sorted(nodes, key=lambda p: p.count("/")):
-        arguments = dict(nodes[path])
-        if "shape" in arguments or "data" in arguments:
-            made[path] = create_array(backing, name=path, overwrite=overwrite, **arguments)
-        else:
-            made[path] = create_group(backing, path=path, overwrite=overwrite, **arguments)
-    return made
+    *,
+    store: Any,
+    nodes: Mapping[str, Any],
+    overwrite: bool = False,
+    zarr_format: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Iterator[tuple[str, Array | Group]]:
+    """Create several nodes at once, parents first.
+
+    `nodes` maps a path to the arguments that create the node (with a shape or data: an array) or to
+    the `metadata` of another node. Gives pairs of path and node.
+    """
+    backing = _store(store, "a", storage_options)
+    chosen = node.choose_format(backing, "", zarr_format, config.get("default_zarr_format"))
+    return create_nodes(Place(backing, "", chosen), Options(), nodes, overwrite=overwrite)
 
 
 def array(data: Any, **arguments: Any) -> Array:
@@ -292,12 +296,12 @@ def from_array(
 ) -> Array:
     """A new array like `data`, with its values unless `write_data` is False."""
     arguments = {key: value for key, value in arguments.items() if not _is_keep(value)}
-    like = _like(data)
+    found = like(data)
     if isinstance(data, Array):
-        like["attributes"] = data.attrs.asdict()
+        found["attributes"] = data.attrs.asdict()
     if "chunks" in arguments:
-        like.pop("shards", None)
-    merged = {**like, **arguments}
+        found.pop("shards", None)
+    merged = {**found, **arguments}
     merged.pop("shape", None)
     return create_array(store, name=name, data=data, write_data=write_data, **merged)
 
@@ -312,39 +316,44 @@ def empty(shape: Any, **arguments: Any) -> Array:
 
 
 def zeros(shape: Any, **arguments: Any) -> Array:
+    """An array of zeros: its fill value is 0, and nothing is stored but metadata."""
     return create(shape, **{"fill_value": 0, **arguments})
 
 
 def ones(shape: Any, **arguments: Any) -> Array:
+    """An array of ones: its fill value is 1."""
     return create(shape, **{"fill_value": 1, **arguments})
 
 
 def full(shape: Any, fill_value: Any, **arguments: Any) -> Array:
+    """An array of one value: its fill value."""
     return create(shape, fill_value=fill_value, **arguments)
 
 
 def empty_like(a: Any, **arguments: Any) -> Array:
-    return empty(**{**_like(a), "fill_value": None, **arguments})
+    """An empty array with the shape, type and chunks of another."""
+    return empty(**{**like(a), "fill_value": None, **arguments})
 
 
 def zeros_like(a: Any, **arguments: Any) -> Array:
-    return zeros(**{**_like(a), "fill_value": 0, **arguments})
+    """An array of zeros with the shape, type and chunks of another."""
+    return zeros(**{**like(a), "fill_value": 0, **arguments})
 
 
 def ones_like(a: Any, **arguments: Any) -> Array:
-    return ones(**{**_like(a), "fill_value": 1, **arguments})
+    """An array of ones with the shape, type and chunks of another."""
+    return ones(**{**like(a), "fill_value": 1, **arguments})
 
 
 def full_like(a: Any, fill_value: Any = None, **arguments: Any) -> Array:
-    like = _like(a)
-    if fill_value is not None:
-        like["fill_value"] = fill_value
-    return create(**{**like, **arguments})
+    """An array of one value with the shape, type and chunks of another."""
+    given = {} if fill_value is None else {"fill_value": fill_value}
+    return create(**{**like(a), **given, **arguments})
 
 
 def open_like(a: Any, path: Any, **arguments: Any) -> Array:
     """Open the array at a path or in a store, creating it like `a` if there is none."""
-    return open_array(path, **{**_like(a), **arguments})
+    return open_array(path, **{**like(a), **arguments})
 
 
 # -- saving and loading -----------------------------------------------------------------------

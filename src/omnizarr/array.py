@@ -66,6 +66,10 @@ class Array(ArrayFacts):
     def info(self) -> ArrayInfo:
         return ArrayInfo(self)
 
+    def info_complete(self) -> ArrayInfo:
+        """zarr-python 3's name for a report that looks at the chunks; `info` does so anyway."""
+        return self.info
+
     def info_items(self) -> list[tuple[str, str]]:
         return self.info.items()
 
@@ -267,9 +271,11 @@ class Array(ArrayFacts):
         return int(np.asarray(self).__index__())
 
     # -- shape --------------------------------------------------------------------------------
-    def resize(self, *shape: Any) -> None:
+    def resize(self, *shape: Any, new_shape: Any = None) -> None:
         """Change the shape. What falls outside is gone: growing again shows the fill value."""
-        new = normalize_shape(shape[0] if len(shape) == 1 else shape)
+        if new_shape is None:
+            new_shape = shape[0] if len(shape) == 1 else shape
+        new = normalize_shape(new_shape)
         if len(new) != self.ndim:
             raise MetadataError(f"{self._place}: cannot resize {self.shape} to {new}: other ndim")
         before = self._model

@@ -15,17 +15,17 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from omnizarr import engine, node
+from omnizarr import engine, limits, node
 from omnizarr.attributes import Attributes
 from omnizarr.config import config
-from omnizarr.errors import LimitError, MetadataError, ZarrError
+from omnizarr.errors import MetadataError, ZarrError
 from omnizarr.info import CallableInt
 from omnizarr.metadata import Metadata
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
 from omnizarr.model.store import Store
-from omnizarr.node import Options, Place
+from omnizarr.node import Options, Place, StorePath
 from omnizarr.pipeline import Pipeline
 
 
@@ -85,12 +85,13 @@ class ArrayFacts:
 
         A chunk beyond the limits can be looked at, only not read: that fails later.
         """
-        try:
-            self._source.regular_chain  # noqa: B018 - building it is the check
-        except LimitError:
-            pass
-        except ZarrError as error:
-            raise error.at(str(self._place)) from error
+        source = self._source
+        if source.chunk_bytes <= limits.current.max_chunk_bytes:
+            try:
+                source.regular_chain  # noqa: B018 - building it is the check
+            except ZarrError as error:
+                key = self._place.format.keys(self.path)[0]
+                raise error.at(f"{self.store!r}, key {key!r}") from error
         return self
 
     # -- facts --------------------------------------------------------------------------------
@@ -118,6 +119,24 @@ class ArrayFacts:
     @property
     def read_only(self) -> bool:
         return self._options.read_only or self.store.read_only
+
+    @property
+    def store_path(self) -> StorePath:
+        return StorePath(self.store, self.path)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """How the array behaves, as far as that is not stored: zarr-python's `ArrayConfig`."""
+        return {"order": self.order, "write_empty_chunks": self.write_empty_chunks}
+
+    def with_config(self, config: Any) -> Self:
+        """The same array, behaving in another way."""
+        return self._of(self._place, self._stored, self._options.configured(config))
+
+    @property
+    def write_empty_chunks(self) -> bool:
+        """Whether chunks that hold nothing but the fill value are stored."""
+        return self._source.write_empty_chunks
 
     @property
     def synchronizer(self) -> Any:
@@ -176,9 +195,9 @@ class ArrayFacts:
             replace(self._stored, attributes=changed.attributes, document=changed.document)
         )
 
-    def update_attributes(self, attributes: Any) -> Self:
+    def update_attributes(self, new_attributes: Any) -> Self:
         """Set several attributes and give the array back."""
-        self.attrs.update(attributes)
+        self.attrs.update(new_attributes)
         return self
 
     @property

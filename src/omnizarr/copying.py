@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from omnizarr.array import Array
 from omnizarr.errors import MetadataError, NodeExistsError
-from omnizarr.group import Group, like_array
-from omnizarr.making import regions
+from omnizarr.group import Group
+from omnizarr.making import like_array, regions
 from omnizarr.model import paths
 from omnizarr.stores import as_store
 

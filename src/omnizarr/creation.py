@@ -7,7 +7,6 @@ an `ArrayRequest`, which the format turns into a model.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
@@ -16,7 +15,7 @@ import numpy as np
 from omnizarr import codecs as codec_registry
 from omnizarr.chunking import normalize_chunks, normalize_shape, normalize_shards
 from omnizarr.config import config
-from omnizarr.errors import MetadataError
+from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import DEFAULT, ArrayRequest
 from omnizarr.model import dtypes
 from omnizarr.model.codec import CodecSpec
@@ -55,6 +54,7 @@ class ArrayArguments(TypedDict, total=False):
     meta_array: Any
     allow_pickle: Any
     on_missing: Any
+    storage_transformers: Any
 
 
 _KNOWN = frozenset(ArrayArguments.__annotations__)
@@ -65,30 +65,29 @@ def check_arguments(arguments: Mapping[str, Any], function: str, also: Iterable[
     known = _KNOWN | set(also)
     for name in arguments:
         if name not in known:
+            import difflib
+
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
+_OPTIONS = (
+    "write_empty_chunks",
+    "on_missing",
+    "allow_pickle",
+    "synchronizer",
+    "cache_metadata",
+    "cache_attrs",
+    "read_only",
+)
+
+
 def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
     """How the new array is to behave once it is open."""
-    runtime = arguments.get("config") or {}
-    if not isinstance(runtime, Mapping):  # zarr-python's ArrayConfig
-        runtime = {
-            name: getattr(runtime, name)
-            for name in ("order", "write_empty_chunks")
-            if hasattr(runtime, name)
-        }
-    chosen: dict[str, Any] = {}
-    for name in (
-        "write_empty_chunks", "on_missing", "allow_pickle", "synchronizer", "cache_metadata",
-        "cache_attrs", "read_only",
-    ):  # fmt: skip
-        value = arguments.get(name, runtime.get(name))
-        if value is not None:
-            chosen[name] = value
-    if runtime.get("order") is not None:
-        chosen["order"] = runtime["order"]
+    chosen = {name: arguments[name] for name in _OPTIONS if arguments.get(name) is not None}
+    if arguments.get("config") is not None:
+        base = base.configured(arguments["config"])
     if arguments.get("chunk_store") is not None:
         from omnizarr.stores import as_store
 
@@ -98,6 +97,8 @@ def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
 
 def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRequest:
     """Plain, validated facts from a user's keywords. `separator` is the store's own preference."""
+    if arguments.get("storage_transformers"):
+        raise UnsupportedError("no storage transformer is defined that could be used")
     data = arguments.get("data")
     shape, data_type, object_codec = _shape_and_type(arguments, data)
     given_chunks = arguments.get("chunk_shape")

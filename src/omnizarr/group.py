@@ -23,12 +23,12 @@ from omnizarr.errors import (
 )
 from omnizarr.formats.base import Node
 from omnizarr.info import GroupInfo
-from omnizarr.making import make_array
+from omnizarr.making import like, make_array
 from omnizarr.metadata import Metadata
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
-from omnizarr.node import Options, Place
+from omnizarr.node import Options, Place, StorePath
 from omnizarr.stores import as_store
 from omnizarr.tree import Tree
 
@@ -87,6 +87,10 @@ class Group(MutableMapping[str, "Array | Group"]):
         return self._options.read_only or self.store.read_only
 
     @property
+    def store_path(self) -> StorePath:
+        return StorePath(self.store, self.path)
+
+    @property
     def synchronizer(self) -> Any:
         return self._options.synchronizer
 
@@ -101,6 +105,9 @@ class Group(MutableMapping[str, "Array | Group"]):
     @property
     def info(self) -> GroupInfo:
         return GroupInfo(self)
+
+    def info_complete(self) -> GroupInfo:
+        return self.info
 
     def info_items(self) -> list[tuple[str, str]]:
         return self.info.items()
@@ -120,8 +127,8 @@ class Group(MutableMapping[str, "Array | Group"]):
             self._stored, attributes=changed.attributes, document=changed.document
         )
 
-    def update_attributes(self, attributes: Any) -> Self:
-        self.attrs.update(attributes)
+    def update_attributes(self, new_attributes: Any) -> Self:
+        self.attrs.update(new_attributes)
         return self
 
     def refresh(self) -> None:
@@ -186,8 +193,8 @@ class Group(MutableMapping[str, "Array | Group"]):
             raise NodeNotFoundError(f"{self._place}: no member {path!r}")
         return member
 
-    def get(self, path: str, default: Any = None) -> Any:
-        member = self._find(self._relative(path))
+    def get(self, path: Any = None, default: Any = None, *, key: Any = None) -> Any:
+        member = self._find(self._relative(key if path is None else path))
         return default if member is None else member
 
     def __contains__(self, path: object) -> bool:
@@ -256,17 +263,17 @@ class Group(MutableMapping[str, "Array | Group"]):
         return member
 
     # -- visiting -----------------------------------------------------------------------------
-    def visit(self, function: Callable[[str], Any]) -> Any:
+    def visit(self, func: Callable[[str], Any]) -> Any:
         """Call with the path of every member, all the way down; stop at the first answer."""
-        return self._first(function(path) for path, _ in self._walk(None))
+        return self._first(func(path) for path, _ in self._walk(None))
 
     visitkeys = visit
 
-    def visitvalues(self, function: Callable[[Array | Group], Any]) -> Any:
-        return self._first(function(member) for _, member in self._walk(None))
+    def visitvalues(self, func: Callable[[Array | Group], Any]) -> Any:
+        return self._first(func(member) for _, member in self._walk(None))
 
-    def visititems(self, function: Callable[[str, Array | Group], Any]) -> Any:
-        return self._first(function(path, member) for path, member in self._walk(None))
+    def visititems(self, func: Callable[[str, Array | Group], Any]) -> Any:
+        return self._first(func(path, member) for path, member in self._walk(None))
 
     @staticmethod
     def _first(answers: Iterator[Any]) -> Any:
@@ -297,6 +304,15 @@ class Group(MutableMapping[str, "Array | Group"]):
         model = place.format.new_group(dict(attributes or {}))
         node.create(place, model, overwrite=overwrite)
         return Group._of(place, model, self._options)
+
+    def create_hierarchy(
+        self, nodes: Mapping[str, Any], *, overwrite: bool = False
+    ) -> Iterator[tuple[str, Array | Group]]:
+        """Create several nodes below this group; see `omnizarr.create_hierarchy`."""
+        from omnizarr.hierarchy import create_nodes
+
+        self._check_writable()
+        return create_nodes(self._place, self._options, nodes, overwrite=overwrite)
 
     def create_groups(self, *names: str, **kwargs: Any) -> tuple[Group, ...]:
         return tuple(self.create_group(name, **kwargs) for name in names)
@@ -369,18 +385,18 @@ class Group(MutableMapping[str, "Array | Group"]):
         return self.create_array(name, shape=shape, fill_value=fill_value, **arguments)
 
     def empty_like(self, name: str, data: Any, **arguments: Any) -> Array:
-        return self.empty(name, **{**_like(data), **arguments})
+        return self.empty(name, **{**like(data), **arguments})
 
     def zeros_like(self, name: str, data: Any, **arguments: Any) -> Array:
-        return self.zeros(name, **{**_like(data), **arguments})
+        return self.zeros(name, **{**like(data), **arguments})
 
     def ones_like(self, name: str, data: Any, **arguments: Any) -> Array:
-        return self.ones(name, **{**_like(data), **arguments})
+        return self.ones(name, **{**like(data), **arguments})
 
     def full_like(self, name: str, data: Any, fill_value: Any = None, **arguments: Any) -> Array:
         if fill_value is None:
             fill_value = getattr(data, "fill_value", None)
-        return self.full(name, **{**_like(data), "fill_value": fill_value, **arguments})
+        return self.full(name, **{**like(data), "fill_value": fill_value, **arguments})
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Store values as an array of this name, replacing what is there."""
@@ -400,10 +416,10 @@ class Group(MutableMapping[str, "Array | Group"]):
         for name in list(self):
             del self[name]
 
-    def move(self, source: str, destination: str) -> None:
+    def move(self, source: str, dest: str) -> None:
         """Give a member another name, in this group or below it."""
         self._check_writable()
-        from_path, to_path = self._relative(source), self._relative(destination)
+        from_path, to_path = self._relative(source), self._relative(dest)
         if self._find(from_path) is None or not from_path:
             raise NodeNotFoundError(f"{self._place}: no member {source!r}")
         if self._find(to_path) is not None:
@@ -456,27 +472,3 @@ def _reopen(
     kind: type[Group], store: Store, path: str, zarr_format: int | str, options: Options
 ) -> Group:
     return kind(store, path, zarr_format=zarr_format, options=options)
-
-
-def _like(data: Any) -> dict[str, Any]:
-    """The arguments that make an array like another."""
-    if isinstance(data, Array):
-        return like_array(data)
-    values = np.asanyarray(data) if not hasattr(data, "dtype") else data
-    found: dict[str, Any] = {"shape": values.shape, "dtype": values.dtype}
-    if getattr(data, "chunks", None) is not None:
-        found["chunks"] = data.chunks
-    return found
-
-
-def like_array(array: Array) -> dict[str, Any]:
-    """Shape, type, chunks, shards and fill value of an array, as arguments to make another."""
-    return {
-        "shape": array.shape,
-        "dtype": array._model.data_type,
-        "chunks": array.chunks,
-        "shards": array.shards,
-        "order": array._model.order,
-        "fill_value": array.fill_value,
-        "dimension_names": array.dims,
-    }

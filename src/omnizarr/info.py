@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ class Info:
         return "\n".join(f"{name:<{width}} : {value}" for name, value in rows) + "\n"
 
     def _repr_html_(self) -> str:
+        from html import escape  # only for notebooks
+
         cells = "".join(
             f'<tr><th style="text-align:left">{escape(name)}</th>'
             f'<td style="text-align:left">{escape(value)}</td></tr>'

@@ -14,7 +14,7 @@ class Metadata:
 
     def __init__(self, place: Place, model: ArrayModel | GroupModel) -> None:
         self._place = place
-        self._model = model
+        self.model = model
 
     @property
     def zarr_format(self) -> int | str:
@@ -22,21 +22,21 @@ class Metadata:
 
     @property
     def node_type(self) -> str:
-        return "array" if isinstance(self._model, ArrayModel) else "group"
+        return "array" if isinstance(self.model, ArrayModel) else "group"
 
     def to_dict(self) -> dict[str, Any]:
         """The document as it is stored, with the attributes."""
-        document: dict[str, Any] = json.plain(self._model.document)
-        document.setdefault("attributes", json.plain(self._model.attributes))
+        document: dict[str, Any] = json.plain(self.model.document)
+        document.setdefault("attributes", json.plain(self.model.attributes))
         return document
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in self._model.document:
-            return json.plain(self._model.document[name])
-        if hasattr(self._model, name):
-            return getattr(self._model, name)
+        if name in self.model.document:
+            return json.plain(self.model.document[name])
+        if hasattr(self.model, name):
+            return getattr(self.model, name)
         raise AttributeError(f"the {self.node_type}'s metadata has no member {name!r}")
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from omnizarr import formats
 from omnizarr.engine import exclusive
@@ -47,6 +47,15 @@ class Options:
     def changed(self, **members: Any) -> Options:
         return replace(self, **members)
 
+    def configured(self, config: Any) -> Options:
+        """With what zarr-python's `config=` says: a mapping, or an object with such attributes."""
+        names = ("order", "write_empty_chunks")
+        if isinstance(config, Mapping):
+            found = {name: config[name] for name in names if name in config}
+        else:
+            found = {name: getattr(config, name) for name in names if hasattr(config, name)}
+        return replace(self, **found)
+
 
 @dataclass(frozen=True)
 class Place:
@@ -61,6 +70,16 @@ class Place:
 
     def __str__(self) -> str:
         return f"{self.store!r}, path {'/' + self.path!r}"
+
+
+class StorePath(NamedTuple):
+    """A place in a store, as zarr-python names it."""
+
+    store: Store
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.store!r}/{self.path}"
 
 
 def find(store: Store, path: str) -> tuple[Place, Node] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from omnizarr.array import Array
@@ -48,6 +47,8 @@ def _lines(group: Group, level: int | None, indent: str) -> list[str]:
 
 
 def _html(group: Group, name: str, level: int | None) -> str:
+    from html import escape  # only for notebooks
+
     below = None if level is None else level - 1
     items = []
     for child, member in _members(group, level):

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +53,20 @@ def run(script: str, *arguments: object, timeout: float = 120) -> dict[str, Any]
 def together(script: str, jobs: list[tuple[object, ...]], go: Path) -> list[dict[str, Any]]:
     """Start several, let them go at the same time, wait for all."""
     processes = [start(script, *job, go) for job in jobs]
-    for process in processes:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if line.strip() != "ready":
-            finish(process)
-            raise AssertionError(f"expected 'ready', got {line!r}")
-    time.sleep(0.01)
-    go.touch()
-    return [finish(process) for process in processes]
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            if line.strip() != "ready":
+                finish(process)
+                raise AssertionError(f"expected 'ready', got {line!r}")
+        go.touch()
+        return [finish(process) for process in processes]
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
 
 def snapshot(folder: Path) -> dict[str, bytes | None]:

@@ -113,6 +113,7 @@ def _kills(tmp_path: Path, summary: Summary, times: int) -> None:
     )
     assert result["torn"] == []
     assert result["new keys"] == []
+    assert result["rounds that wrote"] > times // 2, "most writers were killed before they wrote"
 
 
 def test_kill_during_writes(tmp_path: Path, summary: Summary) -> None:

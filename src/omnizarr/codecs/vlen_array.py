@@ -41,10 +41,8 @@ class VLenArrayCodec:
         def encode(array: Array) -> bytes:
             pieces: list[bytes] = []
             for place, item in enumerate(np.ascontiguousarray(array).reshape(-1).tolist()):
-                if item is None:
-                    raise EncodeError(
-                        f"codec {NAME!r}: element {place} is None; use an empty array instead"
-                    )
+                if item is None:  # an element that was never written
+                    item = ()
                 try:
                     values = np.asarray(item, inner)
                 except (TypeError, ValueError, OverflowError) as error:

@@ -25,7 +25,7 @@ from omnizarr.engine import threads
 from omnizarr.engine.source import Source
 from omnizarr.errors import ChunkNotFoundError, DecodeError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
-from omnizarr.model.store import Buffer, ByteRange, Read
+from omnizarr.model.store import Buffer, ByteRange, Read, read_range
 
 BATCH = 128
 """How many chunks are asked for at once at the most."""
@@ -103,7 +103,7 @@ def decode_part(chain: Chain, data: Buffer, part: Part, working: Array, source: 
     """Decode a chunk that is in memory and put the selected elements in their place."""
     shard = chain.shard
     if shard is not None:
-        index = shard.read_index(lambda wanted: data[wanted.start : wanted.stop])
+        index = shard.read_index(lambda wanted: read_range(data, wanted), len(data))
         if index is None:
             raise DecodeError("sharding_indexed: the shard holds no index")
         view = memoryview(data)

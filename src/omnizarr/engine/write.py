@@ -152,7 +152,9 @@ def is_fill(block: Array, fill: Array) -> bool:
             return False
         return all(type(item) is type(value) and item == value for item in block.flat)
     pattern = np.frombuffer(fill.tobytes(), np.uint8)
-    if np.frombuffer(block[(0,) * block.ndim].tobytes(), np.uint8).tobytes() != pattern.tobytes():
+    # A view, not a scalar: that would lose trailing zero bytes.
+    corner: Array = block[(slice(0, 1),) * block.ndim + (Ellipsis,)]
+    if corner.tobytes() != pattern.tobytes():
         return False
     for unsigned in (np.uint64, np.uint32, np.uint16, np.uint8):
         width = np.dtype(unsigned).itemsize

@@ -98,6 +98,7 @@ def _modern_sharding(
 def with_serializer(specs: Sequence[CodecSpec], data_type: DataType) -> list[CodecSpec]:
     """The same codecs with one from array to bytes, which was optional until July 2023."""
     found = list(specs)
+    _check_order(found)
     for position, spec in enumerate(found):
         if spec.name in BYTES_TO_BYTES:
             return [*found[:position], serializer(data_type), *found[position:]]
@@ -105,6 +106,18 @@ def with_serializer(specs: Sequence[CodecSpec], data_type: DataType) -> list[Cod
             return found  # it is there, or a codec is unknown and may be it
         data_type = _after(spec, data_type)
     return [*found, serializer(data_type)]
+
+
+def _check_order(specs: Sequence[CodecSpec]) -> None:
+    """Behind the codec from array to bytes only bytes are left: core 3.1, "codecs"."""
+    behind = ""
+    for spec in specs:
+        if behind and spec.name in ARRAY_TO_ARRAY | ARRAY_TO_BYTES:
+            raise MetadataError(
+                f"codec {spec.name!r} takes an array, but {behind!r} before it yields bytes"
+            )
+        if spec.name in ARRAY_TO_BYTES | BYTES_TO_BYTES:
+            behind = spec.name
 
 
 def _after(spec: CodecSpec, data_type: DataType) -> DataType:

@@ -9,7 +9,12 @@ holders can never exist. A killed holder leaves an inert file: its lock ended wi
 `flock` belongs to the open file, which a forked child shares. Hence the explicit unlock before
 closing, and the hook that closes the child's copies, so that a child cannot prolong a lock.
 
-On Windows an open file cannot be unlinked; the lock file stays, hidden, and is reused.
+A holder may also *become* the value: it writes into the lock file and renames that over the
+value (`publish`). The name of the lock is gone with the rename, which releases it; so writing a
+value under its lock costs hardly more than writing it to a temporary.
+
+On Windows an open file can be neither unlinked nor renamed; the lock file stays, hidden, and is
+reused, and `publish` is not available (`CAN_PUBLISH`).
 """
 
 from __future__ import annotations
@@ -19,10 +24,15 @@ import os
 import sys
 from collections.abc import Callable
 
+from omnizarr.model.store import Buffer
+from omnizarr.stores.writing import write_fully
+
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _ATTEMPTS = 1000  # each means that somebody removed the directory in between
 
 _open_files: set[int] = set()
+
+CAN_PUBLISH = sys.platform != "win32"
 
 if sys.platform == "win32":
     import msvcrt
@@ -40,8 +50,11 @@ if sys.platform == "win32":
             return False
         return True
 
-    def _release(file: int, path: str) -> None:
+    def _unlock(file: int) -> None:
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+    def _release(file: int, path: str) -> None:
+        _unlock(file)
 
 else:
     import fcntl
@@ -56,11 +69,14 @@ else:
             return False
         return True
 
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
     def _release(file: int, path: str) -> None:
         if _names(path, file):  # not if the directory was replaced in the meantime
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-        fcntl.flock(file, fcntl.LOCK_UN)
+        _unlock(file)
 
 
 def _close_in_child() -> None:
@@ -131,7 +147,31 @@ class FileLock:
                 return self
             _close(file)
 
+    @property
+    def held(self) -> bool:
+        """Whether this process holds the lock."""
+        return self._file >= 0 and self._process == os.getpid()
+
+    def publish(self, value: Buffer, path: str, fsync: bool) -> None:
+        """Write the value into the lock file and rename that to `path`, which ends the lock."""
+        file = self._file
+        if os.fstat(file).st_size:  # what a killed writer left
+            os.ftruncate(file, 0)
+        write_fully(file, value)
+        if fsync:
+            os.fsync(file)
+        else:
+            os.close(os.dup(file))  # a network file system tells of failed writes only here
+        os.replace(self._path, path)
+        self._file = -1
+        self._prepared = False  # the directory holds a value now
+        with contextlib.suppress(OSError):  # the value is in place, whatever happens now
+            _unlock(file)
+            _close(file)
+
     def __exit__(self, *exc_info: object) -> None:
+        if self._file < 0:
+            return  # published
         if self._process != os.getpid():
             return  # a forked child: the parent holds the lock
         file, self._file = self._file, -1

@@ -13,10 +13,13 @@ import time
 
 from omnizarr.model.store import Buffer
 from omnizarr.stores.file_lock import remove_if_free
-from omnizarr.stores.temporary import RESERVED, is_abandoned
+from omnizarr.stores.temporary import RESERVED, is_abandoned, temporary_name
+from omnizarr.stores.writing import LARGE, write_fully
 
 _ATTEMPTS = 1000
-LARGE = 1 << 30  # one system call moves less than 2 GiB
+_CREATE = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
 
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 
@@ -51,24 +54,26 @@ def read_fully(file: int, length: int, start: int) -> Buffer:
     return buffer
 
 
-def write_fully(file: int, value: Buffer) -> None:
-    """Write all of the value at the current position."""
-    done = 0
-    if type(value) is bytes and len(value) < LARGE:
-        done = os.write(file, value)
-        if done == len(value):
-            return
-    view = flat(value)
-    while done < len(view):
-        done += os.write(file, view[done : done + LARGE])
-
-
-def flat(value: Buffer) -> memoryview:
-    """The bytes of any buffer, copied only if they do not lie in one piece."""
-    view = memoryview(value)
-    if not view.c_contiguous:
-        view = memoryview(view.tobytes())
-    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+def write_temporary(directory: str, value: Buffer, fsync: bool) -> str:
+    """Write the value to a new temporary and give its path; nothing remains on failure."""
+    path = f"{directory}/{temporary_name()}"
+    while True:
+        try:
+            file = os.open(path, _CREATE, 0o666)
+            break
+        except FileExistsError:  # left by a dead process of the same number
+            path = f"{directory}/{temporary_name()}"
+    try:
+        try:
+            write_fully(file, value)
+            if fsync:
+                os.fsync(file)
+        finally:
+            os.close(file)
+    except BaseException:
+        remove(path)
+        raise
+    return path
 
 
 def sync_directory(path: str) -> None:

@@ -3,8 +3,9 @@
 Reading costs four system calls: open, fstat, read, close. Nothing is followed out of the root
 (see `beneath`), nothing but regular files is read, and reading never writes.
 
-A value is written to a temporary beside it and renamed over it, so that a reader, or whatever
-comes after a crash, finds the old value or the new one, whole. With `fsync=True` this also
+A value is written to its lock file beside it, which is then renamed over it (see `file_lock`): a
+reader, or whatever comes after a crash, finds the old value or the new one, whole, and a writer
+waits while another one reads the value to change it. With `fsync=True` this also
 holds for a loss of power. What a killed writer leaves is hidden from listings; `sweep` removes
 it.
 
@@ -16,10 +17,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
+from threading import get_ident
 from typing import Any, Literal
 
 from omnizarr import limits
@@ -28,14 +30,13 @@ from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
 from omnizarr.stores import files
 from omnizarr.stores.beneath import Beneath
-from omnizarr.stores.file_lock import FileLock
+from omnizarr.stores.file_lock import CAN_PUBLISH, FileLock
 from omnizarr.stores.files import is_missing, read_fully
 from omnizarr.stores.temporary import RESERVED, is_reserved, name_beside, temporary_name
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # A FIFO must not block the open, a terminal must not become ours.
 _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 _ATTEMPTS = 1000  # each means that somebody removed the directory in between
@@ -80,6 +81,8 @@ class LocalStore(Store):
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
         self._beneath = Beneath(self.path.rstrip("/"), follow_symlinks)
+        self._held: dict[tuple[str, int], FileLock] = {}
+        """Locks by key and thread, so that `set` inside a lock does not wait for itself."""
         self._read_flags = _READ | (0 if follow_symlinks else _NOFOLLOW)
 
     @property
@@ -94,7 +97,8 @@ class LocalStore(Store):
         return f"{type(self).__name__}({self.path!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "identity"}
+        state = {name: value for name, value in self.__dict__.items() if name != "identity"}
+        return state | {"_held": {}}
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -213,28 +217,58 @@ class LocalStore(Store):
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
         path, directory = self._target(key)
+        held = self._held.get((key, get_ident()))
+        try:
+            if held is not None and held.held:
+                held.publish(value, path, self.fsync)
+            elif self.locking and CAN_PUBLISH:
+                self._publish(key, path, value)
+            else:
+                self._replace(key, path, directory, value)
+        except FileNotFoundError:  # the lock's directory was removed under it
+            self._replace(key, path, directory, value)
+        except OSError as error:
+            if isinstance(error, StoreError):
+                raise
+            raise self._failure("write", key, error) from error
+        if self.fsync:
+            files.sync_directory(directory)
+
+    def _publish(self, key: str, path: str, value: Buffer) -> None:
+        """Write the value while nobody else reads it to change it."""
+        lock = self._file_lock(key)
+        try:
+            lock.__enter__()
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            self._replace(key, path, path.rpartition("/")[0], value)  # no locks on this disk
+            return
+        try:
+            lock.publish(value, path, self.fsync)
+        finally:
+            lock.__exit__()
+
+    def _replace(self, key: str, path: str, directory: str, value: Buffer) -> None:
+        """Write the value to a temporary and rename that."""
         for attempt in range(_ATTEMPTS):
             try:
-                temporary = self._write(directory, value)
+                temporary = files.write_temporary(directory, value, self.fsync)
                 try:
                     os.replace(temporary, path)
                 except BaseException:
                     files.remove(temporary)
                     raise
-                if self.fsync:
-                    files.sync_directory(directory)
                 return
             except FileNotFoundError as error:
                 self._make_directory(key, attempt, error)
-            except OSError as error:
-                raise self._failure("write", key, error) from error
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         path, directory = self._target(key)
         for attempt in range(_ATTEMPTS):
             try:
-                temporary = self._write(directory, value)
+                temporary = files.write_temporary(directory, value, self.fsync)
                 try:
                     os.link(temporary, path, follow_symlinks=False)
                 finally:
@@ -262,27 +296,6 @@ class LocalStore(Store):
             path = f"{self._beneath.root}/{key}"
         return path, path.rpartition("/")[0]
 
-    def _write(self, directory: str, value: Buffer) -> str:
-        """Write the value to a new temporary and give its path; nothing remains on failure."""
-        path = f"{directory}/{temporary_name()}"
-        while True:
-            try:
-                file = os.open(path, _CREATE, 0o666)
-                break
-            except FileExistsError:  # left by a dead process of the same number
-                path = f"{directory}/{temporary_name()}"
-        try:
-            try:
-                files.write_fully(file, value)
-                if self.fsync:
-                    os.fsync(file)
-            finally:
-                os.close(file)
-        except BaseException:
-            files.remove(path)
-            raise
-        return path
-
     def _make_directory(self, key: str, attempt: int, cause: OSError) -> None:
         if attempt == _ATTEMPTS - 1:
             raise self._failure("write", key, cause) from cause
@@ -297,14 +310,16 @@ class LocalStore(Store):
         """Remove the value, and the directories above it that are then empty."""
         self.check_writable()
         path = self._find(key)
-        if path is None:
+        if path is None or not os.path.lexists(path):
             return
-        try:
-            os.unlink(path)
-        except OSError as error:
-            if is_missing(error) or os.path.isdir(path):
-                return
-            raise self._failure("delete", key, error) from error
+        held = self._held.get((key, get_ident()))
+        with nullcontext() if held is not None and held.held else self.lock(key):
+            try:
+                os.unlink(path)
+            except OSError as error:
+                if is_missing(error) or os.path.isdir(path):
+                    return
+                raise self._failure("delete", key, error) from error
         self._beneath.prune(key.rpartition("/")[0])
 
     def delete_prefix(self, prefix: str) -> None:
@@ -411,17 +426,34 @@ class LocalStore(Store):
 
     # -- safe updates -------------------------------------------------------------------------
     def lock(self, key: str) -> AbstractContextManager[object]:
+        """Keep every other writer of the key out, thread or process, until the block ends or sets
+        the key. Not reentrant."""
         self.check_writable()
+        return self._locked(key) if self.locking else nullcontext()
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        lock = self._file_lock(key)
+        try:
+            lock.__enter__()
+        except OSError as error:
+            raise self._failure("lock", key, error) from error
+        owner = key, get_ident()
+        self._held[owner] = lock
+        try:
+            yield
+        finally:
+            del self._held[owner]
+            lock.__exit__()
+
+    def _file_lock(self, key: str) -> FileLock:
         directory = self._target(key)[1]
-        if not self.locking:
-            return nullcontext()
         parent, _, name = key.rpartition("/")
         beneath = self._beneath
-        return _KeyLock(
+        return FileLock(
             f"{directory}/{name_beside(name, 'lock')}",
             lambda: beneath.ensure(parent),
             lambda: beneath.prune(parent),
-            lambda error: self._failure("lock", key, error),
         )
 
     def sweep(self, older_than: float = _DAY) -> list[str]:
@@ -451,28 +483,6 @@ class LocalStore(Store):
                 " pass follow_symlinks=True if you trust it"
             )
         return StoreError(f"{self!r}: {key!r} is not a regular file (mode {oct(mode)})")
-
-
-class _KeyLock(FileLock):
-    """A lock whose failure names the store and the key."""
-
-    __slots__ = ("_explain",)
-
-    def __init__(
-        self,
-        path: str,
-        prepare: Callable[[], None],
-        finish: Callable[[], None],
-        explain: Callable[[OSError], StoreError],
-    ) -> None:
-        super().__init__(path, prepare, finish)
-        self._explain = explain
-
-    def __enter__(self) -> FileLock:
-        try:
-            return super().__enter__()
-        except OSError as error:
-            raise self._explain(error) from error
 
 
 class NestedDirectoryStore(LocalStore):

@@ -23,13 +23,12 @@ from typing import Any, Protocol
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer
 from omnizarr.stores.files import (
-    flat,
     read_fully,
     remove,
     sync_directory,
-    write_fully,
 )
 from omnizarr.stores.temporary import name_beside, temporary_name
+from omnizarr.stores.writing import flat, write_fully
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _ROLLBACK_MARK = b"omnizarr zip rollback 1\n"

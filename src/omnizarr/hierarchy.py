@@ -1,0 +1,49 @@
+"""Creating several nodes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from omnizarr import node
+from omnizarr.array import Array
+from omnizarr.formats.base import Node
+from omnizarr.group import Group
+from omnizarr.making import make_array
+from omnizarr.metadata import Metadata
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel
+from omnizarr.node import Options, Place
+
+
+def create_nodes(
+    place: Place, options: Options, nodes: Mapping[str, Any], *, overwrite: bool
+) -> Iterator[tuple[str, Array | Group]]:
+    """Create several nodes below a place, parents first.
+
+    A node is described by the arguments that create it (with a shape or data: an array) or by the
+    `metadata` of another node.
+    """
+    made: list[tuple[str, Array | Group]] = []
+    for path in sorted(nodes, key=lambda path: path.count("/")):
+        given = nodes[path]
+        where = place.child(paths.normalize_path(path))
+        if isinstance(given, Metadata):
+            model: Node = given.model
+        elif "shape" in given or "data" in given:
+            array = make_array(
+                where.store,
+                where.path,
+                given,
+                chosen=place.format,
+                overwrite=overwrite,
+                options=options,
+            )
+            made.append((path, array))
+            continue
+        else:
+            model = place.format.new_group(dict(given.get("attributes") or {}))
+        node.create(where, model, overwrite=overwrite)
+        kind = Array if isinstance(model, ArrayModel) else Group
+        made.append((path, kind._of(where, model, options)))  # type: ignore[arg-type]
+    return iter(made)
