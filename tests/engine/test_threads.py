@@ -13,7 +13,7 @@ from omnizarr.engine import threads
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_every_item_is_done_once(workers: int) -> None:
     done: list[int] = []
-    threads.run(done.append, range(1000), workers)
+    threads.run(lambda item, _: done.append(item), range(1000), workers, object)
     assert sorted(done) == list(range(1000))
 
 
@@ -21,13 +21,13 @@ def test_every_item_is_done_once(workers: int) -> None:
 def test_the_first_failure_is_raised_and_stops_the_rest(workers: int) -> None:
     done: list[int] = []
 
-    def work(item: int) -> None:
+    def work(item: int, _: object) -> None:
         if item == 50:
             raise ValueError("item 50")
         done.append(item)
 
     with pytest.raises(ValueError, match="item 50"):
-        threads.run(work, range(1_000_000), workers)
+        threads.run(work, range(1_000_000), workers, object)
     assert len(done) < 900_000
 
 
@@ -37,18 +37,18 @@ def test_a_failing_iterator_is_raised() -> None:
         raise OSError("no more")
 
     with pytest.raises(OSError, match="no more"):
-        threads.run(lambda _: None, items(), 3)  # type: ignore[arg-type]
+        threads.run(lambda *_: None, items(), 3, object)  # type: ignore[arg-type]
 
 
 def test_no_thread_is_left() -> None:
     before = threading.active_count()
-    threads.run(lambda _: None, range(100), 4)
+    threads.run(lambda *_: None, range(100), 4, object)
     assert threading.active_count() == before
 
 
 def test_several_threads_work() -> None:
     barrier = threading.Barrier(3, timeout=30)
-    threads.run(lambda _: barrier.wait() and None, range(3), 3)
+    threads.run(lambda *_: barrier.wait() and None, range(3), 3, object)
 
 
 def test_small_chunks_stay_in_the_calling_thread() -> None:
@@ -57,3 +57,16 @@ def test_small_chunks_stay_in_the_calling_thread() -> None:
         assert threads.workers_for(1, 1 << 24) == 1
         assert threads.workers_for(3, 1 << 24) == 3
         assert threads.workers_for(100, 1 << 24) == 8
+
+
+def test_every_thread_has_a_state_of_its_own() -> None:
+    barrier = threading.Barrier(3, timeout=30)
+    seen: list[int] = []
+
+    def work(_: int, own: list[int]) -> None:
+        own.append(1)
+        barrier.wait()
+        seen.append(id(own))
+
+    threads.run(work, range(3), 3, list)
+    assert len(set(seen)) == 3

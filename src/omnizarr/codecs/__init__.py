@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.codecs.base import ArrayStage, BytesStage, Codec, Context, Step
-from omnizarr.codecs.chain import Chain, chain
+from omnizarr.codecs.chain import Chain, Scratch, chain
 from omnizarr.codecs.registry import codec_spec, get_codec, kind_of, register_codec
 from omnizarr.codecs.sharding import Shard, ShardIndex
 
@@ -38,6 +38,7 @@ __all__ = [
     "Context",
     "Crc32cCodec",
     "GzipCodec",
+    "Scratch",
     "Shard",
     "ShardIndex",
     "ShardingCodec",

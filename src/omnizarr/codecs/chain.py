@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,6 +39,31 @@ from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer
 
 UINT8 = np.dtype(np.uint8)
+
+
+class Scratch:
+    """Memory that one thread uses for one chunk after the other.
+
+    Fresh memory costs a page fault for every 4 KiB, often as much as decoding into it."""
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self) -> None:
+        self._buffer = np.empty(0, np.uint8)
+
+    def take(self, size: int) -> Array:
+        """Flat `uint8` of exactly this size; what was taken before is given up."""
+        if self._buffer.size < size:
+            self._buffer = np.empty(size, np.uint8)
+        return self._buffer[:size]
+
+
+class Decode(Protocol):
+    def __call__(self, data: Buffer, scratch: Scratch | None = None, /) -> Array: ...
+
+
+class DecodeInto(Protocol):
+    def __call__(self, data: Buffer, out: Array, scratch: Scratch | None = None, /) -> None: ...
 
 
 class Chain:
@@ -70,9 +95,10 @@ class Chain:
     encode: Callable[[Array], Buffer]
     """The stored form of an array of exactly this shape, whatever its strides. It may be a view of
     the array's memory."""
-    decode: Callable[[Buffer], Array]
-    """The array. It may be read-only and may be a view of the given bytes."""
-    decode_into: Callable[[Buffer, Array], None]
+    decode: Decode
+    """The array. It may be read-only, may be a view of the given bytes, and with a scratch it is
+    good only until the scratch is used again."""
+    decode_into: DecodeInto
     """Decode into an array of exactly this shape, whatever its strides."""
 
     def __init__(
@@ -84,7 +110,7 @@ class Chain:
         self.specs, self.output = specs, output
         self.shard = steps[0].shard if len(steps) == 1 else None
         self.encode = _encoder(stage, steps)
-        self.decode = _decoder(steps)
+        self.decode = _decoder(stage, steps)
         self.decode_into = _into(stage, steps, self.decode)
         self._origin = origin
 
@@ -188,68 +214,111 @@ def _encoder(stage: ArrayStage, steps: Sequence[Step]) -> Callable[[Array], Buff
     return encode
 
 
-def _decoder(steps: Sequence[Step]) -> Callable[[Buffer], Array]:
+def _decoder(stage: ArrayStage, steps: Sequence[Step]) -> Decode:
     decoders = tuple(step.decode for step in reversed(steps))
 
-    def decode(data: Buffer) -> Array:
+    def decode(data: Any, scratch: Scratch | None = None) -> Array:
         value: Any = data
         for decode_step in decoders:
             value = decode_step(value)
         return value  # type: ignore[no-any-return]
 
-    return decode
+    raw = _raw(steps)
+    if raw is None or steps[0] is not raw.serial:
+        return decode
+    straight = raw.decoder(stage)
+
+    def decode_with(data: Any, scratch: Scratch | None = None) -> Array:
+        return decode(data) if scratch is None else straight(data, scratch)
+
+    return decode_with
 
 
-def _into(
-    stage: ArrayStage, steps: Sequence[Step], decode: Callable[[Buffer], Array]
-) -> Callable[[Buffer, Array], None]:
-    dtype = stage.dtype
+class _Raw(NamedTuple):
+    """The end of a chain whose serialised bytes are an array's memory, written by a compressor."""
 
-    def assign(data: Buffer, out: Array) -> None:
-        out[...] = decode(data)
+    serial: Step
+    into: Callable[[Any, Array], None]
+    outer: tuple[Callable[[Any], Any], ...]
+
+    def decoder(self, stage: ArrayStage) -> Callable[[Any, Scratch], Array]:
+        """Decode into scratch memory and look at it as the array."""
+        into, outer, finish = self.into, self.outer, self.serial.finish
+        shape, dtype, size = stage.shape, stage.dtype, stage.size * stage.dtype.itemsize
+
+        def decode(data: Any, scratch: Scratch) -> Array:
+            for decode_step in outer:
+                data = decode_step(data)
+            memory = scratch.take(size)
+            into(data, memory)
+            array = memory.view(dtype).reshape(shape)
+            if finish is not None:
+                finish(array)
+            return array
+
+        return decode
+
+
+def _raw(steps: Sequence[Step]) -> _Raw | None:
+    views = sum(1 for _ in takewhile(lambda step: step.view is not None, steps))
+    serial, behind = steps[views], steps[views + 1 :]
+    if not serial.raw or not behind or behind[0].decode_into is None:
+        return None
+    outer = tuple(step.decode for step in reversed(behind[1:]))
+    return _Raw(serial, behind[0].decode_into, outer)
+
+
+def _into(stage: ArrayStage, steps: Sequence[Step], decode: Decode) -> DecodeInto:
+    def assign(data: Any, out: Array, scratch: Scratch | None = None) -> None:
+        out[...] = decode(data, scratch)
 
     views = [step.view for step in takewhile(lambda step: step.view is not None, steps)]
     serial, behind = steps[len(views)], steps[len(views) + 1 :]
     if serial.decode_into is not None and isinstance(serial.output, BytesStage) and not serial.raw:
-        if not behind:
-            return _viewed(views, serial.decode_into)
         outer, straight = tuple(step.decode for step in reversed(behind)), serial.decode_into
 
-        def through(data: Any, out: Array) -> None:
+        def through(data: Any, out: Array, scratch: Scratch | None = None) -> None:
             for decode_step in outer:
                 data = decode_step(data)
             straight(data, out)
 
         return _viewed(views, through)
-    if not serial.raw or not behind or behind[0].decode_into is None:
+    raw = _raw(steps)
+    if raw is None:
         return assign
-    inner_into, finish = behind[0].decode_into, serial.finish
-    inner, whole = behind[0].decode, serial.decode
-    outer = tuple(step.decode for step in reversed(behind[1:]))
+    before = stage if not views else _stage_of(serial)
+    if before is None:
+        return assign
+    dtype, into, around, finish = before.dtype, raw.into, raw.outer, serial.finish
+    aside = raw.decoder(before)
 
-    def decode_into(data: Any, out: Array) -> None:
-        for decode_step in outer:
+    def decode_into(data: Any, out: Array, scratch: Scratch | None = None) -> None:
+        if not out.flags.c_contiguous or out.dtype != dtype:
+            out[...] = aside(data, scratch or Scratch())
+            return
+        for decode_step in around:
             data = decode_step(data)
-        if out.flags.c_contiguous and out.dtype == dtype:
-            inner_into(data, out.reshape(-1).view(UINT8))
-            if finish is not None:
-                finish(out)
-        else:
-            out[...] = whole(inner(data))
+        into(data, out.reshape(-1).view(UINT8))
+        if finish is not None:
+            finish(out)
 
     return _viewed(views, decode_into)
 
 
-def _viewed(
-    views: Sequence[Callable[[Array], Array] | None], into: Callable[[Any, Array], None]
-) -> Callable[[Any, Array], None]:
+def _stage_of(serial: Step) -> ArrayStage | None:
+    """The array that a serialising step takes, where its bytes are that array's memory."""
+    output = serial.output
+    return output.array if isinstance(output, BytesStage) else None
+
+
+def _viewed(views: Sequence[Callable[[Array], Array] | None], into: DecodeInto) -> DecodeInto:
     chosen = [view for view in views if view is not None]
     if not chosen:
         return into
 
-    def decode_into(data: Any, out: Array) -> None:
+    def decode_into(data: Any, out: Array, scratch: Scratch | None = None) -> None:
         for view in chosen:
             out = view(out)
-        into(data, out)
+        into(data, out, scratch)
 
     return decode_into

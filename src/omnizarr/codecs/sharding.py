@@ -29,6 +29,7 @@ from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.fill import is_fill
 from omnizarr.model.grids import Grid, Shape, regular_grid
 from omnizarr.model.store import Buffer, ByteRange
 
@@ -211,7 +212,7 @@ class Shard:
         chunks = {}
         for coordinates, place in self._places:
             block = array[place]
-            if fill is None or not _is_only(block, fill):
+            if fill is None or not is_fill(block, fill):
                 chunks[coordinates] = encode(block)
         return self._assembled(chunks)
 
@@ -233,20 +234,6 @@ class Shard:
                 decode_into(view[offset : offset + nbytes], out[place])
             except DecodeError as error:
                 raise error.at(f"inner chunk {coordinates}") from error
-
-
-def _is_only(block: Array, fill: Array) -> bool:
-    """Whether every element is the fill value, bit for bit."""
-    if block.dtype.hasobject or block.dtype.kind == "T":
-        value = fill[()]
-        return all(type(item) is type(value) and item == value for item in block.flat)
-    pattern = fill.tobytes()
-    if block[(0,) * block.ndim].tobytes() != pattern:
-        return False
-    data = np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
-    # Equal to itself shifted by one element, hence all elements equal the first.
-    width = len(pattern)
-    return width == 0 or data[width:] == data[: len(data) - width]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from omnizarr import limits
-from omnizarr.codecs import Chain
+from omnizarr.codecs import Chain, Scratch
 from omnizarr.engine import threads
 from omnizarr.engine.source import Source
 from omnizarr.errors import ChunkNotFoundError, DecodeError, ZarrError
@@ -50,10 +50,10 @@ def read(source: Source, plan: Plan, working: Array) -> None:
     if workers > 1:
         size = min(size, max(1, count // (workers * 4)))
 
-    def run(batch: list[Part]) -> None:
-        _read_batch(source, batch, working)
+    def run(batch: list[Part], scratch: Scratch) -> None:
+        _read_batch(source, batch, working, scratch)
 
-    threads.run(run, _batches(plan.parts(), size), workers)
+    threads.run(run, _batches(plan.parts(), size), workers, Scratch)
 
 
 def _batch_size(chunk_bytes: int, workers: int) -> int:
@@ -67,7 +67,7 @@ def _batches(parts: Iterable[Part], size: int) -> Iterator[list[Part]]:
         yield batch
 
 
-def _read_batch(source: Source, parts: list[Part], working: Array) -> None:
+def _read_batch(source: Source, parts: list[Part], working: Array, scratch: Scratch) -> None:
     prefix, encode_key = source.prefix, source.encode_key
     chain = source.regular_chain if source.model.grid.regular else None
     keys = [prefix + encode_key(part.coordinates) for part in parts]
@@ -81,7 +81,8 @@ def _read_batch(source: Source, parts: list[Part], working: Array) -> None:
                 working[part.outer] = source.fill
                 continue
         try:
-            decode_part(chain or source.chain_for(part.coordinates), data, part, working, source)
+            chosen = chain or source.chain_for(part.coordinates)
+            decode_part(chosen, data, part, working, source, scratch)
         except ZarrError as error:
             raise error.at(source.where(keys[index], part.coordinates)) from error
 
@@ -99,7 +100,9 @@ def _fetch_alternative(source: Source, key: str, part: Part) -> Buffer | None:
     return None
 
 
-def decode_part(chain: Chain, data: Buffer, part: Part, working: Array, source: Source) -> None:
+def decode_part(
+    chain: Chain, data: Buffer, part: Part, working: Array, source: Source, scratch: Scratch
+) -> None:
     """Decode a chunk that is in memory and put the selected elements in their place."""
     shard = chain.shard
     if shard is not None:
@@ -113,12 +116,13 @@ def decode_part(chain: Chain, data: Buffer, part: Part, working: Array, source: 
                 working[inner.outer] = source.fill
                 continue
             offset, nbytes = place
-            decode_part(shard.chain, view[offset : offset + nbytes], inner, working, source)
+            piece = view[offset : offset + nbytes]
+            decode_part(shard.chain, piece, inner, working, source, scratch)
     elif part.direct:
         # A shard or chunk that is taken whole needs no copy of its own.
-        chain.decode_into(data, working[part.outer])
+        chain.decode_into(data, working[part.outer], scratch)
     else:
-        working[part.outer] = chain.decode(data)[part.inner]
+        working[part.outer] = chain.decode(data, scratch)[part.inner]
 
 
 # -- shards -----------------------------------------------------------------------------------
@@ -139,13 +143,13 @@ def _read_shards(source: Source, plan: Plan, working: Array, count: int) -> None
     workers = threads.workers_for(max(2, count), inner_bytes)
     across = min(workers, count)
 
-    def run(part: Part) -> None:
-        _read_shard(source, part, working, max(1, workers // across))
+    def run(part: Part, scratch: Scratch) -> None:
+        _read_shard(source, part, working, max(1, workers // across), scratch)
 
-    threads.run(run, plan.parts(), across)
+    threads.run(run, plan.parts(), across, Scratch)
 
 
-def _read_shard(source: Source, part: Part, working: Array, workers: int) -> None:
+def _read_shard(source: Source, part: Part, working: Array, workers: int, scratch: Scratch) -> None:
     key = source.key(part.coordinates)
     chain = source.chain_for(part.coordinates)
     store = source.store
@@ -154,7 +158,7 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int) -> Non
             # All of a modest shard is wanted: one read brings index and chunks.
             data = store.get(key)
             if data is not None:
-                decode_part(chain, data, part, working, source)
+                decode_part(chain, data, part, working, source, scratch)
                 return
         else:
             with store.snapshot(key) as read:
@@ -164,7 +168,7 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int) -> Non
         if data is None:
             working[part.outer] = source.fill
         else:
-            decode_part(chain, data, part, working, source)
+            decode_part(chain, data, part, working, source, scratch)
     except ZarrError as error:
         raise error.at(source.where(key, part.coordinates)) from error
 
@@ -187,7 +191,7 @@ def _read_inner_chunks(
             wanted.append(_Wanted(*place, inner))
     inner_chain = shard.chain
 
-    def run(group: list[_Wanted]) -> None:
+    def run(group: list[_Wanted], scratch: Scratch) -> None:
         start = group[0].offset
         stop = max(item.offset + item.nbytes for item in group)
         data = read(ByteRange(start, stop))
@@ -201,12 +205,12 @@ def _read_inner_chunks(
         for offset, nbytes, inner in group:
             piece = view[offset - start : offset - start + nbytes]
             try:
-                decode_part(inner_chain, piece, inner, working, source)
+                decode_part(inner_chain, piece, inner, working, source, scratch)
             except ZarrError as error:
                 raise error.at(f"inner chunk {inner.coordinates}") from error
 
     groups = list(_merge(wanted))
-    threads.run(run, groups, min(workers, len(groups)))
+    threads.run(run, groups, min(workers, len(groups)), Scratch)
     return True
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from omnizarr.config import config
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 WORTHWHILE_BYTES = 96 * 1024
 """Chunks of at least this many decoded bytes are worth a thread."""
@@ -64,22 +65,28 @@ class _Shared:
                 self.failure = error
 
 
-def run(function: Callable[[T], None], items: Iterable[T], workers: int) -> None:
-    """Call `function` for every item; the first exception stops all and is raised here.
+def run(
+    function: Callable[[T, S], None], items: Iterable[T], workers: int, state: Callable[[], S]
+) -> None:
+    """Call `function(item, own)` for every item, where each thread has a `state()` of its own.
+
+    The first exception stops all and is raised here.
 
     The calling thread works too, so Ctrl-C interrupts it at once; the others finish the item that
     they are at.
     """
     if workers < 2:
+        own = state()
         for item in items:
-            function(item)
+            function(item, own)
         return
     shared = _Shared(iter(items))
 
     def work() -> None:
         try:
+            own = state()
             for item in shared:
-                function(item)
+                function(item, own)
         except BaseException as error:  # handed to the calling thread
             shared.fail(error)
 

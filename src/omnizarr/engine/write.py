@@ -22,6 +22,7 @@ from omnizarr.engine.locks import exclusive, in_process
 from omnizarr.engine.source import Source
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
+from omnizarr.model.fill import is_fill
 from omnizarr.model.store import Buffer
 
 Array = npt.NDArray[Any]
@@ -42,10 +43,10 @@ def write(source: Source, plan: Plan, working: Array, field: Field = None) -> No
     if not source.store.capabilities.concurrent_writes:
         workers = 1
 
-    def run(part: Part) -> None:
+    def run(part: Part, _: None) -> None:
         _write_chunk(source, part, working, field)
 
-    threads.run(run, plan.parts(), workers)
+    threads.run(run, plan.parts(), workers, lambda: None)
 
 
 def _write_chunk(source: Source, part: Part, working: Array, field: Field) -> None:
@@ -138,27 +139,3 @@ def _changed(
     target = block if field is None else block[field]
     target[part.inner] = working[part.outer]
     return block
-
-
-def is_fill(block: Array, fill: Array) -> bool:
-    """Whether every element is the fill value, bit for bit (so −0.0 is not 0.0, NaN is NaN)."""
-    if block.size == 0 or block.dtype.itemsize == 0:
-        return True
-    dtype = block.dtype
-    if dtype.hasobject or dtype.kind == "T":
-        value = fill[()]
-        first = block.flat[0]
-        if type(first) is not type(value) or first != value:
-            return False
-        return all(type(item) is type(value) and item == value for item in block.flat)
-    pattern = np.frombuffer(fill.tobytes(), np.uint8)
-    # A view, not a scalar: that would lose trailing zero bytes.
-    corner: Array = block[(slice(0, 1),) * block.ndim + (Ellipsis,)]
-    if corner.tobytes() != pattern.tobytes():
-        return False
-    for unsigned in (np.uint64, np.uint32, np.uint16, np.uint8):
-        width = np.dtype(unsigned).itemsize
-        if dtype.itemsize % width == 0:
-            break
-    rows = np.ascontiguousarray(block).reshape(-1).view(np.uint8).view(unsigned)
-    return bool((rows.reshape(-1, dtype.itemsize // width) == pattern.view(unsigned)).all())

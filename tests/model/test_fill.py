@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from omnizarr.engine.write import is_fill
+from omnizarr.model.fill import is_fill
 
 
 def fill_of(value: object, dtype: object) -> np.ndarray:

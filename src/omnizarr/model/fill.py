@@ -1,0 +1,34 @@
+"""Whether a block of values is nothing but fill value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def is_fill(block: Array, fill: Array) -> bool:
+    """Whether every element is the fill value, bit for bit (so −0.0 is not 0.0, NaN is NaN)."""
+    if block.size == 0 or block.dtype.itemsize == 0:
+        return True
+    dtype = block.dtype
+    if dtype.hasobject or dtype.kind == "T":
+        value = fill[()]
+        first = block.flat[0]
+        if type(first) is not type(value) or first != value:
+            return False
+        return all(type(item) is type(value) and item == value for item in block.flat)
+    pattern = np.frombuffer(fill.tobytes(), np.uint8)
+    # A view, not a scalar: that would lose trailing zero bytes.
+    corner: Array = block[(slice(0, 1),) * block.ndim + (Ellipsis,)]
+    if corner.tobytes() != pattern.tobytes():
+        return False
+    for unsigned in (np.uint64, np.uint32, np.uint16, np.uint8):
+        width = np.dtype(unsigned).itemsize
+        if dtype.itemsize % width == 0:
+            break
+    rows = np.ascontiguousarray(block).reshape(-1).view(np.uint8).view(unsigned)
+    return bool((rows.reshape(-1, dtype.itemsize // width) == pattern.view(unsigned)).all())
