@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,27 +59,11 @@ def read(row: Row, **options: Any) -> np.ndarray[Any, Any]:
     store = fixtures.unpacked(row.source) / row.store
     if row.path in TWICE:
         options["zarr_format"] = int(row.format[1])
-    array = zarr.open(str(store), mode="r", path=node_in(store, row.node), **options)
+    array = zarr.open(str(store), mode="r", path=row.node, **options)
     if not isinstance(array, zarr.Array):
         raise TypeError(f"opened a {type(array).__name__}, expected an Array")
     result = array[...]
     return result if isinstance(result, np.ndarray) else np.asarray(result, dtype=array.dtype)
-
-
-@cache
-def top_folder(archive: Path) -> str:
-    """The one folder that holds everything in an archive, with a slash; "" if there is none."""
-    with zipfile.ZipFile(archive) as file:
-        tops = {name.partition("/")[0] for name in file.namelist() if "/" in name}
-        flat = any("/" not in name for name in file.namelist())
-    return "" if flat or len(tops) != 1 else tops.pop() + "/"
-
-
-def node_in(store: Path, node: str) -> str:
-    """The manifest counts from the top of an archive; a store in it may begin one folder down."""
-    if store.suffix == ".zip" and (folder := top_folder(store)):
-        return node.removeprefix(folder)
-    return node
 
 
 def outcome(row: Row) -> str | None:
@@ -139,7 +120,7 @@ def test_rows_without_an_expectation(summary: Summary) -> None:
             continue
         store = fixtures.unpacked(row.source) / row.store
         try:
-            array = zarr.open_array(str(store), mode="r", path=node_in(store, row.node))
+            array = zarr.open_array(str(store), mode="r", path=row.node)
             array[(0,) * array.ndim]
         except zarr.errors.ZarrError as error:
             refused.append(f"{row.path} ({type(error).__name__})")

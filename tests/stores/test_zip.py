@@ -548,3 +548,19 @@ def test_positions_beyond_32_bits() -> None:
     found = zip_records.read_directory(read, start + len(tail))
     assert found == (entries, start, b"comment")
     assert struct.pack("<2Q", large, large) in zip_records.local_header(entries[0])
+
+
+def test_a_store_one_folder_down_has_two_addresses(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("top.zarr/zarr.json", "{}")
+        archive.writestr("top.zarr/a/zarr.json", "{1}")
+    with ZipStore(path, mode="r") as store:
+        assert store.get("a/zarr.json") == store.get("top.zarr/a/zarr.json") == b"{1}"
+        assert store.get_many([("top.zarr/zarr.json", None)]) == [b"{}"]
+        assert store.size("top.zarr/a/zarr.json") == 3
+        assert list(store.list()) == ["a/zarr.json", "zarr.json"]
+        assert list(store.list_prefix("top.zarr/a/")) == ["top.zarr/a/zarr.json"]
+        assert store.list_dir("top.zarr/") == (["top.zarr/zarr.json"], ["top.zarr/a/"])
+    with ZipStore(path, mode="a") as store:  # one name for each value where values are written
+        assert store.get("top.zarr/zarr.json") is None

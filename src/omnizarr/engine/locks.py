@@ -1,16 +1,17 @@
 """Locks for read-modify-write: one per stored key.
 
-Two handles on one directory share a lock, because the table is keyed by the store's identity.
-Between processes the store's own lock is taken as well. A lock lives only while somebody holds
-or awaits it, so the table stays as small as the number of writes in flight.
+A store whose own locks exclude processes and threads (`capabilities.locks`) is trusted with it. For
+every other store there is a table here, for the threads of this process; it is keyed by the
+store's identity, so that two handles on one store share a lock. A lock lives only while somebody
+holds or awaits it, so the table stays as small as the number of writes in flight.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Hashable
+from contextlib import AbstractContextManager, nullcontext
 
 from omnizarr.model.store import Store
 
@@ -65,13 +66,15 @@ class _InProcess:
                 del _table[self._name]
 
 
-def in_process(store: Store, key: str) -> AbstractContextManager[None]:
-    """Exclude other threads of this process from writing `key`."""
+def exclusive(store: Store, key: str) -> AbstractContextManager[object]:
+    """Exclude everybody else from writing `key`: threads always, processes where the store can."""
+    if store.capabilities.locks:
+        return store.lock(key)
     return _InProcess(store, key)
 
 
-@contextmanager
-def exclusive(store: Store, key: str) -> Iterator[None]:
-    """Exclude everybody else from writing `key`: threads always, processes where the store can."""
-    with in_process(store, key), store.lock(key):
-        yield
+def setting(store: Store, key: str) -> AbstractContextManager[object]:
+    """What one `store.set` of a whole value needs to wait for those who hold `exclusive`.
+
+    A store with locks of its own takes them in `set`."""
+    return nullcontext() if store.capabilities.locks else _InProcess(store, key)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from omnizarr.codecs import Chain
 from omnizarr.engine import threads
-from omnizarr.engine.locks import exclusive, in_process
+from omnizarr.engine.locks import exclusive, setting
 from omnizarr.engine.source import Source
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
@@ -57,7 +57,7 @@ def _write_chunk(source: Source, part: Part, working: Array, field: Field) -> No
     try:
         if _replaces(part, chain, field):
             data = encode_part(source, chain, None, part, working, None)
-            with in_process(store, key):
+            with setting(store, key):
                 _store(source, key, coordinates, data)
         else:
             with exclusive(store, key), source.caller_lock(key):

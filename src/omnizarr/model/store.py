@@ -64,7 +64,7 @@ class Capabilities:
     conditional: bool = False
     """`set_if_absent` is atomic between processes."""
     locks: bool = False
-    """`lock` excludes other processes too."""
+    """`lock` keeps out every other holder and every `set` of the key, of any thread or process."""
     concurrent_writes: bool = True
     """`set` may be called from several threads at once and gains from it."""
 

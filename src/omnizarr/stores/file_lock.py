@@ -73,7 +73,7 @@ else:
         fcntl.flock(file, fcntl.LOCK_UN)
 
     def _release(file: int, path: str) -> None:
-        if _names(path, file):  # not if the directory was replaced in the meantime
+        if _named(path, file) is not None:  # not if the directory was replaced in the meantime
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
         _unlock(file)
@@ -90,13 +90,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_in_child)
 
 
-def _names(path: str, file: int) -> bool:
-    """Whether `path` still names the open file."""
+def _named(path: str, file: int) -> os.stat_result | None:
+    """The state of the open file if `path` still names it; None if not."""
     try:
         there = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return False
-    return os.path.samestat(there, os.fstat(file))
+        return None
+    here = os.fstat(file)
+    return here if os.path.samestat(there, here) else None
 
 
 def _close(file: int) -> None:
@@ -111,7 +112,7 @@ class FileLock:
     `finish`, after the release, if that happened.
     """
 
-    __slots__ = ("_file", "_finish", "_path", "_prepare", "_prepared", "_process")
+    __slots__ = ("_file", "_finish", "_path", "_prepare", "_prepared", "_process", "_size")
 
     def __init__(self, path: str, prepare: Callable[[], None], finish: Callable[[], None]) -> None:
         self._path = path
@@ -120,6 +121,7 @@ class FileLock:
         self._prepared = False
         self._file = -1
         self._process = 0
+        self._size = 0
 
     def __enter__(self) -> FileLock:
         attempts = 0
@@ -137,11 +139,12 @@ class FileLock:
             _open_files.add(file)
             try:
                 _acquire(file)
-                held = _names(self._path, file)
+                state = _named(self._path, file)
             except BaseException:
                 _close(file)
                 raise
-            if held:
+            if state is not None:
+                self._size = state.st_size
                 self._file = file
                 self._process = os.getpid()
                 return self
@@ -155,7 +158,7 @@ class FileLock:
     def publish(self, value: Buffer, path: str, fsync: bool) -> None:
         """Write the value into the lock file and rename that to `path`, which ends the lock."""
         file = self._file
-        if os.fstat(file).st_size:  # what a killed writer left
+        if self._size:  # what a killed writer left
             os.ftruncate(file, 0)
         write_fully(file, value)
         if fsync:
@@ -193,7 +196,7 @@ def remove_if_free(path: str) -> bool:
     try:
         if not _try_acquire(file):
             return False
-        free = _names(path, file)
+        free = _named(path, file) is not None
         _release(file, path)
         return free
     finally:

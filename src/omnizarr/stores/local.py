@@ -222,7 +222,7 @@ class LocalStore(Store):
             if held is not None and held.held:
                 held.publish(value, path, self.fsync)
             elif self.locking and CAN_PUBLISH:
-                self._publish(key, path, value)
+                self._publish(key, path, directory, value)
             else:
                 self._replace(key, path, directory, value)
         except FileNotFoundError:  # the lock's directory was removed under it
@@ -234,15 +234,15 @@ class LocalStore(Store):
         if self.fsync:
             files.sync_directory(directory)
 
-    def _publish(self, key: str, path: str, value: Buffer) -> None:
+    def _publish(self, key: str, path: str, directory: str, value: Buffer) -> None:
         """Write the value while nobody else reads it to change it."""
-        lock = self._file_lock(key)
+        lock = self._file_lock(key, directory)
         try:
             lock.__enter__()
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
-            self._replace(key, path, path.rpartition("/")[0], value)  # no locks on this disk
+            self._replace(key, path, directory, value)  # no locks on this disk
             return
         try:
             lock.publish(value, path, self.fsync)
@@ -433,7 +433,7 @@ class LocalStore(Store):
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
-        lock = self._file_lock(key)
+        lock = self._file_lock(key, self._target(key)[1])
         try:
             lock.__enter__()
         except OSError as error:
@@ -446,8 +446,7 @@ class LocalStore(Store):
             del self._held[owner]
             lock.__exit__()
 
-    def _file_lock(self, key: str) -> FileLock:
-        directory = self._target(key)[1]
+    def _file_lock(self, key: str, directory: str) -> FileLock:
         parent, _, name = key.rpartition("/")
         beneath = self._beneath
         return FileLock(

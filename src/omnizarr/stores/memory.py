@@ -46,7 +46,7 @@ class MemoryStore(Store):
     """
 
     # No other process can see the values, so there is nobody to exclude.
-    capabilities = Capabilities(ranges=False, conditional=True, locks=True)
+    capabilities = Capabilities(ranges=False, conditional=True)
 
     def __init__(
         self,

@@ -61,7 +61,7 @@ class ZipStore(Store):
     """
 
     # One process writes at a time, so there is nobody to exclude.
-    capabilities = Capabilities(conditional=True, locks=True)
+    capabilities = Capabilities(conditional=True)
 
     def __init__(
         self,
@@ -160,10 +160,11 @@ class ZipStore(Store):
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         answers: list[Buffer | None] = []
         kept_key, kept = "", None
-        for index, (key, byte_range) in enumerate(requests):
+        for index, (name, byte_range) in enumerate(requests):
+            key = self._member(name)
             if key != kept_key:
                 kept_key, kept = key, None
-                again = index + 1 < len(requests) and requests[index + 1][0] == key
+                again = index + 1 < len(requests) and requests[index + 1][0] == name
                 entry = self._archive.members.get(key) if again else None
                 if entry is not None and entry.method != STORED and entry.size <= _WORTH_KEEPING:
                     kept = self.get(key)  # or every part would inflate it again
@@ -173,7 +174,16 @@ class ZipStore(Store):
                 answers.append(self.get(key, byte_range))
         return answers
 
+    def _member(self, key: str) -> str:
+        """The name of a member below the root. Where nothing is written, the name that it has in
+        the archive will do as well, as other libraries address it."""
+        root = self._archive.root
+        if root and self.read_only and key not in self._archive.members and key.startswith(root):
+            return key[len(root) :]
+        return key
+
     def _get(self, key: str, byte_range: ByteRange | None) -> Buffer | None:
+        key = self._member(key)
         value = self._waiting.get(key)
         if value is not None:
             return read_range(value, byte_range)
@@ -192,6 +202,7 @@ class ZipStore(Store):
         check_key(key)
         self._check_open()
         with self._guard:
+            key = self._member(key)
             value = self._waiting.get(key)
             if value is not None:
                 return len(value)
@@ -200,15 +211,20 @@ class ZipStore(Store):
 
     # -- listable -----------------------------------------------------------------------------
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return sorted_under(self._keys(), check_prefix(prefix))
+        return sorted_under(self._keys(prefix), check_prefix(prefix))
 
     def list_dir(self, prefix: str) -> Listing:
-        return listing_of(self._keys(), check_prefix(prefix))
+        return listing_of(self._keys(prefix), check_prefix(prefix))
 
-    def _keys(self) -> set[str]:
+    def _keys(self, prefix: str) -> set[str]:
+        """All keys, named as the prefix names them."""
         self._check_open()
         with self._guard:
-            return {*self._archive.members, *self._waiting}
+            keys = {*self._archive.members, *self._waiting}
+        root = self._archive.root
+        if root and self.read_only and prefix.startswith(root):
+            keys |= {root + key for key in keys}
+        return keys
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
