@@ -134,7 +134,9 @@ def open_group(
             place, model = node.require_group(backing, normal, zarr_format)
             if use_consolidated:
                 model = _consolidated(place)
-            elif use_consolidated is None and wanted == "r":
+            elif use_consolidated is None and not backing.capabilities.listable:
+                # What cannot be listed can be browsed this way only; elsewhere the nodes
+                # themselves are asked, because a consolidated copy of them may be stale.
                 model = _consolidated_if_there(place) or model
             return Group._of(place, model, options)
     return _make_group(backing, normal, zarr_format, attributes, options, overwrite=wanted == "w")

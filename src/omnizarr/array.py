@@ -258,6 +258,13 @@ class Array(ArrayFacts):
         values: NDArray = self[...]
         return values if dtype is None else values.astype(dtype, copy=False)
 
+    def __dlpack__(self, **options: Any) -> Any:
+        """The values for any library that speaks DLPack: `torch.from_dlpack(array)`."""
+        return np.asarray(self).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return np.empty(0).__dlpack_device__()
+
     def __int__(self) -> int:
         return int(np.asarray(self))
 

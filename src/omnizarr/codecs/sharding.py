@@ -40,6 +40,8 @@ NAME = "sharding_indexed"
 MISSING = 2**64 - 1
 FAR = 2**62
 """No offset or length reaches this, so that their sum does not wrap."""
+FEW = 16
+"""From this many look-ups on, a Python list of the whole index pays."""
 UINT64 = np.dtype(np.uint64)
 DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
 Location = Literal["start", "end"]
@@ -49,17 +51,29 @@ Read = Callable[[ByteRange], Buffer | None]
 class ShardIndex:
     """Where the inner chunks of one shard lie."""
 
-    __slots__ = ("_shape", "entries", "table")
+    __slots__ = ("_entries", "_lookups", "_shape", "table")
 
     def __init__(self, table: npt.NDArray[np.uint64]) -> None:
         self.table = table
         """Offset and length of every inner chunk; shape is the inner grid's and a 2 behind it."""
         self._shape = table.shape[:-1]
-        self.entries: list[list[int]] = table.reshape(-1, 2).tolist()
-        """The same, flat and in C order."""
+        self._entries: list[list[int]] | None = None
+        self._lookups = 0
+
+    @property
+    def entries(self) -> list[list[int]]:
+        """The table, flat and in C order."""
+        if self._entries is None:
+            self._entries = self.table.reshape(-1, 2).tolist()
+        return self._entries
 
     def lookup(self, coordinates: Shape) -> tuple[int, int] | None:
         """Offset and length of an inner chunk; None if it is missing."""
+        if self._entries is None:
+            self._lookups += 1
+            if self._lookups < FEW:
+                offset, nbytes = self.table[coordinates].tolist()
+                return None if offset == MISSING else (offset, nbytes)
         place = 0
         for coordinate, length in zip(coordinates, self._shape, strict=True):
             place = place * length + coordinate

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from omnizarr.config import config
 from omnizarr.errors import NodeNotFoundError, StoreError
 from omnizarr.model.store import Store
 from omnizarr.stores.local import LocalStore
@@ -81,7 +82,7 @@ def _at_path(
         path = _path_of_url(path)
     _refuse_options(storage_options, path)
     if not path.lower().endswith(".zip") or os.path.isdir(path):
-        return LocalStore(path, read_only=read_only)
+        return LocalStore(path, read_only=read_only, fsync=bool(config.get("fsync")))
     from omnizarr.stores.zip import ZipStore
 
     if mode == "r+" and not os.path.exists(path):
