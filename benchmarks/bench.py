@@ -176,9 +176,8 @@ def main() -> None:
     print(f"NumPy {facts['numpy']}, load {facts['load'][0]}")
     print(", ".join(f"{name} {version}" for name, version in versions.items()))
     quick = "; QUICK: a sixteenth of the chunks, not for figures" if arguments.quick else ""
-    print(
-        f"best of {rounds}, in turns, in {place or tempfile.gettempdir()}, results compared with the data{quick}\n"
-    )
+    where = place or tempfile.gettempdir()
+    print(f"best of {rounds}, in turns, in {where}, results compared with the data{quick}\n")
     print(table(results, names))
     print(f"\n“vs” is that library's time over {names[0]}'s: above 1 {names[0]} is faster.")
     if synced is not None:

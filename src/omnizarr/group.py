@@ -161,19 +161,20 @@ class Group(MutableMapping[str, "Array | Group"]):
             }
         return self._place.format.children(self.store, self.path)
 
+    def _locate(self, path: str) -> tuple[Place | None, Node] | None:
+        """What is stored at a path below this group."""
+        if self._stored.consolidated is not None:
+            model = self._stored.consolidated.get(path)
+            return None if model is None else (None, model)
+        return node.find(self.store, paths.join(self.path, path))
+
     def _find(self, path: str) -> Array | Group | None:
         if not path:
             return self
-        place: Place | None = None
-        model: Node | None
-        if self._stored.consolidated is not None:
-            model = self._stored.consolidated.get(path)
-        else:
-            found = node.find(self.store, paths.join(self.path, path))
-            place, model = (None, None) if found is None else found
-        if model is None:
+        found = self._locate(path)
+        if found is None:
             return None
-        member = self._wrap(path, model, place)
+        member = self._wrap(path, found[1], found[0])
         return member._check() if isinstance(member, Array) else member
 
     def _relative(self, path: Any) -> str:
@@ -198,7 +199,10 @@ class Group(MutableMapping[str, "Array | Group"]):
         return default if member is None else member
 
     def __contains__(self, path: object) -> bool:
-        return isinstance(path, str) and self._find(self._relative(path)) is not None
+        if not isinstance(path, str):
+            return False
+        relative = self._relative(path)
+        return not relative or self._locate(relative) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._members()))
@@ -407,7 +411,7 @@ class Group(MutableMapping[str, "Array | Group"]):
     def __delitem__(self, name: str) -> None:
         self._check_writable()
         path = self._relative(name)
-        if not path or self._find(path) is None:
+        if not path or self._locate(path) is None:
             raise NodeNotFoundError(f"{self._place}: no member {name!r}")
         node.remove(self.store, paths.join(self.path, path))
 
@@ -420,10 +424,11 @@ class Group(MutableMapping[str, "Array | Group"]):
         """Give a member another name, in this group or below it."""
         self._check_writable()
         from_path, to_path = self._relative(source), self._relative(dest)
-        if self._find(from_path) is None or not from_path:
+        if not from_path or self._locate(from_path) is None:
             raise NodeNotFoundError(f"{self._place}: no member {source!r}")
-        if self._find(to_path) is not None:
-            raise node.exists(self._place.child(to_path), self[to_path]._stored)
+        taken = self._locate(to_path)
+        if taken is not None:
+            raise node.exists(self._place.child(to_path), taken[1])
         if (to_path + "/").startswith(from_path + "/"):
             raise MetadataError(f"{self._place}: cannot move {source!r} into itself")
         for ancestor in paths.ancestors(to_path)[1:]:

@@ -18,6 +18,7 @@ from omnizarr.errors import (
     ContainsArrayError,
     ContainsGroupError,
     GroupNotFoundError,
+    MetadataError,
     NodeExistsError,
     NodeNotFoundError,
     ReadOnlyError,
@@ -154,15 +155,22 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
             raise ContainsArrayError(
                 f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
             )
-    existing = formats.find(store, path)
-    if existing is not None:
-        if not overwrite:
-            raise exists(place, existing[1])
+    if overwrite and _is_taken(store, path):
         remove(store, path)
+    elif not overwrite and (existing := formats.find(store, path)) is not None:
+        raise exists(place, existing[1])
     elif overwrite and isinstance(model, ArrayModel):
         _remove_stale_chunks(place, model)
     for key, document in (missing | documents).items():
         store.set(key, document)
+
+
+def _is_taken(store: Store, path: str) -> bool:
+    """Whether a node lies there, a broken one included: it may be replaced, if not opened."""
+    try:
+        return formats.find(store, path) is not None
+    except MetadataError:
+        return True
 
 
 def exists(place: Place, node: Node) -> NodeExistsError:
