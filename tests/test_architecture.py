@@ -28,7 +28,17 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("engine",),
     # The nodes a user holds, and what they are made of.
     (
-        *("node", "array", "array_facts", "group", "attributes", "views", "info", "tree"),
+        *(
+            "node",
+            "array",
+            "array_facts",
+            "node_facts",
+            "group",
+            "attributes",
+            "views",
+            "info",
+            "tree",
+        ),
         *(
             "creation",
             "making",

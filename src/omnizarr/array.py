@@ -16,12 +16,11 @@ import numpy.typing as npt
 from omnizarr import engine, indexing, node
 from omnizarr.array_facts import ArrayFacts
 from omnizarr.chunking import normalize_shape
-from omnizarr.errors import MetadataError, ReadOnlyError, SelectionError
+from omnizarr.errors import MetadataError, SelectionError
 from omnizarr.indexing import Transform
 from omnizarr.info import ArrayInfo
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
-from omnizarr.model.store import Store
 from omnizarr.node import Options
 from omnizarr.stores import as_store
 from omnizarr.values import as_source_array
@@ -163,10 +162,7 @@ class Array(ArrayFacts):
         self._write(indexing.basic_and_advanced(self._whole, key), value, fields)
 
     def _write(self, transform: Transform, value: Any, fields: Any = None) -> None:
-        if self.read_only:
-            raise ReadOnlyError(
-                f"{self._place} was opened for reading only; open it with mode 'r+' or 'a'"
-            )
+        self._check_writable()
         dtype = self.dtype
         if fields is not None:
             _check_fields(fields, dtype)
@@ -362,19 +358,6 @@ class Array(ArrayFacts):
     def hexdigest(self, hashname: str = "sha1") -> str:
         return self.digest(hashname).hex()
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Array)
-            and self.store.identity == other.store.identity
-            and self.path == other.path
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.store.identity, self.path))
-
-    def __reduce__(self) -> Any:
-        return _reopen, (type(self), self.store, self.path, self.zarr_format, self._options)
-
     def __dask_tokenize__(self) -> Any:
         return ("omnizarr.Array", repr(self.store.identity), self.path, repr(self._stored.document))
 
@@ -385,12 +368,6 @@ class Array(ArrayFacts):
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()
-
-
-def _reopen(
-    kind: type[Array], store: Store, path: str, zarr_format: int | str, options: Options
-) -> Array:
-    return kind(store, path, zarr_format=zarr_format, options=options)
 
 
 def _has_ellipsis(key: Any) -> bool:

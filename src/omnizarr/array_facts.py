@@ -1,51 +1,33 @@
 """What is known of an array without reading its data.
 
-`ArrayFacts` holds an address (store, path, format), the facts stored there (`ArrayModel`) and how
-the array was opened (`Options`), and answers questions about them. Reading, writing and
+`ArrayFacts` answers questions about an array's shape, type, chunks and codecs. Reading, writing and
 resizing are `Array`'s, which stands on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from omnizarr import engine, limits, node
-from omnizarr.attributes import Attributes
+from omnizarr import engine, limits
 from omnizarr.config import config
-from omnizarr.errors import MetadataError, ZarrError
+from omnizarr.errors import ZarrError
 from omnizarr.info import CallableInt
-from omnizarr.metadata import Metadata
-from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
-from omnizarr.model.store import Store
-from omnizarr.node import Options, Place, StorePath
+from omnizarr.node_facts import NodeFacts
 from omnizarr.pipeline import Pipeline
 
 
-class ArrayFacts:
+class ArrayFacts(NodeFacts[ArrayModel]):
     """The base of `Array`; not of use by itself."""
 
-    @classmethod
-    def _of(cls, place: Place, model: ArrayModel, options: Options) -> Self:
-        """The array of facts that are known already."""
-        array = cls.__new__(cls)
-        array._set(place, model, options)
-        return array
-
-    def _set(self, place: Place, model: ArrayModel, options: Options) -> None:
-        self._place = place
-        self._options = options
-        self._replace(model)
-
     def _replace(self, model: ArrayModel) -> None:
-        self._stored = model
+        super()._replace(model)
         self.__dict__.pop("_source", None)
         self.__dict__.pop("_pipeline", None)
 
@@ -73,13 +55,6 @@ class ArrayFacts:
     def _pipeline(self) -> Pipeline:
         return Pipeline.of(self._stored)
 
-    def refresh(self) -> None:
-        """Read the metadata again; another process may have resized the array."""
-        model = node.reread(self._place)
-        if not isinstance(model, ArrayModel):
-            raise MetadataError(f"{self._place}: the array was replaced by a group")
-        self._replace(model)
-
     def _check(self) -> Self:
         """Fail now, by name, if the array's codecs are unknown or do not fit together.
 
@@ -96,35 +71,6 @@ class ArrayFacts:
 
     # -- facts --------------------------------------------------------------------------------
     @property
-    def store(self) -> Store:
-        return self._place.store
-
-    @property
-    def chunk_store(self) -> Store:
-        return self._options.chunk_store or self.store
-
-    @property
-    def path(self) -> str:
-        return self._place.path
-
-    @property
-    def name(self) -> str:
-        """The path with a leading slash, as h5py names things."""
-        return "/" + self.path
-
-    @property
-    def basename(self) -> str:
-        return paths.name_of(self.path)
-
-    @property
-    def read_only(self) -> bool:
-        return self._options.read_only or self.store.read_only
-
-    @property
-    def store_path(self) -> StorePath:
-        return StorePath(self.store, self.path)
-
-    @property
     def config(self) -> dict[str, Any]:
         """How the array behaves, as far as that is not stored: zarr-python's `ArrayConfig`."""
         return {"order": self.order, "write_empty_chunks": self.write_empty_chunks}
@@ -137,14 +83,6 @@ class ArrayFacts:
     def write_empty_chunks(self) -> bool:
         """Whether chunks that hold nothing but the fill value are stored."""
         return self._source.write_empty_chunks
-
-    @property
-    def synchronizer(self) -> Any:
-        return self._options.synchronizer
-
-    @property
-    def zarr_format(self) -> int | str:
-        return self._place.format.name
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -181,36 +119,11 @@ class ArrayFacts:
         return self._options.order or self._stored.order
 
     @property
-    def attrs(self) -> Attributes:
-        return Attributes(self._read_attributes, self._change_attributes)
-
-    def _read_attributes(self) -> Any:
-        if not self._options.cache_attrs:
-            self.refresh()
-        return self._model.attributes
-
-    def _change_attributes(self, function: Any) -> None:
-        changed = node.change_attributes(self._place, self._options, function)
-        self._replace(
-            replace(self._stored, attributes=changed.attributes, document=changed.document)
-        )
-
-    def update_attributes(self, new_attributes: Any) -> Self:
-        """Set several attributes and give the array back."""
-        self.attrs.update(new_attributes)
-        return self
-
-    @property
     def dims(self) -> tuple[str | None, ...] | None:
         """Names of the dimensions, where the array has any."""
         return self._model.dimension_names
 
     dimension_names = dims
-
-    @property
-    def metadata(self) -> Metadata:
-        """The stored document, with its members as attributes."""
-        return Metadata(self._place, self._model)
 
     # -- chunks -------------------------------------------------------------------------------
     @property

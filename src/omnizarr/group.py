@@ -10,7 +10,6 @@ import numpy as np
 
 from omnizarr import node
 from omnizarr.array import Array
-from omnizarr.attributes import Attributes
 from omnizarr.errors import (
     ArrayNotFoundError,
     ContainsArrayError,
@@ -18,22 +17,20 @@ from omnizarr.errors import (
     MetadataError,
     NodeNotFoundError,
     NodeTypeError,
-    ReadOnlyError,
     UnsupportedError,
 )
 from omnizarr.formats.base import Node
 from omnizarr.info import GroupInfo
 from omnizarr.making import like, make_array
-from omnizarr.metadata import Metadata
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
-from omnizarr.model.store import Store
-from omnizarr.node import Options, Place, StorePath
+from omnizarr.node import Options, Place
+from omnizarr.node_facts import NodeFacts
 from omnizarr.stores import as_store
 from omnizarr.tree import Tree
 
 
-class Group(MutableMapping[str, "Array | Group"]):
+class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     """A group of arrays and groups in a store."""
 
     def __init__(
@@ -50,57 +47,15 @@ class Group(MutableMapping[str, "Array | Group"]):
         from omnizarr.creation import check_arguments, options_from
 
         check_arguments(kwargs, "Group")
-        self._options = options_from(kwargs, options or Options(read_only=read_only))
-        self._place, self._stored = node.require_group(
-            as_store(store), paths.normalize_path(path), zarr_format
-        )
+        opened = options_from(kwargs, options or Options(read_only=read_only))
+        place, model = node.require_group(as_store(store), paths.normalize_path(path), zarr_format)
+        self._set(place, model, opened)
 
-    @classmethod
-    def _of(cls, place: Place, model: GroupModel, options: Options) -> Self:
-        group = cls.__new__(cls)
-        group._place, group._stored, group._options = place, model, options
-        return group
-
-    # -- facts --------------------------------------------------------------------------------
-    @property
-    def store(self) -> Store:
-        return self._place.store
-
-    @property
-    def chunk_store(self) -> Store:
-        return self._options.chunk_store or self.store
-
-    @property
-    def path(self) -> str:
-        return self._place.path
-
-    @property
-    def name(self) -> str:
-        return "/" + self.path
-
-    @property
-    def basename(self) -> str:
-        return paths.name_of(self.path)
-
-    @property
-    def read_only(self) -> bool:
-        return self._options.read_only or self.store.read_only
-
-    @property
-    def store_path(self) -> StorePath:
-        return StorePath(self.store, self.path)
-
-    @property
-    def synchronizer(self) -> Any:
-        return self._options.synchronizer
-
-    @property
-    def zarr_format(self) -> int | str:
-        return self._place.format.name
-
-    @property
-    def metadata(self) -> Metadata:
-        return Metadata(self._place, self._stored)
+    def _replace(self, model: GroupModel) -> None:
+        before: GroupModel | None = self.__dict__.get("_stored")
+        if before is not None and model.consolidated is None:
+            model = replace(model, consolidated=before.consolidated)
+        super()._replace(model)
 
     @property
     def info(self) -> GroupInfo:
@@ -111,32 +66,6 @@ class Group(MutableMapping[str, "Array | Group"]):
 
     def info_items(self) -> list[tuple[str, str]]:
         return self.info.items()
-
-    @property
-    def attrs(self) -> Attributes:
-        return Attributes(self._read_attributes, self._change_attributes)
-
-    def _read_attributes(self) -> Any:
-        if not self._options.cache_attrs:
-            self.refresh()
-        return self._stored.attributes
-
-    def _change_attributes(self, function: Any) -> None:
-        changed = node.change_attributes(self._place, self._options, function)
-        self._stored = replace(
-            self._stored, attributes=changed.attributes, document=changed.document
-        )
-
-    def update_attributes(self, new_attributes: Any) -> Self:
-        self.attrs.update(new_attributes)
-        return self
-
-    def refresh(self) -> None:
-        """Read the metadata again."""
-        model = node.reread(self._place)
-        if not isinstance(model, GroupModel):
-            raise MetadataError(f"{self._place}: the group was replaced by an array")
-        self._stored = replace(model, consolidated=self._stored.consolidated)
 
     # -- members ------------------------------------------------------------------------------
     def _wrap(self, path: str, model: Node, place: Place | None = None) -> Array | Group:
@@ -289,10 +218,7 @@ class Group(MutableMapping[str, "Array | Group"]):
 
     # -- creating -----------------------------------------------------------------------------
     def _check_writable(self) -> None:
-        if self.read_only:
-            raise ReadOnlyError(
-                f"{self._place} was opened for reading only; open it with mode 'r+' or 'a'"
-            )
+        super()._check_writable()
         if self._stored.consolidated is not None:
             raise UnsupportedError(
                 f"{self._place} was opened through consolidated metadata, which creating or"
@@ -456,24 +382,5 @@ class Group(MutableMapping[str, "Array | Group"]):
     def __exit__(self, *exc_info: object) -> None:
         self.store.close()
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Group)
-            and self.store.identity == other.store.identity
-            and self.path == other.path
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.store.identity, self.path))
-
-    def __reduce__(self) -> Any:
-        return _reopen, (type(self), self.store, self.path, self.zarr_format, self._options)
-
     def __repr__(self) -> str:
         return f"<omnizarr.Group {self.name!r}{' read-only' if self.read_only else ''}>"
-
-
-def _reopen(
-    kind: type[Group], store: Store, path: str, zarr_format: int | str, options: Options
-) -> Group:
-    return kind(store, path, zarr_format=zarr_format, options=options)

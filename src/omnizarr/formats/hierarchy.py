@@ -6,6 +6,7 @@ format's documents. It asks a store for listings and batches of documents and pa
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 
 from omnizarr.errors import MetadataError
@@ -83,3 +84,22 @@ def descendants(
 def located(error: MetadataError, store: Store) -> MetadataError:
     """The error with its store in front of its key."""
     return type(error)(f"{store!r}, {error}")
+
+
+class BelowPath(ABC):
+    """The part of a format that follows from where its documents and chunks lie."""
+
+    @abstractmethod
+    def keys(self, path: str) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None: ...
+
+    def chunk_prefix(self, path: str) -> str:
+        return f"{path}/" if path else ""
+
+    def children(self, store: Store, path: str) -> dict[str, Node]:
+        return children(store, path, self.keys, self.parse)
+
+    def child_names(self, store: Store, path: str) -> list[str]:
+        return child_names(store, path)

@@ -35,7 +35,7 @@ _DOTS_OR_NESTED = ChunkKeys("v2", ".", (_SLASHES,))
 _SLASHES_OR_FLAT = ChunkKeys("v2", "/", (_DOTS,))
 
 
-class V2:
+class V2(hierarchy.BelowPath):
     """Format 2; see `formats.base.Format`."""
 
     name: FormatName = 2
@@ -86,16 +86,6 @@ class V2:
 
     def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
         return {join(path, ATTRIBUTES): _text(model.attributes)}
-
-    # -- keys and members ---------------------------------------------------------------------
-    def chunk_prefix(self, path: str) -> str:
-        return f"{path}/" if path else ""
-
-    def children(self, store: Store, path: str) -> dict[str, Node]:
-        return hierarchy.children(store, path, self.keys, self.parse)
-
-    def child_names(self, store: Store, path: str) -> list[str]:
-        return hierarchy.child_names(store, path)
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:

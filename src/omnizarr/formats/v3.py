@@ -44,7 +44,7 @@ _ARRAY_MEMBERS = frozenset(
 )
 
 
-class V3:
+class V3(hierarchy.BelowPath):
     """Format 3; see `formats.base.Format`."""
 
     name: FormatName = 3
@@ -76,16 +76,6 @@ class V3:
         if isinstance(model, ArrayModel):
             return self.array_documents(path, model)
         return self.group_documents(path, model)
-
-    # -- keys and members ---------------------------------------------------------------------
-    def chunk_prefix(self, path: str) -> str:
-        return f"{path}/" if path else ""
-
-    def children(self, store: Store, path: str) -> dict[str, Node]:
-        return hierarchy.children(store, path, self.keys, self.parse)
-
-    def child_names(self, store: Store, path: str) -> list[str]:
-        return hierarchy.child_names(store, path)
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:

@@ -1,0 +1,138 @@
+"""What is known of a node, array or group, without looking inside it.
+
+A node is an address (store, path, format), the facts stored there, and how it was opened. This
+module knows those three. It must not know chunks or members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Generic, Self
+
+from omnizarr import node
+from omnizarr.attributes import Attributes
+from omnizarr.errors import MetadataError, ReadOnlyError
+from omnizarr.metadata import Metadata
+from omnizarr.model import paths
+from omnizarr.model.store import Store
+from omnizarr.node import N, Options, Place, StorePath
+
+
+class NodeFacts(Generic[N]):
+    """The base of `Array` and `Group`; not of use by itself."""
+
+    _place: Place
+    _stored: N
+    _options: Options
+
+    @classmethod
+    def _of(cls, place: Place, model: N, options: Options) -> Self:
+        """The node of facts that are known already."""
+        made = cls.__new__(cls)
+        made._set(place, model, options)
+        return made
+
+    def _set(self, place: Place, model: N, options: Options) -> None:
+        self._place = place
+        self._options = options
+        self._replace(model)
+
+    def _replace(self, model: N) -> None:
+        """Take over facts that were stored or read just now."""
+        self._stored = model
+
+    def refresh(self) -> None:
+        """Read the metadata again; another process may have changed it."""
+        model = node.reread(self._place)
+        if type(model) is not type(self._stored):
+            raise MetadataError(f"{self._place}: was replaced by a node of the other kind")
+        self._replace(model)
+
+    @property
+    def store(self) -> Store:
+        return self._place.store
+
+    @property
+    def chunk_store(self) -> Store:
+        """Where chunks lie: the store itself, unless `chunk_store=` named another one."""
+        return self._options.chunk_store or self.store
+
+    @property
+    def path(self) -> str:
+        return self._place.path
+
+    @property
+    def name(self) -> str:
+        """The path with a leading slash, as h5py names things."""
+        return "/" + self.path
+
+    @property
+    def basename(self) -> str:
+        return paths.name_of(self.path)
+
+    @property
+    def store_path(self) -> StorePath:
+        return StorePath(self.store, self.path)
+
+    @property
+    def read_only(self) -> bool:
+        return self._options.read_only or self.store.read_only
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(
+                f"{self._place} was opened for reading only; open it with mode 'r+' or 'a'"
+            )
+
+    @property
+    def synchronizer(self) -> Any:
+        return self._options.synchronizer
+
+    @property
+    def zarr_format(self) -> int | str:
+        return self._place.format.name
+
+    @property
+    def metadata(self) -> Metadata:
+        """The stored document, with its members as attributes."""
+        return Metadata(self._place, self._stored)
+
+    # -- attributes ---------------------------------------------------------------------------
+    @property
+    def attrs(self) -> Attributes:
+        return Attributes(self._read_attributes, self._change_attributes)
+
+    def _read_attributes(self) -> Mapping[str, Any]:
+        if not (self._options.cache_attrs and self._options.cache_metadata):
+            self.refresh()
+        return self._stored.attributes
+
+    def _change_attributes(self, function: Any) -> None:
+        changed = node.change_attributes(self._place, self._options, function)
+        self._replace(
+            replace(self._stored, attributes=changed.attributes, document=changed.document)
+        )
+
+    def update_attributes(self, new_attributes: Any) -> Self:
+        """Set several attributes and give the node back."""
+        self.attrs.update(new_attributes)
+        return self
+
+    # -- identity -----------------------------------------------------------------------------
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, type(self))
+            and self.store.identity == other.store.identity
+            and self.path == other.path
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.store.identity, self.path))
+
+    def __reduce__(self) -> Any:
+        return _reopen, (type(self), self.store, self.path, self.zarr_format, self._options)
+
+
+def _reopen(kind: Any, store: Store, path: str, zarr_format: int | str, options: Options) -> Any:
+    return kind(store, path, zarr_format=zarr_format, options=options)
