@@ -20,9 +20,8 @@ import stat
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
-from pathlib import Path
 from threading import get_ident
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from omnizarr import limits
 from omnizarr.errors import InvalidKeyError, LimitError, StoreError
@@ -33,6 +32,9 @@ from omnizarr.stores.beneath import Beneath
 from omnizarr.stores.file_lock import CAN_PUBLISH, FileLock
 from omnizarr.stores.files import is_missing, read_fully
 from omnizarr.stores.temporary import RESERVED, is_reserved, name_beside, temporary_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # A FIFO must not block the open, a terminal must not become ours.
@@ -87,6 +89,8 @@ class LocalStore(Store):
 
     @property
     def root(self) -> Path:
+        from pathlib import Path  # takes longer to import than this module
+
         return Path(self.path)
 
     @cached_property

@@ -14,13 +14,18 @@ import os
 import re
 import sys
 from functools import cache
-from hashlib import blake2b
 
 RESERVED = ".~"
 
 _TEMPORARY = re.compile(r"\.~([0-9a-f]{8})-(\d+)-\d+\.(?:partial|deleted)\Z")
 _LONGEST_NAME = 200  # of the 255 bytes that common file systems allow
 _count = itertools.count()
+
+
+def _digest(text: str, size: int) -> str:
+    from hashlib import blake2b  # loads OpenSSL, which takes a while
+
+    return blake2b(text.encode(), digest_size=size).hexdigest()
 
 
 @cache
@@ -33,7 +38,7 @@ def _machine() -> str:
         marks.append(os.readlink("/proc/self/ns/pid"))
     except OSError:
         pass  # not Linux: the machine's name has to do
-    return blake2b("\n".join(marks).encode(), digest_size=4).hexdigest()
+    return _digest("\n".join(marks), 4)
 
 
 def temporary_name(kind: str = "partial") -> str:
@@ -44,7 +49,7 @@ def temporary_name(kind: str = "partial") -> str:
 def name_beside(name: str, kind: str) -> str:
     """The name of the lock, or of what else is needed, that stands beside the file `name`."""
     if len(name) * 4 > _LONGEST_NAME and len(name.encode()) > _LONGEST_NAME:
-        name = blake2b(name.encode(), digest_size=16).hexdigest()
+        name = _digest(name, 16)
     return f"{RESERVED}{name}.{kind}"
 
 
