@@ -18,7 +18,7 @@ from omnizarr.creation import check_arguments, options_from
 from omnizarr.errors import MetadataError, NodeNotFoundError
 from omnizarr.group import Group
 from omnizarr.hierarchy import create_nodes
-from omnizarr.making import like, like_array, make_array
+from omnizarr.making import like, make_array
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
@@ -87,12 +87,13 @@ def _is_read_only(store: Any) -> bool:
 def open_array(
     store: Any = None,
     mode: str | None = None,
-    *,
+    *positional: Any,
     path: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     **arguments: Any,
 ) -> Array:
     """Open an array, creating it as `mode` says; the keywords are those of `create_array`."""
+    arguments |= _named(positional, ("shape", *_POSITIONAL), "open_array")
     wanted = _mode(mode, "r" if _is_read_only(store) else "a")
     backing = _store(store, wanted, storage_options)
     normal = paths.normalize_path(path)
@@ -213,9 +214,19 @@ def create_array(
     )  # fmt: skip
 
 
+_POSITIONAL = ("chunks", "dtype", "compressor", "fill_value", "order")
+"""What zarr-python 2 takes by position behind a shape."""
+
+
+def _named(positional: tuple[Any, ...], names: tuple[str, ...], function: str) -> dict[str, Any]:
+    if len(positional) > len(names):
+        raise TypeError(f"{function}() takes at most {len(names)} more positional arguments")
+    return dict(zip(names, positional, strict=False))
+
+
 def create(
     shape: Any = None,
-    *,
+    *positional: Any,
     store: Any = None,
     path: str | None = None,
     overwrite: bool = False,
@@ -224,6 +235,7 @@ def create(
     **arguments: Any,
 ) -> Array:
     """Create an array of a shape; in memory if no store is given."""
+    arguments |= _named(positional, _POSITIONAL, "create")
     zarr_format = _format_of(arguments)
     overwrite = overwrite or mode == "w"
     if shape is not None:
@@ -287,7 +299,7 @@ def create_hierarchy(
 def array(data: Any, **arguments: Any) -> Array:
     """An array that holds `data`; in memory if no store is given."""
     if isinstance(data, Array):
-        arguments = {**like_array(data), **arguments}
+        arguments = {**_alike(data), **arguments}
     elif not hasattr(data, "shape") or not hasattr(data, "dtype"):
         data = np.asanyarray(data)
     return create(data=data, **arguments)
@@ -298,7 +310,7 @@ def from_array(
 ) -> Array:
     """A new array like `data`, with its values unless `write_data` is False."""
     arguments = {key: value for key, value in arguments.items() if not _is_keep(value)}
-    found = like(data)
+    found = _alike(data)
     if isinstance(data, Array):
         found["attributes"] = data.attrs.asdict()
     if "chunks" in arguments:
@@ -306,6 +318,12 @@ def from_array(
     merged = {**found, **arguments}
     merged.pop("shape", None)
     return create_array(store, name=name, data=data, write_data=write_data, **merged)
+
+
+def _alike(data: Any) -> dict[str, Any]:
+    """The arguments that make an array like another, its fill value included."""
+    fill = {"fill_value": data.fill_value} if isinstance(data, Array) else {}
+    return {**like(data), **fill}
 
 
 def _is_keep(value: Any) -> bool:
@@ -350,12 +368,12 @@ def ones_like(a: Any, **arguments: Any) -> Array:
 def full_like(a: Any, fill_value: Any = None, **arguments: Any) -> Array:
     """An array of one value with the shape, type and chunks of another."""
     given = {} if fill_value is None else {"fill_value": fill_value}
-    return create(**{**like(a), **given, **arguments})
+    return create(**{**_alike(a), **given, **arguments})
 
 
 def open_like(a: Any, path: Any, **arguments: Any) -> Array:
     """Open the array at a path or in a store, creating it like `a` if there is none."""
-    return open_array(path, **{**like(a), **arguments})
+    return open_array(path, **{**_alike(a), **arguments})
 
 
 # -- saving and loading -----------------------------------------------------------------------

@@ -231,7 +231,7 @@ class Array(ArrayFacts):
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        return bool(np.asarray(self))
+        return True  # `if array:` asks whether there is one; values are asked for by reading them
 
     def __iter__(self) -> Iterator[Any]:
         return self.islice()

@@ -237,7 +237,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     @property
     def compressor(self) -> Any:
         """The one compressor that zarr-python 2's users know; None if there is none."""
-        return self._pipeline.compressors[-1] if self._pipeline.compressors else None
+        return self._pipeline.compressor
 
     @property
     def _block_grid(self) -> Grid:

@@ -20,6 +20,11 @@ _DEFAULTS: dict[str, Any] = {
     "array.write_empty_chunks": False,
     "array.on_missing": "fill",
     "fsync": False,
+    # zarr-python's, asked for by others; without effect here.
+    "async.concurrency": 10,
+    "async.timeout": None,
+    "threading.max_workers": None,
+    "array.target_shard_size_bytes": None,
 }
 _ENVIRONMENT = "OMNIZARR_"
 _MISSING = object()

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from omnizarr.array import Array
-from omnizarr.errors import MetadataError, NodeExistsError
+from omnizarr.errors import MetadataError, NodeExistsError, UnsupportedError
 from omnizarr.group import Group
-from omnizarr.making import like_array, regions
+from omnizarr.making import like, regions
 from omnizarr.model import paths
 from omnizarr.stores import as_store
 
@@ -186,7 +186,15 @@ def _copy_array(
     say(f"copy {place} {source.shape} {source.dtype}")
     if dry_run:
         return Copied(1, 0, 0)
-    target = dest.create_array(name, overwrite=True, **{**_arguments(source), **create_kws})
+    wanted = {**_arguments(source), **create_kws}
+    try:
+        target = dest.create_array(name, overwrite=True, **wanted)
+    except UnsupportedError as error:
+        say(f"codecs of {place} are not kept: {error}")
+        for dropped in ("shards", "filters", "serializer", "compressors"):
+            if dropped not in create_kws:
+                wanted.pop(dropped, None)
+        target = dest.create_array(name, overwrite=True, **wanted)
     for region in regions(target):
         target[region] = source[region]
     if not without_attrs:
@@ -196,11 +204,9 @@ def _copy_array(
 
 def _arguments(source: Any) -> dict[str, Any]:
     """What makes the destination array like the source."""
+    found = like(source)
     if isinstance(source, Array):
-        return like_array(source)
-    found: dict[str, Any] = {"shape": source.shape, "dtype": source.dtype}
-    if getattr(source, "chunks", None) is not None:
-        found["chunks"] = source.chunks
+        return {**found, "fill_value": source.fill_value}
     fill = getattr(source, "fillvalue", None)
     if fill is not None:
         found["fill_value"] = fill

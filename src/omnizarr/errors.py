@@ -160,3 +160,11 @@ class InvalidIndexError(SelectionError, TypeError, ValueError):
 
 class VindexInvalidSelectionError(SelectionError):
     """A coordinate selection needs one integer array (or integer) per dimension."""
+
+
+# Names that users of zarr-python catch.
+BaseZarrError = ZarrError
+MetadataValidationError = MetadataError
+NodeTypeValidationError = MetadataError
+PathNotFoundError = NodeNotFoundError
+CopyError = NodeExistsError

@@ -326,7 +326,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     def full_like(self, name: str, data: Any, fill_value: Any = None, **arguments: Any) -> Array:
         if fill_value is None:
             fill_value = getattr(data, "fill_value", None)
-        return self.full(name, **{**like(data), "fill_value": fill_value, **arguments})
+        return self.full(name, fill_value=fill_value, **{**like(data), **arguments})
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Store values as an array of this name, replacing what is there."""

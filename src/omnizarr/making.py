@@ -84,24 +84,20 @@ def regions(array: Array) -> Iterator[tuple[slice, ...]]:
 
 
 def like(data: Any) -> dict[str, Any]:
-    """The arguments that make an array like another."""
-    if isinstance(data, Array):
-        return like_array(data)
-    values = np.asanyarray(data) if not hasattr(data, "dtype") else data
-    found: dict[str, Any] = {"shape": values.shape, "dtype": values.dtype}
-    if getattr(data, "chunks", None) is not None:
-        found["chunks"] = data.chunks
-    return found
-
-
-def like_array(array: Array) -> dict[str, Any]:
-    """Shape, type, chunks, shards and fill value of an array, as arguments to make another."""
+    """The arguments that make an array like another: shape, type, chunks and, if they are known,
+    shards, codecs and dimension names. The fill value is the caller's choice."""
+    if not isinstance(data, Array):
+        values = np.asanyarray(data) if not hasattr(data, "dtype") else data
+        found: dict[str, Any] = {"shape": values.shape, "dtype": values.dtype}
+        if getattr(data, "chunks", None) is not None:
+            found["chunks"] = data.chunks
+        return found
     return {
-        "shape": array.shape,
-        "dtype": array._model.data_type,
-        "chunks": array.chunks,
-        "shards": array.shards,
-        "order": array._model.order,
-        "fill_value": array.fill_value,
-        "dimension_names": array.dims,
+        "shape": data.shape,
+        "dtype": data._model.data_type,
+        "chunks": data.chunks,
+        "shards": data.shards,
+        "order": data._model.order,
+        "dimension_names": data.dims,
+        **data._pipeline.arguments(data._model),
     }

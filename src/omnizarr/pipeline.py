@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -10,13 +11,16 @@ from typing import Any
 from omnizarr import codecs
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.dtypes import Bytes, String
 
 SHARDING = "sharding_indexed"
+_CHECKSUM = re.compile(r"(crc32c?|adler32|fletcher32|jenkins_lookup3)\Z")
 
 
 @dataclass(frozen=True)
 class Pipeline:
     specs: tuple[CodecSpec, ...]
+    order: str
     inner_chunks: tuple[int, ...] | None
     """Shape of an inner chunk in the array's own axis order; None without sharding."""
 
@@ -32,13 +36,35 @@ class Pipeline:
             elif spec.name == SHARDING:
                 lengths = dict(zip(axes, spec.configuration["chunk_shape"], strict=True))
                 inner = tuple(int(lengths[axis]) for axis in range(model.ndim))
-                return cls(_inner_specs(spec), inner)
-        return cls(model.codecs, None)
+                return cls(_inner_specs(spec), model.order, inner)
+        return cls(model.codecs, model.order, None)
 
     def chunks_per_shard(self, shard: tuple[int, ...]) -> int:
         if self.inner_chunks is None:
             return 1
         return prod(n // c for n, c in zip(shard, self.inner_chunks, strict=True))
+
+    def arguments(self, model: ArrayModel) -> dict[str, Any]:
+        """The codecs as arguments that create another array of this type and order."""
+        filters: list[CodecSpec] = []
+        compressors: list[CodecSpec] = []
+        serializer: CodecSpec | str = "auto"
+        for spec in self._stored_specs(model.order):
+            kind = codecs.kind_of(spec)
+            if kind == "array":
+                filters.append(spec)
+            elif kind == "bytes":
+                compressors.append(spec)
+            elif spec.configuration.get("endian") == "big" or not (
+                spec.name == "bytes" or isinstance(model.data_type, String | Bytes)
+            ):
+                serializer = spec  # what the type itself does not imply
+        return {"filters": filters or None, "serializer": serializer, "compressors": compressors}
+
+    def _stored_specs(self, order: str) -> tuple[CodecSpec, ...]:
+        """Without the transposition that stands for column-major order."""
+        implied = order == "F" and self.specs and self.specs[0].name == "transpose"
+        return self.specs[1:] if implied else self.specs
 
     @cached_property
     def all(self) -> tuple[Any, ...]:
@@ -47,10 +73,10 @@ class Pipeline:
     @cached_property
     def _sorted(self) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
         filters, serializer, compressors = [], None, []
-        for spec in self.specs:
+        for spec in self._stored_specs(self.order):
             kind = codecs.kind_of(spec)
-            if kind == "array":
-                filters.append(_shown(spec))
+            if kind == "array" or (kind == "serializer" and spec.name.startswith("numcodecs.")):
+                filters.append(_shown(spec))  # numcodecs' object codecs are filters to its users
             elif kind == "serializer":
                 serializer = _shown(spec)
             else:
@@ -64,6 +90,14 @@ class Pipeline:
     @property
     def serializer(self) -> Any:
         return self._sorted[1]
+
+    @property
+    def compressor(self) -> Any:
+        """The last codec that compresses, not one that only adds a checksum."""
+        for spec, shown in zip(reversed(self.specs), reversed(self.all), strict=True):
+            if codecs.kind_of(spec) == "bytes" and not _CHECKSUM.search(spec.name):
+                return shown
+        return None
 
     @property
     def compressors(self) -> tuple[Any, ...]:

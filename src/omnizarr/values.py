@@ -22,6 +22,8 @@ def as_source_array(
         source = np.asanyarray(value)
     else:
         source = np.asarray(value, dtype=dtype)
+    if dtype.kind == "T":
+        _check_text(value, source)
     if isinstance(source, np.ma.MaskedArray):
         source = source.filled()
     if shape is None:
@@ -34,6 +36,21 @@ def as_source_array(
         raise ValueError(
             f"could not broadcast a value of shape {source.shape} into a selection of shape {shape}"
         ) from error
+
+
+def _check_text(value: Any, source: npt.NDArray[Any]) -> None:
+    """NumPy would turn None into the text 'None' and NaN into 'nan': nobody wants that stored."""
+    if isinstance(value, str) or source.dtype.kind in "US":
+        return
+    items: Any = source.flat if source.dtype.hasobject else np.asarray(value, dtype=object).flat
+    if source.dtype.kind == "T" and isinstance(value, np.ndarray):
+        return
+    for index, item in enumerate(items):
+        if not isinstance(item, str):
+            raise TypeError(
+                f"an array of text takes str, found {type(item).__name__} {item!r} at element"
+                f" {index}; convert it, or put a text of your own in its place"
+            )
 
 
 def _objects(value: Any, shape: tuple[int, ...] | None) -> npt.NDArray[Any]:

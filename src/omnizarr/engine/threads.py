@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from omnizarr import limits
 from omnizarr.config import config
 
 T = TypeVar("T")
@@ -34,10 +35,15 @@ def available() -> int:
 
 
 def workers_for(tasks: int, task_bytes: int) -> int:
-    """How many threads to use for this many tasks of this size."""
+    """How many threads to use for this many tasks of this size.
+
+    A task in flight holds an encoded and a decoded chunk; together they stay below
+    `limits.scratch_bytes`, if need be with one thread.
+    """
     if tasks < 2 or task_bytes < WORTHWHILE_BYTES:
         return 1
-    return min(available(), tasks)
+    fitting = limits.current.scratch_bytes // (2 * task_bytes)
+    return max(1, min(available(), tasks, fitting))
 
 
 class _Shared:

@@ -20,13 +20,13 @@ Rules that every store keeps (`omnizarr.testing` checks them):
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 from omnizarr.errors import ReadOnlyError, StoreError
-from omnizarr.model.paths import check_prefix
+from omnizarr.model.paths import check_prefix, is_key
 
 Buffer = bytes | bytearray | memoryview
 """What a store takes and gives. A caller never writes into a buffer that a store gave."""
@@ -162,6 +162,46 @@ class Store(ABC):
         A lock is not reentrant.
         """
         return nullcontext()
+
+    # -- as a mapping, which zarr-python 2's stores are ---------------------------------------
+    def __getitem__(self, key: str) -> bytes:
+        value = self.get(key)
+        if value is None:
+            raise KeyError(key)
+        return bytes(value)
+
+    def __setitem__(self, key: str, value: Buffer) -> None:
+        self.set(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        if not self.exists(key):
+            raise KeyError(key)
+        self.delete(key)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and is_key(key) and self.exists(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return self.list()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.list())
+
+    def __bool__(self) -> bool:
+        return True  # an empty store is a store
+
+    def keys(self) -> Iterator[str]:
+        return self.list()
+
+    def items(self) -> Iterator[tuple[str, bytes]]:
+        return ((key, self[key]) for key in self.list())
+
+    def values(self) -> Iterator[bytes]:
+        return (self[key] for key in self.list())
+
+    def update(self, values: Mapping[str, Buffer]) -> None:
+        for key, value in values.items():
+            self.set(key, value)
 
     # -- life ---------------------------------------------------------------------------------
     def close(self) -> None:  # noqa: B027 - closing is optional
