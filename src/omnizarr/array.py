@@ -16,7 +16,7 @@ import numpy.typing as npt
 from omnizarr import engine, indexing, node
 from omnizarr.array_facts import ArrayFacts
 from omnizarr.chunking import normalize_shape
-from omnizarr.errors import MetadataError, SelectionError
+from omnizarr.errors import LimitError, MetadataError, SelectionError
 from omnizarr.indexing import Transform
 from omnizarr.info import ArrayInfo
 from omnizarr.model import paths
@@ -100,7 +100,13 @@ class Array(ArrayFacts):
         if out is not None and fields is None:
             self._read_into(plan, transform, out)
             return out
-        result: NDArray = np.empty(transform.shape, dtype, order=self.order)
+        try:
+            result: NDArray = np.empty(transform.shape, dtype, order=self.order)
+        except (ValueError, MemoryError) as error:
+            raise LimitError(
+                f"{self._place}: a selection of shape {transform.shape} and type {dtype} does not"
+                " fit into memory; select less"
+            ) from error
         working = plan.view(result)
         if working is None:
             working = np.empty(plan.shape, dtype)

@@ -15,7 +15,7 @@ import numpy as np
 
 from omnizarr import engine, limits
 from omnizarr.config import config
-from omnizarr.errors import ZarrError
+from omnizarr.errors import MetadataError, ZarrError
 from omnizarr.info import CallableInt
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
@@ -61,12 +61,17 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         A chunk beyond the limits can be looked at, only not read: that fails later.
         """
         source = self._source
-        if source.chunk_bytes <= limits.current.max_chunk_bytes:
-            try:
+        where = f"{self.store!r}, key {self._place.format.keys(self.path)[0]!r}"
+        try:
+            if source.chunk_bytes <= limits.current.max_chunk_bytes:
                 source.regular_chain  # noqa: B018 - building it is the check
-            except ZarrError as error:
-                key = self._place.format.keys(self.path)[0]
-                raise error.at(f"{self.store!r}, key {key!r}") from error
+            self._pipeline  # noqa: B018
+        except ZarrError as error:
+            raise error.at(where) from error
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise MetadataError(
+                f"{where}: the codecs do not fit the array: {type(error).__name__}: {error}"
+            ) from error
         return self
 
     # -- facts --------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    max_document_bytes: int = 512 * MIB
+    max_document_bytes: int = 128 * MIB
     """Largest metadata document that is parsed (consolidated metadata can be large)."""
     max_json_depth: int = 128
     """Deepest nesting of objects and lists in a metadata document."""

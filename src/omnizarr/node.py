@@ -30,6 +30,9 @@ from omnizarr.model.store import Store
 
 N = TypeVar("N", ArrayModel, GroupModel)
 
+PROBE = ".omnizarr-new"
+"""A key that exists for a moment while a node is replaced."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -150,25 +153,39 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
     for ancestor in paths.ancestors(path):
         found = formats.find(store, ancestor)
         if found is None:
+            _check_unclaimed(store, ancestor)
             missing |= chosen.group_documents(ancestor, chosen.new_group({}))
         elif isinstance(found[1], ArrayModel):
             raise ContainsArrayError(
                 f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
             )
     if overwrite and _is_taken(store, path):
+        # A full or failing store should say so before anything is gone.
+        store.set(paths.join(path, PROBE), b"".join(documents.values()))
         remove(store, path)
     elif not overwrite and (existing := formats.find(store, path)) is not None:
         raise exists(place, existing[1])
-    elif overwrite and isinstance(model, ArrayModel):
+    elif not overwrite:
+        _check_unclaimed(store, path)
+    elif isinstance(model, ArrayModel):
         _remove_stale_chunks(place, model)
     for key, document in (missing | documents).items():
         store.set(key, document)
 
 
+def _check_unclaimed(store: Store, path: str) -> None:
+    """Refuse to replace a document that is there, though it describes no node known here."""
+    for key in formats.claimed(store, path):
+        raise NodeExistsError(
+            f"{store!r}, key {key!r}: a document is there that describes no node of a format known"
+            " here; it is not replaced (mode 'w' or overwrite=True at its path would)"
+        )
+
+
 def _is_taken(store: Store, path: str) -> bool:
     """Whether a node lies there, a broken one included: it may be replaced, if not opened."""
     try:
-        return formats.find(store, path) is not None
+        return formats.find(store, path) is not None or bool(formats.claimed(store, path))
     except MetadataError:
         return True
 

@@ -114,7 +114,9 @@ def _shown(spec: CodecSpec) -> Any:
         import numcodecs
 
         try:
-            return numcodecs.get_codec({"id": spec.name[10:], **spec.configuration})
+            shown = numcodecs.get_codec({"id": spec.name[10:], **spec.configuration})
+            repr(shown)  # it checks some of its arguments only here
+            return shown
         except Exception:  # a dialect that numcodecs itself refuses; ours reads it
             return codecs.get_codec(spec)
     return codecs.get_codec(spec)

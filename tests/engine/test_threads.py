@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from omnizarr import limits
 from omnizarr.config import config
 from omnizarr.engine import threads
 
@@ -55,8 +56,14 @@ def test_small_chunks_stay_in_the_calling_thread() -> None:
     with config.set({"threads": 8}):
         assert threads.workers_for(10_000, 400) == 1
         assert threads.workers_for(1, 1 << 24) == 1
-        assert threads.workers_for(3, 1 << 24) == 3
-        assert threads.workers_for(100, 1 << 24) == 8
+        assert threads.workers_for(3, 1 << 20) == 3
+        assert threads.workers_for(100, 1 << 20) == 8
+
+
+def test_chunks_in_flight_fit_the_scratch() -> None:
+    with config.set({"threads": 8}), limits.override(scratch_bytes=64 << 20):
+        assert threads.workers_for(100, 16 << 20) == 2
+        assert threads.workers_for(100, 1 << 30) == 1
 
 
 def test_every_thread_has_a_state_of_its_own() -> None:

@@ -31,7 +31,7 @@ def test_counting() -> None:
     store.get_many([("a", None), ("b", None)])
     store.list_dir("")
     assert store.counts == {"set": 1, "get": 3, "list_dir": 1}
-    assert store.keys["get"] == ["a", "a", "b"]
+    assert store.asked["get"] == ["a", "a", "b"]
     store.reset()
     assert not store.counts
 

@@ -11,6 +11,7 @@ This module knows sizes and shapes. It must not know any codec, store or format.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
@@ -168,6 +169,10 @@ class Codec(Protocol):
 # -- reading configurations -------------------------------------------------------------------
 
 REQUIRED: Any = object()
+# One simple type. NumPy's own parser is not made for strangers: "m8[s/0]" divides by zero.
+_TYPE = re.compile(
+    r"[<>|=]?[A-Za-z?][A-Za-z0-9_]{0,31}(?:\[(?:[1-9][0-9]{0,8})?[A-Za-z]{1,2}\])?\Z"
+)
 
 
 def only(spec: CodecSpec, *known: str) -> None:
@@ -238,8 +243,12 @@ def choice(spec: CodecSpec, key: str, allowed: tuple[str, ...], default: str | A
 def dtype_option(spec: CodecSpec, key: str, default: Any = REQUIRED) -> np.dtype[Any]:
     """A NumPy dtype without Python objects."""
     value = option(spec, key, default)
+    if not isinstance(value, np.dtype) and not (isinstance(value, str) and _TYPE.match(value)):
+        raise MetadataError(
+            f"codec {spec.name!r}: {key} must name a NumPy data type, found {value!r}"
+        )
     try:
-        dtype = value if isinstance(value, np.dtype) else np.dtype(value)
+        dtype = np.dtype(value)
     except (TypeError, ValueError, SyntaxError) as error:
         raise MetadataError(
             f"codec {spec.name!r}: {key} must name a NumPy data type, found {value!r}"

@@ -34,6 +34,9 @@ GAP = 64 * 1024
 MERGED = 8 * limits.MIB
 """A merged range is not extended beyond this."""
 
+UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a codec may raise on bytes that its metadata does not fit."""
+
 Array = npt.NDArray[Any]
 
 
@@ -71,7 +74,8 @@ def _read_batch(source: Source, parts: list[Part], working: Array, scratch: Scra
     prefix, encode_key = source.prefix, source.encode_key
     chain = source.regular_chain if source.model.grid.regular else None
     keys = [prefix + encode_key(part.coordinates) for part in parts]
-    values = source.store.get_many([(key, None) for key in keys])
+    most = source.most
+    values = source.store.get_many([(key, most) for key in keys])
     for index, part in enumerate(parts):
         data = values[index]
         values[index] = None  # free the encoded bytes as soon as they are decoded
@@ -81,15 +85,19 @@ def _read_batch(source: Source, parts: list[Part], working: Array, scratch: Scra
                 working[part.outer] = source.fill
                 continue
         try:
+            source.check_length(keys[index], data)
             chosen = chain or source.chain_for(part.coordinates)
             decode_part(chosen, data, part, working, source, scratch)
         except ZarrError as error:
             raise error.at(source.where(keys[index], part.coordinates)) from error
+        except UNFIT as error:
+            where = source.where(keys[index], part.coordinates)
+            raise DecodeError(f"{where}: {type(error).__name__}: {error}") from error
 
 
 def _fetch_alternative(source: Source, key: str, part: Part) -> Buffer | None:
     for other in source.alternative_keys(part.coordinates):
-        data = source.store.get(other)
+        data = source.get(other)
         if data is not None:
             return data
     if source.on_missing == "raise":
@@ -156,7 +164,7 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int, scratc
     try:
         if part.whole and source.chunk_bytes <= MERGED:
             # All of a modest shard is wanted: one read brings index and chunks.
-            data = store.get(key)
+            data = source.get(key)
             if data is not None:
                 decode_part(chain, data, part, working, source, scratch)
                 return
@@ -171,6 +179,9 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int, scratc
             decode_part(chain, data, part, working, source, scratch)
     except ZarrError as error:
         raise error.at(source.where(key, part.coordinates)) from error
+    except UNFIT as error:
+        where = source.where(key, part.coordinates)
+        raise DecodeError(f"{where}: {type(error).__name__}: {error}") from error
 
 
 def _read_inner_chunks(
@@ -182,14 +193,20 @@ def _read_inner_chunks(
     index = shard.read_index(read)
     if index is None:
         return False
+    inner_chain = shard.chain
+    most = inner_chain.output.limit
     wanted: list[_Wanted] = []
     for inner in refine(part, shard.grid):
         place = index.lookup(inner.coordinates)
         if place is None:
             working[inner.outer] = source.fill
+        elif place[1] > most:
+            raise DecodeError(
+                f"sharding_indexed: the index promises {place[1]} bytes for inner chunk"
+                f" {inner.coordinates}, which cannot take more than {most}"
+            )
         else:
             wanted.append(_Wanted(*place, inner))
-    inner_chain = shard.chain
 
     def run(group: list[_Wanted], scratch: Scratch) -> None:
         start = group[0].offset

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs import Chain, chain
-from omnizarr.errors import LimitError
+from omnizarr.errors import DecodeError, LimitError
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Shape
-from omnizarr.model.store import Buffer, Store
+from omnizarr.model.store import Buffer, ByteRange, Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +49,10 @@ class Source:
 
     def fetch(self, key: str, coordinates: Shape) -> Buffer | None:
         """The stored chunk under its key or, failing that, under an alternative one."""
-        data = self.store.get(key)
+        data = self.get(key)
         if data is None and self._alternatives:
             for other in self.alternative_keys(coordinates):
-                data = self.store.get(other)
+                data = self.get(other)
                 if data is not None:
                     break
         return data
@@ -71,6 +71,29 @@ class Source:
     def regular_chain(self) -> Chain:
         """The codecs of a chunk of the regular shape."""
         return self._chain(self.model.grid.chunk_shape)
+
+    @cached_property
+    def most(self) -> ByteRange:
+        """What is fetched of a chunk: one byte more than an honest one can have, so that an
+        oversized one is refused and not read."""
+        return ByteRange(0, self.regular_chain.output.limit + 1)
+
+    def get(self, key: str) -> Buffer | None:
+        """A whole stored chunk."""
+        data = self.store.get(key, self.most)
+        if data is not None:
+            self.check_length(key, data)
+        return data
+
+    def check_length(self, key: str, data: Buffer) -> None:
+        """Refuse a chunk of which only the beginning was fetched."""
+        limit = self.regular_chain.output.limit
+        if len(data) > limit:
+            found = self.store.size(key)
+            raise DecodeError(
+                f"{self.store!r}, key {key!r}: a stored chunk takes at most {limit} bytes here,"
+                f" found {found}"
+            )
 
     def chain_for(self, coordinates: Shape) -> Chain:
         grid = self.model.grid

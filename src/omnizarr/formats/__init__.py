@@ -9,7 +9,7 @@ from __future__ import annotations
 from omnizarr.errors import MetadataError
 from omnizarr.formats.base import Format, FormatName, Node
 from omnizarr.formats.hierarchy import fetch, located
-from omnizarr.formats.v2 import V2
+from omnizarr.formats.v2 import ATTRIBUTES, V2
 from omnizarr.formats.v3 import V3
 from omnizarr.model.json import show
 from omnizarr.model.store import Store
@@ -52,6 +52,12 @@ def read(chosen: Format, store: Store, path: str) -> Node | None:
     return None if found is None else found[1]
 
 
+def claimed(store: Store, path: str) -> list[str]:
+    """The documents at `path` that say that a node is there, known or not."""
+    keys = [key for known in FORMATS for key in known.keys(path)]
+    return [key for key in fetch(store, keys) if not key.endswith(ATTRIBUTES)]
+
+
 def explain_missing(store: Store, path: str) -> str:
     """What was looked for at `path`, and what lies there instead."""
     keys = [key for known in FORMATS for key in known.keys(path)]
@@ -75,6 +81,7 @@ __all__ = [
     "Format",
     "FormatName",
     "Node",
+    "claimed",
     "explain_missing",
     "find",
     "get_format",

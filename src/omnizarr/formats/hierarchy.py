@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 
+from omnizarr import limits
 from omnizarr.errors import MetadataError
 from omnizarr.formats.base import Node
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.paths import join
-from omnizarr.model.store import Buffer, Store
+from omnizarr.model.store import Buffer, ByteRange, Store
 
 Keys = Callable[[str], tuple[str, ...]]
 Parse = Callable[[str, Mapping[str, Buffer]], Node | None]
@@ -27,7 +28,9 @@ def child_names(store: Store, path: str) -> list[str]:
 
 def fetch(store: Store, keys: list[str]) -> dict[str, Buffer]:
     """The documents that exist, in one batch."""
-    answers = store.get_many([(key, None) for key in keys])
+    # One byte more than may be parsed: enough to refuse a larger one, and not to read it.
+    most = ByteRange(0, limits.current.max_document_bytes + 1)
+    answers = store.get_many([(key, most) for key in keys])
     return {key: data for key, data in zip(keys, answers, strict=True) if data is not None}
 
 

@@ -20,14 +20,22 @@ reused, and `publish` is not available (`CAN_PUBLISH`).
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import sys
 from collections.abc import Callable
 
 from omnizarr.model.store import Buffer
 from omnizarr.stores.writing import write_fully
 
-_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = (
+    os.O_RDWR
+    | os.O_CREAT
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a FIFO of that name must not hold us up
+)
 _ATTEMPTS = 1000  # each means that somebody removed the directory in between
 
 _open_files: set[int] = set()
@@ -144,6 +152,13 @@ class FileLock:
                 _close(file)
                 raise
             if state is not None:
+                if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
+                    _close(file)
+                    raise OSError(
+                        errno.EINVAL,
+                        f"{self._path!r} stands where the lock file should be, and is not a"
+                        " regular file of one name; remove it",
+                    )
                 self._size = state.st_size
                 self._file = file
                 self._process = os.getpid()

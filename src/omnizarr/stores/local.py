@@ -387,6 +387,8 @@ class LocalStore(Store):
         keys: list[str] = []
         prefixes: list[str] = []
         for name, is_directory in self._scan(check_prefix(prefix)[:-1]):
+            if is_directory and os.path.islink(self._beneath.path(prefix + name)):
+                self._beneath.check_no_loop(prefix + name)
             (prefixes if is_directory else keys).append(prefix + name + "/" * is_directory)
         return Listing(keys, prefixes)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import struct
 import sys
 import threading
@@ -30,6 +31,8 @@ from omnizarr.stores.files import (
 from omnizarr.stores.temporary import name_beside, temporary_name
 from omnizarr.stores.writing import flat, write_fully
 
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a FIFO must not hold us up
+_LARGEST_ROLLBACK = 1 << 20
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _ROLLBACK_MARK = b"omnizarr zip rollback 1\n"
 _ROLLBACK = struct.Struct("<QQQLL")  # start, length, inode, checksum before, checksum of the tail
@@ -145,7 +148,11 @@ class RolledBack:
 
 
 def open_for_reading(path: str) -> DescriptorFile:
-    return DescriptorFile(os.open(path, os.O_RDONLY | _CLOEXEC))
+    descriptor = os.open(path, os.O_RDONLY | _CLOEXEC | _NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StoreError(f"{path!r} is not a regular file, so it is no archive")
+    return DescriptorFile(descriptor)
 
 
 def open_for_writing(path: str) -> DescriptorFile:
@@ -237,11 +244,15 @@ def read_rollback(path: str, file: DescriptorFile, is_complete: bool) -> tuple[i
     counts only for one that is not complete by itself.
     """
     try:
-        descriptor = os.open(_rollback_path(path), os.O_RDONLY | _CLOEXEC)
-    except OSError:
+        descriptor = os.open(_rollback_path(path), os.O_RDONLY | _CLOEXEC | _NONBLOCK)
+    except FileNotFoundError:
         return None
     try:
-        data = bytes(read_fully(descriptor, os.fstat(descriptor).st_size, 0))
+        state = os.fstat(descriptor)
+        # It holds a directory of the archive, so it is hardly larger than the archive.
+        if not stat.S_ISREG(state.st_mode) or state.st_size > file.size() + _LARGEST_ROLLBACK:
+            return None
+        data = bytes(read_fully(descriptor, state.st_size, 0))
     finally:
         os.close(descriptor)
     begin = len(_ROLLBACK_MARK)

@@ -82,20 +82,20 @@ class WatchedStore(WrapperStore):
 
 
 class CountingStore(WatchedStore):
-    """Counts calls: `store.counts["get"]`, and `store.keys["get"]` in the order they came."""
+    """Counts calls: `store.counts["get"]`, and `store.asked["get"]` in the order they came."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self.counts: Counter[str] = Counter()
-        self.keys: dict[str, list[str]] = {}
+        self.asked: dict[str, list[str]] = {}
 
     def before(self, operation: str, key: str) -> None:
         self.counts[operation] += 1
-        self.keys.setdefault(operation, []).append(key)
+        self.asked.setdefault(operation, []).append(key)
 
     def reset(self) -> None:
         self.counts.clear()
-        self.keys.clear()
+        self.asked.clear()
 
 
 class LoggingStore(WatchedStore):
