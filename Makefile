@@ -14,7 +14,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup peers demo test check format bench memory oracle build clean
+.PHONY: help setup peers demo test check format bench memory oracle long build clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ memory: peers  ## peak memory beside zarr-python 3 and tensorstore
 
 oracle: $(STAMP)  ## a million random selections against NumPy (long; CASES=… for fewer)
 	@OMNIZARR_ORACLE_CASES=$(CASES) $(PYTEST) tests/acceptance/test_oracle.py $(ARGS)
+
+long: $(STAMP) peers  ## the campaigns that take minutes: kills, mutations
+	@$(PYTEST) -m long $(ARGS)
 
 build: $(STAMP)  ## build the wheel into dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
