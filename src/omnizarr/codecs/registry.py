@@ -117,6 +117,8 @@ def kind_of(spec: CodecSpec) -> Literal["array", "serializer", "bytes"]:
         codec = _built_in(BUILT_IN[spec.name])
     if codec is None:
         codec = _entry_point("omnizarr.codecs", spec.name)
+    if codec is None and _entry_point("zarr.codecs", spec.name) is not None:
+        codec = get_codec(spec)
     match getattr(codec, "kind", "bytes-bytes"):
         case "array-array":
             return "array"
@@ -147,6 +149,11 @@ def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
         foreign = from_numcodecs(spec)
         if foreign is not None:
             return foreign
+    theirs = _entry_point("zarr.codecs", name)
+    if theirs is not None:
+        from omnizarr.codecs.zarr_python import from_zarr_python
+
+        return from_zarr_python(spec, theirs)
     if not spec.must_understand:
         return None
     raise _unknown(name)
@@ -162,11 +169,6 @@ def _unknown(name: str) -> UnknownCodecError:
     package = next((text for start, text in PROVIDERS.items() if name.startswith(start)), None)
     if package is not None:
         message += f"; it comes with the package {package}"
-    elif _entry_point("zarr.codecs", name) is not None:
-        message += (
-            "; a plug-in of zarr-python offers it through asynchronous methods that cannot be used"
-            " here: register a class of omnizarr's own protocol (entry points 'omnizarr.codecs')"
-        )
     else:
         message += (
             "; install the package that brings it, or register one with"
