@@ -58,7 +58,7 @@ class ZarrPythonCodec:
 
 
 class Compressor(ZarrPythonCodec):
-    kind = "bytes-bytes"
+    kind: ClassVar[Kind] = "bytes-bytes"
 
     def prepare(self, stage: BytesStage) -> Step:
         chunk = _chunk(ArrayStage((stage.size or 0,), np.dtype(np.uint8), 0))
@@ -76,7 +76,7 @@ class Compressor(ZarrPythonCodec):
 
 
 class Serializer(ZarrPythonCodec):
-    kind = "array-bytes"
+    kind: ClassVar[Kind] = "array-bytes"
 
     def prepare(self, stage: ArrayStage) -> Step:
         chunk = _chunk(stage)
@@ -93,7 +93,7 @@ class Serializer(ZarrPythonCodec):
 
 
 class Filter(ZarrPythonCodec):
-    kind = "array-array"
+    kind: ClassVar[Kind] = "array-array"
 
     def prepare(self, stage: ArrayStage) -> Step:
         chunk = _chunk(stage)
