@@ -81,3 +81,14 @@ def test_growing_after_shrinking_shows_the_fill_value() -> None:
         expected = np.full((10, 9), 7)
         expected[:5, :4] = 1
         assert np.array_equal(array[...], expected)
+
+
+def test_places_short_names_and_unchanged_dimensions() -> None:
+    root = zarr.open_group(zarr.MemoryStore(), mode="w", zarr_format=2)
+    array = root.create_array("a/b", data=np.arange(12).reshape(3, 4), compressor="zlib")
+    assert type(array.compressor).__name__ == "Zlib"
+    same = zarr.open_array(array.store_path, mode="r")
+    assert np.array_equal(same[...], array[...])
+    assert list(zarr.open_group(root["a"].store_path)) == ["b"]
+    array.resize((None, 2))
+    assert array.shape == (3, 2)

@@ -284,6 +284,11 @@ class Array(ArrayFacts):
         """Change the shape. What falls outside is gone: growing again shows the fill value."""
         if new_shape is None:
             new_shape = shape[0] if len(shape) == 1 else shape
+        if isinstance(new_shape, tuple | list) and len(new_shape) == self.ndim:
+            # None leaves a dimension as it is.
+            new_shape = [
+                old if n is None else n for n, old in zip(new_shape, self.shape, strict=True)
+            ]
         new = normalize_shape(new_shape)
         if len(new) != self.ndim:
             raise MetadataError(f"{self._place}: cannot resize {self.shape} to {new}: other ndim")

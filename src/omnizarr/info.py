@@ -77,11 +77,10 @@ class ArrayInfo(Info):
             ("Store", repr(array.store)),
             ("No. bytes", _with_unit(array.nbytes)),
         ]
-        try:
-            stored = int(array.nbytes_stored)
-            initialized = array.nchunks_initialized
-        except OSError:  # a store that cannot list
+        if not array.chunk_store.capabilities.listable:
             return [(name, str(value)) for name, value in rows]
+        stored = int(array.nbytes_stored)
+        initialized = array.nchunks_initialized
         rows.append(("No. bytes stored", _with_unit(stored)))
         if stored:
             rows.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))

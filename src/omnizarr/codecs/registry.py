@@ -185,7 +185,9 @@ def codec_spec(value: Any) -> CodecSpec:
     if isinstance(value, CodecSpec):
         return value
     if isinstance(value, str):
-        return CodecSpec(value)
+        # "zlib", "lz4": what only numcodecs has is meant by its plain name.
+        plain = value not in BUILT_IN and "numcodecs." + value in BUILT_IN
+        return CodecSpec("numcodecs." + value if plain else value)
     if isinstance(value, Mapping):
         return _from_mapping(value)
     spec = getattr(value, "spec", None)

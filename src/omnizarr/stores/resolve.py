@@ -16,7 +16,7 @@ from omnizarr.model.store import Store
 from omnizarr.stores.local import LocalStore
 from omnizarr.stores.mapping import MappingStore
 from omnizarr.stores.memory import MemoryStore
-from omnizarr.stores.wrappers import ReadOnlyStore
+from omnizarr.stores.wrappers import PrefixStore, ReadOnlyStore
 
 StoreLike = Store | str | os.PathLike[str] | Mapping[str, Any] | None
 
@@ -51,6 +51,13 @@ def as_store(
     if isinstance(obj, Store):
         _refuse_options(storage_options, obj)
         return ReadOnlyStore(obj) if read_only and not obj.read_only else obj
+    inner = getattr(obj, "store", None)
+    if isinstance(inner, Store) and isinstance(getattr(obj, "path", None), str):
+        # A place in a store, as `array.store_path` gives it.
+        path = obj.path  # type: ignore[union-attr]  # it has one, as was just seen
+        return as_store(
+            PrefixStore(inner, path + "/") if path else inner, mode=mode, read_only=read_only
+        )
     if isinstance(obj, str | os.PathLike):
         return _at_path(obj, mode, read_only, storage_options)
     _refuse_options(storage_options, obj)
