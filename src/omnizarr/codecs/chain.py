@@ -75,6 +75,7 @@ class Chain:
         "decode_into",
         "dtype",
         "encode",
+        "footprint",
         "nbytes",
         "output",
         "shape",
@@ -86,6 +87,9 @@ class Chain:
     dtype: np.dtype[Any]
     nbytes: int | None
     """Bytes of a decoded chunk; None for elements without a fixed size."""
+    footprint: int
+    """How many chunks' worth of memory decoding one takes: its encoded bytes, the decoded ones, and
+    a third for libraries that cannot decode into given memory."""
     specs: tuple[CodecSpec, ...]
     """The codecs, with options that depend on the array filled in: what belongs in metadata."""
     shard: Shard | None
@@ -112,6 +116,7 @@ class Chain:
         self.encode = _encoder(stage, steps)
         self.decode = _decoder(stage, steps)
         self.decode_into = _into(stage, steps, self.decode)
+        self.footprint = 2 if _raw(steps) is not None or self.shard is not None else 3
         self._origin = origin
 
     def __reduce__(self) -> tuple[Any, ...]:

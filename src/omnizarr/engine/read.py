@@ -48,8 +48,9 @@ def read(source: Source, plan: Plan, working: Array) -> None:
     if source.regular_chain.shard is not None:
         _read_shards(source, plan, working, count)
         return
-    workers = threads.workers_for(count, source.chunk_bytes)
-    size = _batch_size(source.chunk_bytes, workers)
+    footprint = source.regular_chain.footprint
+    workers = threads.workers_for(count, source.chunk_bytes, footprint)
+    size = _batch_size(footprint * source.chunk_bytes, workers)
     if workers > 1:
         size = min(size, max(1, count // (workers * 4)))
 
@@ -59,9 +60,8 @@ def read(source: Source, plan: Plan, working: Array) -> None:
     threads.run(run, _batches(plan.parts(), size), workers, Scratch)
 
 
-def _batch_size(chunk_bytes: int, workers: int) -> int:
-    # A chunk in flight costs its encoded bytes and perhaps a decoded copy.
-    return max(1, min(BATCH, limits.current.scratch_bytes // (2 * chunk_bytes * workers + 1)))
+def _batch_size(task_bytes: int, workers: int) -> int:
+    return max(1, min(BATCH, limits.current.scratch_bytes // (task_bytes * workers + 1)))
 
 
 def _batches(parts: Iterable[Part], size: int) -> Iterator[list[Part]]:

@@ -34,15 +34,15 @@ def available() -> int:
         return os.cpu_count() or 1
 
 
-def workers_for(tasks: int, task_bytes: int) -> int:
+def workers_for(tasks: int, task_bytes: int, footprint: int = 2) -> int:
     """How many threads to use for this many tasks of this size.
 
-    A task in flight holds an encoded and a decoded chunk; together they stay below
-    `limits.scratch_bytes`, if need be with one thread.
+    A task in flight takes `footprint` times its size (say, an encoded and a decoded chunk); all of
+    them together stay below `limits.scratch_bytes`, if need be with one thread.
     """
     if tasks < 2 or task_bytes < WORTHWHILE_BYTES:
         return 1
-    fitting = limits.current.scratch_bytes // (2 * task_bytes)
+    fitting = limits.current.scratch_bytes // (footprint * task_bytes)
     return max(1, min(available(), tasks, fitting))
 
 
