@@ -105,7 +105,8 @@ def _named(path: str, file: int) -> os.stat_result | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     here = os.fstat(file)
-    return here if os.path.samestat(there, here) else None
+    # Without a name: it was removed between the two looks.
+    return here if here.st_nlink and os.path.samestat(there, here) else None
 
 
 def _close(file: int) -> None:
@@ -152,7 +153,7 @@ class FileLock:
                 _close(file)
                 raise
             if state is not None:
-                if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
+                if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
                     _close(file)
                     raise OSError(
                         errno.EINVAL,
