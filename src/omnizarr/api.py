@@ -27,10 +27,6 @@ from omnizarr.stores import as_store
 from omnizarr.tree import Tree
 
 _MODES = ("r", "r+", "a", "w", "w-", "x")
-_OPENING = frozenset(
-    {"allow_pickle", "on_missing", "write_empty_chunks", "synchronizer", "cache_metadata",
-     "cache_attrs", "chunk_store", "config", "read_only", "meta_array"}
-)  # fmt: skip
 
 
 def _mode(mode: str | None, default: str = "a") -> str:
