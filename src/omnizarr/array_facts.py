@@ -43,7 +43,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         empty = options.write_empty_chunks
         return engine.Source(
             store=options.chunk_store or self.store,
-            prefix=self._place.format.chunk_prefix(self.path),
+            prefix=self._place.format.chunk_prefix(self.path, self._stored),
             model=self._stored,
             allow_pickle=options.allow_pickle,
             write_empty_chunks=config.get("array.write_empty_chunks") if empty is None else empty,

@@ -39,7 +39,7 @@ This module knows names only. It must not import anything of the package.
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 
 class ZarrError(Exception):
@@ -70,8 +70,33 @@ class UnknownDataTypeError(UnknownExtensionError):
     """No data type of this name is installed."""
 
 
+Part = Literal[
+    "groups",
+    "attributes",
+    "dimension_names",
+    "fill_value",
+    "codecs",
+    "data_type",
+    "shards",
+    "chunks",
+    "dimensions",
+    "name",
+]
+"""The parts of a node that one format can express and another cannot."""
+
+
 class UnsupportedError(MetadataError):
-    """Understood, but it cannot be expressed or done here."""
+    """Understood, but it cannot be expressed or done here.
+
+    `what` names the part of the node that the format has no words for, where that is the reason.
+    """
+
+    def __init__(self, message: str = "", what: Part | None = None) -> None:
+        super().__init__(message)
+        self.what = what
+
+    def at(self, where: str) -> Self:
+        return type(self)(f"{where}: {self}", self.what)
 
 
 class NodeNotFoundError(ZarrError, FileNotFoundError, KeyError):

@@ -359,8 +359,8 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
             raise MetadataError(f"{self._place}: cannot move {source!r} into itself")
         for ancestor in paths.ancestors(to_path)[1:]:
             self.require_group(ancestor)
-        self.store.move_prefix(
-            paths.join(self.path, from_path) + "/", paths.join(self.path, to_path) + "/"
+        self._place.format.move(
+            self.store, paths.join(self.path, from_path), paths.join(self.path, to_path)
         )
 
     # -- life ---------------------------------------------------------------------------------

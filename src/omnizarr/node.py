@@ -149,20 +149,24 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
         if isinstance(model, ArrayModel)
         else chosen.group_documents(path, model)
     )
+    if not overwrite or path:
+        chosen.check_place(store, path)
     missing: dict[str, bytes] = {}
     for ancestor in paths.ancestors(path):
         found = formats.find(store, ancestor)
         if found is None:
             _check_unclaimed(store, ancestor)
-            missing |= chosen.group_documents(ancestor, chosen.new_group({}))
+            missing |= chosen.parent_documents(ancestor)
         elif isinstance(found[1], ArrayModel):
             raise ContainsArrayError(
                 f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
             )
     if overwrite and _is_taken(store, path):
         # A full or failing store should say so before anything is gone.
-        store.set(paths.join(path, PROBE), b"".join(documents.values()))
+        probe = paths.join(path, PROBE)
+        store.set(probe, b"".join(documents.values()))
         remove(store, path)
+        store.delete(probe)
     elif not overwrite and (existing := formats.find(store, path)) is not None:
         raise exists(place, existing[1])
     elif not overwrite:
@@ -200,13 +204,20 @@ def exists(place: Place, node: Node) -> NodeExistsError:
 
 
 def remove(store: Store, path: str) -> None:
-    """Delete a node and everything below it."""
-    store.delete_prefix(path + "/" if path else "")
+    """Delete a node and everything below it, a broken one included."""
+    try:
+        found = formats.find(store, path)
+    except MetadataError:
+        found = None
+    if found is None or not path:
+        store.delete_prefix(path + "/" if path else "")
+    else:
+        found[0].remove(store, path)
 
 
 def _remove_stale_chunks(place: Place, model: ArrayModel) -> None:
     """Delete what the new array would take for chunks of its own; leave all else alone."""
-    prefix = place.format.chunk_prefix(place.path)
+    prefix = place.format.chunk_prefix(place.path, model)
     spellings = (model.keys, *model.keys.alternatives)
     for key in list(place.store.list_prefix(prefix)):
         name = key[len(prefix) :]

@@ -1,7 +1,8 @@
 """Formats: the only code that knows format versions. One file each.
 
-`FORMATS` lists them in the order in which they are preferred where a node has documents of two.
-A new format is one object in that list (see `formats.base.Format`).
+A new format is one object in `CURRENT` or `OLDER` (see `formats.base.Format`). They stand in the
+order in which they are preferred where a node has documents of two. Where none of the current
+ones is found, one more batch of reads asks for all the older ones.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 from omnizarr.errors import MetadataError
 from omnizarr.formats.base import Format, FormatName, Node
 from omnizarr.formats.hierarchy import fetch, located
-from omnizarr.formats.v2 import ATTRIBUTES, V2
+from omnizarr.formats.v2 import V2
 from omnizarr.formats.v3 import V3
 from omnizarr.model.json import show
-from omnizarr.model.store import Store
+from omnizarr.model.store import Buffer, Store
 
-FORMATS: tuple[Format, ...] = (V3(), V2())
+CURRENT: tuple[Format, ...] = (V3(), V2())
+OLDER: tuple[Format, ...] = ()
+FORMATS = CURRENT + OLDER
 
 
 def get_format(name: object) -> Format:
@@ -30,19 +33,21 @@ def get_format(name: object) -> Format:
 def find(
     store: Store, path: str, formats: tuple[Format, ...] | None = None
 ) -> tuple[Format, Node] | None:
-    """The node at `path` and its format, from one batch of reads; None if there is none."""
-    candidates = FORMATS if formats is None else formats
-    keys = [known.keys(path) for known in candidates]
-    documents = fetch(store, list(dict.fromkeys(key for group in keys for key in group)))
-    if not documents:
-        return None
-    for known in candidates:
-        try:
-            node = known.parse(path, documents)
-        except MetadataError as error:
-            raise located(error, store) from error
-        if node is not None:
-            return known, node
+    """The node at `path` and its format, from one batch of reads, or a second one for the older
+    formats; None if there is none."""
+    asked: set[str] = set()
+    documents: dict[str, Buffer] = {}
+    for batch in (CURRENT, OLDER) if formats is None else (formats,):
+        keys = dict.fromkeys(key for known in batch for key in known.probes(path))
+        documents |= fetch(store, [key for key in keys if key not in asked])
+        asked.update(keys)
+        for known in batch if documents else ():
+            try:
+                node = known.find(store, path, documents)
+            except MetadataError as error:
+                raise located(error, store) from error
+            if node is not None:
+                return known, node
     return None
 
 
@@ -54,15 +59,14 @@ def read(chosen: Format, store: Store, path: str) -> Node | None:
 
 def claimed(store: Store, path: str) -> list[str]:
     """The documents at `path` that say that a node is there, known or not."""
-    keys = [key for known in FORMATS for key in known.keys(path)]
-    return [key for key in fetch(store, keys) if not key.endswith(ATTRIBUTES)]
+    return list(fetch(store, [key for known in FORMATS for key in known.claims(path)]))
 
 
 def explain_missing(store: Store, path: str) -> str:
     """What was looked for at `path`, and what lies there instead."""
-    keys = [key for known in FORMATS for key in known.keys(path)]
+    keys = list(dict.fromkeys(key for known in FORMATS for key in known.probes(path)))
     where = f"{store!r}, path {path!r}" if path else f"{store!r}"
-    looked = ", ".join(repr(key) for key in dict.fromkeys(keys))
+    looked = ", ".join(repr(key) for key in keys)
     present = sorted(fetch(store, keys))
     if present:
         return f"{where}: looked for {looked}; found {', '.join(present)}, which describe no node"

@@ -58,14 +58,35 @@ class ArrayRequest:
 class Format(Protocol):
     name: FormatName
 
-    def keys(self, path: str) -> tuple[str, ...]:
-        """The keys of the documents that may describe the node at `path`."""
+    # -- finding and reading ------------------------------------------------------------------
+    def probes(self, path: str) -> tuple[str, ...]:
+        """The fewest documents that tell whether a node of this format may lie at `path`."""
         ...
 
-    def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
-        """The node that the documents describe; None if they describe none.
+    def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        """The node at `path`, given those documents of `probes` that exist; None if there is none.
 
-        MetadataError (named, located by key) if they are broken."""
+        It may read further documents, and list only where nothing else can tell.
+        MetadataError (named, located by key) if a document is broken."""
+        ...
+
+    def keys(self, path: str) -> tuple[str, ...]:
+        """The documents that may describe the node at `path`. The first is the one that is locked
+        while any of them is changed."""
+        ...
+
+    def claims(self, path: str) -> tuple[str, ...]:
+        """Those whose mere presence says that a node is there, even one that cannot be read."""
+        ...
+
+    # -- writing ------------------------------------------------------------------------------
+    def check_place(self, store: Store, path: str) -> None:
+        """UnsupportedError if no new node of this format may lie at `path`, for its name or for
+        what else is in the store."""
+        ...
+
+    def parent_documents(self, path: str) -> dict[str, bytes]:
+        """What must be stored where a parent of a new node has no documents yet."""
         ...
 
     def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]: ...
@@ -74,16 +95,20 @@ class Format(Protocol):
         """What must be rewritten when only the attributes changed."""
         ...
 
-    def chunk_prefix(self, path: str) -> str:
-        """What stands before every chunk key of the array at `path`."""
+    def remove(self, store: Store, path: str) -> None:
+        """Delete the node at `path` and everything below it."""
+        ...
+
+    def move(self, store: Store, source: str, target: str) -> None:
+        """Give a node, and everything below it, another path where nothing lies."""
+        ...
+
+    def chunk_prefix(self, path: str, model: ArrayModel) -> str:
+        """What stands before every chunk key of the array: "" or a prefix that ends with "/"."""
         ...
 
     def children(self, store: Store, path: str) -> dict[str, Node]:
         """The direct members of the group at `path`, by name, sorted."""
-        ...
-
-    def child_names(self, store: Store, path: str) -> list[str]:
-        """Names of what may be a direct member, without reading documents where possible."""
         ...
 
     def new_array(self, request: ArrayRequest) -> ArrayModel: ...

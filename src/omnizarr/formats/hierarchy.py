@@ -10,9 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 
 from omnizarr import limits
-from omnizarr.errors import MetadataError
-from omnizarr.formats.base import Node
-from omnizarr.model.array import ArrayModel
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats.base import FormatName, Node
+from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.codec import Json
 from omnizarr.model.paths import join
 from omnizarr.model.store import Buffer, ByteRange, Store
 
@@ -34,12 +35,9 @@ def fetch(store: Store, keys: list[str]) -> dict[str, Buffer]:
     return {key: data for key, data in zip(keys, answers, strict=True) if data is not None}
 
 
-def child_documents(
-    store: Store, path: str, keys: Keys, names: list[str] | None = None
-) -> Iterator[tuple[str, dict[str, Buffer]]]:
+def child_documents(store: Store, path: str, keys: Keys) -> Iterator[tuple[str, dict[str, Buffer]]]:
     """Every child that has a document, with its documents, in one listing and one batch."""
-    if names is None:
-        names = child_names(store, path)
+    names = child_names(store, path)
     wanted = {name: keys(join(path, name)) for name in names}
     found = fetch(store, [key for group in wanted.values() for key in group])
     for name, group in wanted.items():
@@ -86,23 +84,70 @@ def descendants(
 
 def located(error: MetadataError, store: Store) -> MetadataError:
     """The error with its store in front of its key."""
-    return type(error)(f"{store!r}, {error}")
+    changed = error.at("")
+    changed.args = (f"{store!r}, {error}",)
+    return changed
 
 
 class BelowPath(ABC):
-    """The part of a format that follows from where its documents and chunks lie."""
+    """The part of a format that follows from where its documents and chunks lie: below the path.
+
+    A format that says nothing else has no consolidated metadata, and needs all its documents to
+    tell whether a node is there."""
+
+    name: FormatName
 
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]: ...
 
     @abstractmethod
-    def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None: ...
+    def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        """The node that the documents of `keys` describe; None if they describe none."""
 
-    def chunk_prefix(self, path: str) -> str:
+    @abstractmethod
+    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]: ...
+
+    @abstractmethod
+    def new_group(self, attributes: Mapping[str, Json]) -> GroupModel: ...
+
+    def probes(self, path: str) -> tuple[str, ...]:
+        return self.keys(path)
+
+    def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        if not any(key in documents for key in self.probes(path)):
+            return None
+        missing = [key for key in self.keys(path) if key not in self.probes(path)]
+        return self.parse(path, {**documents, **fetch(store, missing)} if missing else documents)
+
+    def claims(self, path: str) -> tuple[str, ...]:
+        return ()
+
+    def check_place(self, store: Store, path: str) -> None:
+        """Any path will do."""
+
+    def parent_documents(self, path: str) -> dict[str, bytes]:
+        return self.group_documents(path, self.new_group({}))
+
+    def remove(self, store: Store, path: str) -> None:
+        store.delete_prefix(f"{path}/" if path else "")
+
+    def move(self, store: Store, source: str, target: str) -> None:
+        store.move_prefix(f"{source}/", f"{target}/")
+
+    def chunk_prefix(self, path: str, model: ArrayModel) -> str:
         return f"{path}/" if path else ""
 
     def children(self, store: Store, path: str) -> dict[str, Node]:
         return children(store, path, self.keys, self.parse)
 
-    def child_names(self, store: Store, path: str) -> list[str]:
-        return child_names(store, path)
+    def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
+        raise UnsupportedError(
+            f"format {self.name} has no consolidated metadata; convert the hierarchy to format 2"
+            " or 3 for it"
+        )
+
+    def consolidated_keys(self, path: str) -> tuple[str, ...]:
+        return ()
+
+    def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
+        return None

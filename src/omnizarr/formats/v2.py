@@ -44,6 +44,9 @@ class V2(hierarchy.BelowPath):
     def keys(self, path: str) -> tuple[str, ...]:
         return join(path, ARRAY), join(path, GROUP), join(path, ATTRIBUTES)
 
+    def claims(self, path: str) -> tuple[str, ...]:
+        return join(path, ARRAY), join(path, GROUP)
+
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         for name, build in ((ARRAY, _array), (GROUP, _group)):
             key = join(path, name)

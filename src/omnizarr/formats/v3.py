@@ -53,6 +53,9 @@ class V3(hierarchy.BelowPath):
     def keys(self, path: str) -> tuple[str, ...]:
         return (join(path, DOCUMENT),)
 
+    def claims(self, path: str) -> tuple[str, ...]:
+        return self.keys(path)
+
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         key = join(path, DOCUMENT)
         data = documents.get(key)
