@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.formats import hierarchy, members, v2_codecs, v2_dtypes, v2_fill
+from omnizarr.formats import dimensions, hierarchy, members, v2_codecs, v2_dtypes, v2_fill
 from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -26,8 +26,6 @@ from omnizarr.model.paths import join
 from omnizarr.model.store import Buffer, Store
 
 ARRAY, GROUP, ATTRIBUTES, CONSOLIDATED = ".zarray", ".zgroup", ".zattrs", ".zmetadata"
-DIMENSIONS = "_ARRAY_DIMENSIONS"
-"""The attribute in which xarray and netCDF keep dimension names."""
 
 _DOTS = ChunkKeys("v2", ".")
 _SLASHES = ChunkKeys("v2", "/")
@@ -162,7 +160,7 @@ def _array(document: Mapping[str, Json], attributes: dict[str, Json]) -> ArrayMo
         codecs=pipeline.specs(len(shape), data_type),
         fill_value=v2_fill.decode(document.get("fill_value"), data_type, pipeline.filters),
         attributes=attributes,
-        dimension_names=_dimension_names(attributes, len(shape)),
+        dimension_names=dimensions.read(attributes, len(shape)),
         order=pipeline.order,
         document=document,
     )
@@ -188,17 +186,6 @@ def _keys(document: Mapping[str, Json], ndim: int) -> ChunkKeys:
     if separator == ".":
         return _DOTS
     raise MetadataError(f"dimension_separator must be '.' or '/', found {show(separator)}")
-
-
-def _dimension_names(attributes: Mapping[str, Json], ndim: int) -> tuple[str | None, ...] | None:
-    names = attributes.get(DIMENSIONS)
-    if (
-        isinstance(names, list)
-        and len(names) == ndim
-        and all(isinstance(name, str) for name in names)
-    ):
-        return tuple(names)
-    return None
 
 
 def _array_document(model: ArrayModel) -> dict[str, Json]:
@@ -265,17 +252,7 @@ def _new_array(request: ArrayRequest) -> ArrayModel:
         raise UnsupportedError("format 2 has the 'v2' chunk key encoding only")
     pipeline = v2_codecs.new_pipeline(request)
     data_type = v2_codecs.object_type(request.data_type, pipeline.filters)
-    attributes = dict(request.attributes)
-    names = request.dimension_names
-    if names is not None:
-        if len(names) != ndim:
-            raise MetadataError(f"dimension_names has {len(names)} names for {ndim} dimensions")
-        if any(name is None for name in names):
-            raise UnsupportedError(
-                f"format 2 keeps dimension names in the attribute {DIMENSIONS}, which needs a name"
-                f" for every dimension; found {names}"
-            )
-        attributes[DIMENSIONS] = list(names)
+    attributes = dimensions.write(request.attributes, request.dimension_names, ndim, 2)
     fill_value = _new_fill(request.fill_value, data_type)
     document: dict[str, Json] = {
         "zarr_format": 2,
