@@ -100,7 +100,7 @@ def test_blosc_of_snappy() -> None:
 @pytest.mark.parametrize("count", [64, 61])
 def test_unshuffle_like_c_blosc(shuffle: int, flag: int, count: int) -> None:
     from omnizarr.codecs.blosc import Header
-    from omnizarr.codecs.blosc_snappy import _unshuffle
+    from omnizarr.codecs.blosc_blocks import unshuffle
 
     # Elements of 32 bytes are not split, so a block is one zlib stream of what c-blosc shuffled.
     values = np.random.default_rng(0).integers(0, 3, (count, 32), dtype=np.uint8)
@@ -110,4 +110,4 @@ def test_unshuffle_like_c_blosc(shuffle: int, flag: int, count: int) -> None:
     shuffled = zlib.decompress(container[start + 4 :])
     header = Header(flag, 32, values.nbytes, values.nbytes)
     assert shuffled != values.tobytes() or (count % 8 and shuffle == 2)
-    assert _unshuffle(np.frombuffer(shuffled, np.uint8), header).tobytes() == values.tobytes()
+    assert unshuffle(np.frombuffer(shuffled, np.uint8), header).tobytes() == values.tobytes()

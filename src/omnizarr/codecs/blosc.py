@@ -6,7 +6,8 @@ names the shuffle (noshuffle, shuffle, bitshuffle), v2 and early v3 number it (0
 bitshuffle for elements of one byte, else shuffle).
 
 c-blosc trusts the header and the table of block starts that follows it, so both are checked here
-against the real length before it sees them.
+against the real length before it sees them. Blocks of Snappy, and of zstd 0.7 as zarr 1.1 wrote
+them, are decoded in Python, because current libraries do not.
 """
 
 from __future__ import annotations
@@ -204,15 +205,22 @@ class BloscCodec:
                 out[...] = octets(data)[16 : 16 + header.nbytes]
             elif header.nbytes == 0:
                 return
-            elif header.flags >> 5 == 2:
-                from omnizarr.codecs.blosc_snappy import decompress_snappy
+            elif FORMATS[header.flags >> 5] == "snappy":
+                from omnizarr.codecs.blosc_blocks import decode_blocks
+                from omnizarr.codecs.blosc_snappy import snappy
 
-                decompress_snappy(data, header, out)
+                decode_blocks(data, header, out, snappy)
             else:
                 try:
                     decompress(data, out)
                 except (RuntimeError, ValueError, SystemError) as error:
-                    raise _failure(data, error) from error
+                    if FORMATS[header.flags >> 5] != "zstd":
+                        raise DecodeError(f"codec 'blosc': corrupt block: {error}") from error
+                    from omnizarr.codecs.blosc_blocks import decode_blocks
+                    from omnizarr.codecs.zstd_legacy import decompress_legacy
+
+                    # Either the blocks are corrupt, which is said, or their zstd is an old one.
+                    decode_blocks(data, header, out, decompress_legacy)
 
         def decode(data: Buffer) -> Buffer:
             header = check_container(data, stage)
@@ -239,14 +247,3 @@ def _encoder(module: Any, codec: BloscCodec, typesize: int, shuffle: int) -> Any
             raise EncodeError(f"codec 'blosc': {error}") from error
 
     return encode
-
-
-def _failure(data: Buffer, error: Exception) -> DecodeError:
-    begin = int.from_bytes(data[16:20], "little") + 4
-    magic = bytes(data[begin : begin + 4])
-    if magic[1:] == b"\xb5\x2f\xfd" and 0x22 <= magic[0] < 0x28:
-        return DecodeError(
-            "codec 'blosc': blocks of a zstd older than 0.8, which no current library decodes;"
-            " rewrite the data with the software of its time"
-        )
-    return DecodeError(f"codec 'blosc': corrupt block: {error}")
