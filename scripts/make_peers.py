@@ -1,10 +1,14 @@
 """Make the environments of the libraries that omnizarr is compared with.
 
+    .peers/zarr0    zarr 0.4, which wrote format 0; built from source on an old Python
+    .peers/zarr1    zarr 1.1, which wrote format 1; likewise
+    .peers/z5py     z5 and zarr-python 2, for N5
     .peers/zarr2    the last zarr-python of generation 2
     .peers/zarr3    zarr-python 3 and tensorstore, on the newest Python that can be found
 
 Each is made from `requirements/<name>.txt` and stamped with that file's hash and its Python, so
-that running this again costs nothing until one of them changes.
+that running this again costs nothing until one of them changes. The old releases need an old Python
+and a C compiler; where one of them is missing this says so and goes on without.
 """
 
 from __future__ import annotations
@@ -15,24 +19,33 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PREFERRED = {
+Version = tuple[int, int]
+PREFERRED: dict[str, tuple[Version, ...]] = {
+    "zarr0": ((3, 6), (3, 7)),
+    "zarr1": ((3, 6), (3, 7)),
+    "z5py": ((3, 11), (3, 12)),
     "zarr2": ((3, 11), (3, 12), (3, 13)),
     "zarr3": ((3, 13), (3, 12), (3, 14), (3, 11)),
 }
+FROM_SOURCE = {"zarr0": "zarr.ext", "zarr1": "zarr.blosc"}
+"""Peers that are compiled, each with the module that shows that it was."""
 PROBE = "import sys, venv, ensurepip; print(*sys.version_info[:2], sys.executable)"
 
 
-def interpreters() -> dict[tuple[int, int], str]:
-    """Every Python 3.11 or newer that can make environments, by version."""
-    names = ["python3", *(f"python3.{minor}" for minor in range(11, 15))]
+def interpreters() -> dict[Version, str]:
+    """Every Python that a peer could want and that can make environments, by version."""
+    minors = sorted({minor for versions in PREFERRED.values() for _, minor in versions})
+    names = ["python3", *(f"python3.{minor}" for minor in minors)]
     candidates: list[str] = [sys.executable]
     candidates += [path for path in map(shutil.which, names) if path is not None]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    candidates += [str(path) for path in sorted(pyenv.glob("versions/3.1[1-9]*/bin/python3"))]
-    found: dict[tuple[int, int], str] = {}
+    for minor in minors:
+        candidates += map(str, sorted(pyenv.glob(f"versions/3.{minor}.*/bin/python3")))
+    found: dict[Version, str] = {}
     for candidate in candidates:
         probe = subprocess.run([candidate, "-c", PROBE], capture_output=True, text=True)
         if probe.returncode == 0:
@@ -41,39 +54,77 @@ def interpreters() -> dict[tuple[int, int], str]:
     return found
 
 
-def make(name: str, available: dict[tuple[int, int], str]) -> None:
+def make(name: str, available: dict[Version, str]) -> None:
     requirements = ROOT / "requirements" / f"{name}.txt"
     version = next((v for v in PREFERRED[name] if v in available), None)
-    if version is None:
-        known = ", ".join(f"{major}.{minor}" for major, minor in sorted(available))
-        sys.exit(f"peer {name}: no suitable Python; found {known or 'none'}")
+    compiled = name in FROM_SOURCE
+    if version is None or (compiled and not _has_compiler()):
+        wanted = " or ".join(f"{major}.{minor}" for major, minor in PREFERRED[name])
+        missing = f"no Python {wanted}" if version is None else "no C compiler"
+        if not compiled:
+            sys.exit(f"peer {name}: {missing} found")
+        _say(f"peer {name}: {missing} found; tests use the stored bytes instead")
+        return
     label = f"python {version[0]}.{version[1]}"
     stamp_text = f"{label} {hashlib.sha256(requirements.read_bytes()).hexdigest()}\n"
     folder = ROOT / ".peers" / name
     stamp = folder / ".stamp"
     if stamp.exists() and stamp.read_text() == stamp_text:
         return
-    print(f"peer {name}: installing {requirements.relative_to(ROOT)} with {label} …", flush=True)
+    _say(f"peer {name}: installing {requirements.relative_to(ROOT)} with {label} …")
     shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([available[version], "-m", "venv", str(folder)], check=True)
-    python = folder / "bin" / "python"
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--requirement", str(requirements)], check=True)
+    _run(name, [available[version], "-m", "venv", str(folder)])
+    python = str(folder / "bin" / "python")
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if compiled:
+        _install_from_source(name, python, pip, requirements)
+    else:
+        _run(name, [*pip, "--requirement", str(requirements)])
     stamp.write_text(stamp_text)
+
+
+def _say(line: str) -> None:
+    print(line + "\n", end="", flush=True)  # whole, whoever else writes
+
+
+def _has_compiler() -> bool:
+    return any(shutil.which(name) for name in (os.environ.get("CC") or "cc", "gcc"))
+
+
+def _install_from_source(name: str, python: str, pip: list[str], requirements: Path) -> None:
+    """First what the build needs, then the release itself, unoptimised: it is built in seconds."""
+    lines = [line for line in requirements.read_text().split("\n") if line and line[0] != "#"]
+    tools = [line for line in lines if not line.startswith("zarr==")]
+    release = [line for line in lines if line.startswith("zarr==")]
+    _run(name, [*pip, *tools])
+    flags = {"CFLAGS": "-O0 -w"}
+    _run(name, [*pip, "--no-deps", "--no-build-isolation", "--no-binary=zarr", *release], flags)
+    # zarr 1 installs itself without its C code where that does not compile.
+    _run(name, [python, "-c", f"import {FROM_SOURCE[name]}"])
+
+
+def _run(name: str, command: list[str], more: dict[str, str] | None = None) -> None:
+    done = subprocess.run(
+        command,
+        env={**os.environ, **(more or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}\npeer {name} could not be made: {' '.join(command)}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", default=sorted(PREFERRED), help="zarr2, zarr3")
+    parser.add_argument("names", nargs="*", default=sorted(PREFERRED), help=", ".join(PREFERRED))
     names = parser.parse_args().names
     if unknown := sorted(set(names) - set(PREFERRED)):
         parser.error(f"unknown peer {unknown}; known are {sorted(PREFERRED)}")
     available = interpreters()
-    for name in names:
-        try:
-            make(name, available)
-        except subprocess.CalledProcessError as error:
-            sys.exit(f"peer {name} could not be made: {error}")
+    with ThreadPoolExecutor() as pool:
+        for made in [pool.submit(make, name, available) for name in names]:
+            made.result()
 
 
 if __name__ == "__main__":

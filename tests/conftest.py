@@ -15,7 +15,7 @@ settings.load_profile("omnizarr")
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     lines: list[str] = []
-    counts: dict[str, int] = {}
+    table: dict[str, dict[str, int]] = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", ()):
@@ -24,12 +24,25 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                 if name == "acceptance-line":
                     lines.append(str(value))
                 elif name.startswith("count:"):
-                    key = name.removeprefix("count:")
-                    counts[key] = counts.get(key, 0) + int(str(value))
-    if counts:
-        total = ", ".join(f"{key} {value:,}" for key, value in counts.items())
-        lines.append(f"fixtures: {total}")
-    if lines:
+                    _, row, column = name.split(":")
+                    cells = table.setdefault(row, {})
+                    cells[column] = cells.get(column, 0) + int(str(value))
+    if lines or table:
         terminalreporter.section("acceptance")
+    for line in _drawn(table):
+        terminalreporter.write_line(line)
+    if lines:
         for line in sorted(set(lines)):
             terminalreporter.write_line(line)
+
+
+def _drawn(table: dict[str, dict[str, int]]) -> list[str]:
+    """The counts of the fixtures, one row for each format, and their sum."""
+    if not table:
+        return []
+    columns = list(dict.fromkeys(column for cells in table.values() for column in cells))
+    total = {column: sum(cells.get(column, 0) for cells in table.values()) for column in columns}
+    drawn = [f"{'fixtures':12}" + "".join(f"{column:>20}" for column in columns)]
+    for row, cells in [*sorted(table.items()), ("all", total)]:
+        drawn.append(f"{row:12}" + "".join(f"{cells.get(column, 0):>20,}" for column in columns))
+    return drawn

@@ -19,6 +19,7 @@ from omnizarr.errors import MetadataError, ZarrError
 from omnizarr.info import CallableInt
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
+from omnizarr.model.store import keys_at
 from omnizarr.node_facts import NodeFacts
 from omnizarr.pipeline import Pipeline
 
@@ -187,23 +188,29 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         """Key and grid coordinates of every stored chunk or shard."""
         model, source = self._model, self._source
         spellings = (model.keys, *model.keys.alternatives)
-        for key in source.store.list_prefix(source.prefix):
+        for key in keys_at(source.store, source.prefix):
             for keys in spellings:
                 coordinates = keys.decode(key[len(source.prefix) :], model.ndim)
                 if coordinates is not None:
                     yield key, coordinates
                     break
 
-    @property
-    def nchunks_initialized(self) -> int:
-        """How many chunks are stored (every chunk of a stored shard counts)."""
+    def stored_chunks(self) -> list[tuple[int, ...]]:
+        """Grid coordinates of every chunk that is stored, sorted; of every shard, where the array
+        has shards. It lists the store."""
         grid = self._model.grid.shape
         stored = {
             coordinates
             for _, coordinates in self._stored_chunks()
             if all(c < n for c, n in zip(coordinates, grid, strict=True))
         }
-        return len(stored) * self._pipeline.chunks_per_shard(self._model.grid.chunk_shape)
+        return sorted(stored)
+
+    @property
+    def nchunks_initialized(self) -> int:
+        """How many chunks are stored (every chunk of a stored shard counts)."""
+        per_shard = self._pipeline.chunks_per_shard(self._model.grid.chunk_shape)
+        return len(self.stored_chunks()) * per_shard
 
     @property
     def initialized(self) -> int:

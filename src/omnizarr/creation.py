@@ -1,7 +1,8 @@
-"""Creating arrays: from the arguments of two generations of users to one request.
+"""Creating arrays: from the arguments of four generations of users to one request.
 
+zarr 0 says `cname=`, `clevel=`, `shuffle=`; zarr 1 says `compression=`, `compression_opts=`;
 zarr-python 2 says `compressor=`, `filters=`, `object_codec=`, `dimension_separator=`; zarr-python 3
-says `compressors=`, `serializer=`, `shards=`, `chunk_key_encoding=`, `codecs=`. Both are reduced to
+says `compressors=`, `serializer=`, `shards=`, `chunk_key_encoding=`, `codecs=`. All are reduced to
 an `ArrayRequest`, which the format turns into a model.
 """
 
@@ -32,6 +33,11 @@ class ArrayArguments(TypedDict, total=False):
     chunks: Any
     chunk_shape: Any
     shards: Any
+    cname: Any
+    clevel: Any
+    shuffle: Any
+    compression: Any
+    compression_opts: Any
     compressor: Any
     compressors: Any
     filters: Any
@@ -186,13 +192,72 @@ def _filters(arguments: Mapping[str, Any], object_codec: Any) -> Any:
     return specs or None
 
 
+_SPELLINGS: tuple[tuple[str, ...], ...] = (
+    ("compressors",),
+    ("compressor",),
+    ("compression", "compression_opts"),
+    ("cname", "clevel", "shuffle"),
+)
+"""How each generation names a compressor."""
+
+
 def _compressors(arguments: Mapping[str, Any]) -> Any:
-    if "compressor" in arguments and "compressors" in arguments:
-        raise TypeError("give either compressor= or compressors=, not both")
-    chosen = arguments.get("compressors", arguments.get("compressor", "auto"))
+    given = [names for names in _SPELLINGS if any(name in arguments for name in names)]
+    if len(given) > 1 or ("codecs" in arguments and given and given[0] in _SPELLINGS[2:]):
+        named = [name for names in (("codecs",), *_SPELLINGS) for name in names]
+        found = " and ".join(f"{name}=" for name in named if name in arguments)
+        raise TypeError(f"{found} name the compressor in two ways; give one of them")
+    if given and given[0] == _SPELLINGS[2]:
+        chosen = _of_zarr_1(arguments.get("compression", "default"), arguments)
+    elif given and given[0] == _SPELLINGS[3]:
+        chosen = _blosc(arguments, "blosclz")
+    else:
+        chosen = arguments.get("compressors", arguments.get("compressor", "auto"))
     if isinstance(chosen, str) and chosen in ("auto", "default"):
         return "auto"
     return _specs(chosen) or None
+
+
+def _blosc(options: Mapping[str, Any], cname: str) -> CodecSpec:
+    """Blosc from the options of zarr 0 and 1, which differ in the library used by default."""
+    values = {"cname": cname, "clevel": 5, "shuffle": 1, "blocksize": 0}
+    values |= {name: options[name] for name in values if options.get(name) is not None}
+    found = values["cname"]
+    if isinstance(found, bytes):
+        values["cname"] = found.decode("ascii", "replace")
+    return CodecSpec("numcodecs.blosc", values)
+
+
+def _of_zarr_1(name: Any, arguments: Mapping[str, Any]) -> Any:
+    """The compressor that zarr 1 means by `compression=` and `compression_opts=`."""
+    options = arguments.get("compression_opts")
+    match name, options:
+        case "default", None:
+            return "auto"
+        case ((None | "none"), None):
+            return None
+        case (("blosc" | "default"), (None | Mapping())):
+            return _blosc(options or {}, "lz4")
+        case (("zlib" | "gzip" | "bz2"), (None | int())):
+            # Its gzip is an alias: a zlib stream.
+            level = 1 if options is None else options
+            return CodecSpec(
+                "numcodecs.bz2" if name == "bz2" else "numcodecs.zlib", {"level": level}
+            )
+        case "lzma", (None | Mapping()):
+            lzma = {"format": 1, "check": 0, "preset": 1, "filters": None, **(options or {})}
+            if lzma["filters"]:
+                lzma["preset"] = None
+            return CodecSpec("numcodecs.lzma", lzma)
+        case (("default" | None | "none" | "blosc" | "zlib" | "gzip" | "bz2" | "lzma"), _):
+            raise MetadataError(
+                f"compression_opts {options!r} do not belong to the compression {name!r}: blosc and"
+                " lzma take a dict, zlib and bz2 a level, none takes nothing"
+            )
+    raise MetadataError(
+        f"compression must be one of blosc, zlib, bz2, lzma, none, found {name!r}; others are given"
+        " with compressor="
+    )
 
 
 def _key_encoding(

@@ -7,7 +7,7 @@ of one node's metadata lose nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -26,7 +26,7 @@ from omnizarr.errors import (
 from omnizarr.formats.base import Format, Node
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
-from omnizarr.model.store import Store
+from omnizarr.model.store import Store, keys_at
 
 N = TypeVar("N", ArrayModel, GroupModel)
 
@@ -155,7 +155,7 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
     for ancestor in paths.ancestors(path):
         found = formats.find(store, ancestor)
         if found is None:
-            _check_unclaimed(store, ancestor)
+            check_unclaimed(store, ancestor)
             missing |= chosen.parent_documents(ancestor)
         elif isinstance(found[1], ArrayModel):
             raise ContainsArrayError(
@@ -170,14 +170,16 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
     elif not overwrite and (existing := formats.find(store, path)) is not None:
         raise exists(place, existing[1])
     elif not overwrite:
-        _check_unclaimed(store, path)
+        check_unclaimed(store, path)
     elif isinstance(model, ArrayModel):
-        _remove_stale_chunks(place, model)
+        remove_stale_chunks(place, model)
     for key, document in (missing | documents).items():
         store.set(key, document)
+    for prefix in chosen.empty_prefixes(path) if isinstance(model, ArrayModel) else ():
+        store.make_prefix(prefix)
 
 
-def _check_unclaimed(store: Store, path: str) -> None:
+def check_unclaimed(store: Store, path: str) -> None:
     """Refuse to replace a document that is there, though it describes no node known here."""
     for key in formats.claimed(store, path):
         raise NodeExistsError(
@@ -215,14 +217,20 @@ def remove(store: Store, path: str) -> None:
         found[0].remove(store, path)
 
 
-def _remove_stale_chunks(place: Place, model: ArrayModel) -> None:
-    """Delete what the new array would take for chunks of its own; leave all else alone."""
+def stale_chunks(place: Place, model: ArrayModel) -> Iterator[str]:
+    """The keys that a new array would take for chunks of its own."""
     prefix = place.format.chunk_prefix(place.path, model)
     spellings = (model.keys, *model.keys.alternatives)
-    for key in list(place.store.list_prefix(prefix)):
+    for key in keys_at(place.store, prefix):
         name = key[len(prefix) :]
         if any(keys.decode(name, model.ndim) is not None for keys in spellings):
-            place.store.delete(key)
+            yield key
+
+
+def remove_stale_chunks(place: Place, model: ArrayModel) -> None:
+    """Delete those; leave all else alone."""
+    for key in list(stale_chunks(place, model)):
+        place.store.delete(key)
 
 
 def reread(place: Place) -> Node:

@@ -14,6 +14,7 @@ from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import Bytes, String
 
 SHARDING = "sharding_indexed"
+N5_BLOCK = "n5_default"
 _CHECKSUM = re.compile(r"(crc32c?|adler32|fletcher32|jenkins_lookup3)\Z")
 
 
@@ -37,6 +38,9 @@ class Pipeline:
                 lengths = dict(zip(axes, spec.configuration["chunk_shape"], strict=True))
                 inner = tuple(int(lengths[axis]) for axis in range(model.ndim))
                 return cls(_inner_specs(spec), model.order, inner)
+            elif spec.name == N5_BLOCK and axes == tuple(range(model.ndim))[::-1]:
+                # The block's own transposition brings the axes back: neither is seen from outside.
+                return cls(_inner_specs(spec)[1:], model.order, None)
         return cls(model.codecs, model.order, None)
 
     def chunks_per_shard(self, shard: tuple[int, ...]) -> int:

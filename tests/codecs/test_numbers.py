@@ -220,9 +220,9 @@ def test_n5_blocks_are_padded_or_cut() -> None:
     codecs = [v3("n5_default", codecs=[v3("transpose", order=[1, 0]), BIG])]
     made = make(codecs, (2, 3), "<i2", np.int16(9))
     array = np.arange(6, dtype="<i2").reshape(2, 3)
-    header = b"\0\0\0\2\0\0\0\3\0\0\0\2"
+    header = b"\0\0\0\2\0\0\0\2\0\0\0\3"
     assert bytes(made.encode(array)) == header + array.T.astype(">i2").tobytes()
-    small = b"\0\0\0\2\0\0\0\2\0\0\0\1" + b"\0\1\0\2"
+    small = b"\0\0\0\2\0\0\0\1\0\0\0\2" + b"\0\1\0\2"
     assert made.decode(small).tolist() == [[1, 2, 9], [9, 9, 9]]
     large = b"\0\0\0\2\0\0\0\3\0\0\0\3" + np.arange(9, dtype=">i2").reshape(3, 3).T.tobytes()
     assert made.decode(large).tolist() == [[0, 1, 2], [3, 4, 5]]

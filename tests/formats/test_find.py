@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from omnizarr.errors import MetadataError
 from omnizarr.formats import FORMATS, explain_missing, find, get_format, read
+from omnizarr.formats.base import ArrayRequest, Format
 from omnizarr.model.array import GroupModel
+from omnizarr.model.dtypes import from_numpy
 from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.stores import MemoryStore
+from omnizarr.testing import CountingStore
 
 
 class Counting(MemoryStore):
@@ -77,12 +81,30 @@ def test_names(name: Any) -> None:
 
 @pytest.mark.parametrize("name", [4, "x", None, True, 2.0, "vv3", ""])
 def test_unknown_names(name: Any) -> None:
-    with pytest.raises(MetadataError, match="known are 2, 3"):
+    with pytest.raises(MetadataError, match="known are 0, 1, 2, 3, '3-draft2019'"):
         get_format(name)
 
 
 def test_formats_are_ordered() -> None:
-    assert [known.name for known in FORMATS] == [3, 2]
+    drafts = ["3-draft2019", "3-draft2020-09", "3-draft2020-10"]
+    assert [known.name for known in FORMATS] == [3, 2, 0, 1, *drafts, "n5"]
+
+
+@pytest.mark.parametrize("chosen", FORMATS, ids=lambda chosen: str(chosen.name))
+@pytest.mark.parametrize("path", ["", "a/b"])
+def test_detection_is_cheap(chosen: Format, path: str) -> None:
+    """A handful of look-ups, and no listing, for an array of any format."""
+    store = CountingStore(MemoryStore())
+    request = ArrayRequest((4,), from_numpy(np.dtype("i4")), (2,))
+    documents = chosen.array_documents(path, chosen.new_array(request))
+    for key, data in (chosen.parent_documents("") | documents).items():
+        store.set(key, data)
+    store.reset()
+    found = find(store, path)
+    assert found is not None
+    assert found[0].name == chosen.name
+    assert set(store.asked) == {"get"}
+    assert len(store.asked["get"]) <= 11
 
 
 def test_what_is_missing_is_explained() -> None:

@@ -1,8 +1,13 @@
-"""`n5_default`: an N5 block in default mode, with its header.
+"""`n5_default`: an N5 block with its header.
 
-Spec: zarr-extensions, codecs/n5_default. Configuration: `codecs`: a full transpose, big-endian
-`bytes`, and at most one compressor. The header tells the shape of the block, which at the edge of
-an array may be smaller than the chunk (Java) or padded to it; on reading it is padded or cut.
+Spec: zarr-extensions, codecs/n5_default; N5 4.0.0, "file-system specification", item 9.
+Configuration: `codecs`: a full transpose, big-endian `bytes`, and at most one compressor.
+
+A block is a header of big-endian numbers and a payload. The header holds a mode (16 bits: 0
+default, 1 varlength, 2 object), the number of dimensions (16 bits), the length of each dimension
+in the order of the array that this codec is given (32 bits each) and, in mode 1, the number of
+elements (32 bits). The block tells its own shape, which at the edge of an array may be smaller
+than the chunk (Java) or padded to it (everybody else, and here); on reading it is padded or cut.
 """
 
 from __future__ import annotations
@@ -19,9 +24,14 @@ from omnizarr.codecs.base import Array, ArrayStage, BytesStage, Context, Kind, S
 from omnizarr.codecs.registry import spec_document, specs_from
 from omnizarr.errors import DecodeError, LimitError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer
 
 NAME = "n5_default"
+DEFAULT, VARLENGTH = 0, 1
+MAX_LENGTH = (1 << 32) - 1
+KEPT = 64
+"""How many shapes of blocks have their codecs kept ready; an array has two per dimension."""
 
 
 @dataclass(frozen=True)
@@ -53,40 +63,84 @@ class N5DefaultCodec:
             raise MetadataError(f"codec {NAME!r}: transpose must reverse all {ndim} dimensions")
         if dtype.itemsize > 1 and self.codecs[1].configuration.get("endian") != "big":
             raise MetadataError(f"codec {NAME!r}: bytes must be big-endian")
+        if any(length > MAX_LENGTH for length in shape):
+            raise MetadataError(
+                f"codec {NAME!r}: a chunk of shape {shape}; a length has 32 bits in the header"
+            )
         header = struct.Struct(f">HH{ndim}I")
         whole = build(self.codecs, stage, self.context)
-        prefix = header.pack(0, ndim, *reversed(shape))
-        fill = stage.fill
-        chains: dict[tuple[int, ...], Chain] = {shape: whole}
+        prefix = header.pack(DEFAULT, ndim, *shape)
+        fill = 0 if stage.fill is None else stage.fill
+        room = max(limits.current.max_expansion, stage.nbytes or 0)
+        chains: dict[Shape, Chain] = {shape: whole}
 
         def encode(array: Array) -> bytes:
-            return prefix + bytes(whole.encode(array))
+            return b"".join((prefix, whole.encode(array)))
 
-        def decode(data: Buffer) -> Array:
-            if len(data) < header.size:
-                raise DecodeError(f"codec {NAME!r}: {len(data)} bytes, fewer than the header")
-            mode, found, *lengths = header.unpack_from(data)
-            if mode != 0 or found != ndim:
+        def opened(data: Buffer) -> tuple[Shape, memoryview]:
+            """The shape and the payload of a block."""
+            view = memoryview(data)
+            if view.nbytes < header.size:
                 raise DecodeError(
-                    f"codec {NAME!r}: a block of mode 0 with {ndim} dimensions was expected,"
-                    f" found mode {mode} with {found}"
+                    f"codec {NAME!r}: {view.nbytes} bytes, fewer than the {header.size} of the"
+                    " header"
                 )
-            block = tuple(reversed(lengths))
-            nbytes = prod(block) * dtype.itemsize
-            room = max(limits.current.max_expansion, stage.nbytes or 0)
-            if nbytes > room:
-                raise LimitError(f"codec {NAME!r}: a block of shape {block} takes {nbytes} bytes")
-            payload = memoryview(data)[header.size :]
+            if view[: header.size] == prefix:
+                return shape, view[header.size :]
+            mode, found, *lengths = header.unpack_from(view)
+            if mode not in (DEFAULT, VARLENGTH) or found != ndim:
+                raise DecodeError(
+                    f"codec {NAME!r}: a block of mode 0 or 1 with {ndim} dimensions was expected,"
+                    f" found mode {mode} with {found}"
+                    + (" (mode 2 holds a serialised object, no numbers)" if mode == 2 else "")
+                )
+            block = tuple(lengths)
+            if 0 in block:
+                raise DecodeError(f"codec {NAME!r}: a block of shape {block} holds nothing")
+            if prod(block) * dtype.itemsize > room:
+                raise LimitError(
+                    f"codec {NAME!r}: a block of shape {block} takes"
+                    f" {prod(block) * dtype.itemsize} bytes; the limit is {room}"
+                    " (omnizarr.limits.set(max_expansion=…) raises it)"
+                )
+            if mode == DEFAULT:
+                return block, view[header.size :]
+            count = int.from_bytes(view[header.size : header.size + 4], "big")
+            if view.nbytes < header.size + 4 or count != prod(block):
+                raise DecodeError(
+                    f"codec {NAME!r}: a block of mode 1 (varlength) says that it holds {count}"
+                    f" elements; as an array of shape {block} it would hold {prod(block)}"
+                )
+            return block, view[header.size + 4 :]
+
+        def part(block: Shape, payload: memoryview) -> tuple[tuple[slice, ...], Array]:
+            """What a block of another shape gives to the chunk, and where."""
             inner = chains.get(block)
             if inner is None:
-                inner = build(self.codecs, ArrayStage(block, dtype, fill), self.context)
-            array = inner.decode(payload)
-            if block == shape:
-                return array
-            result = np.full(shape, 0 if fill is None else fill, dtype)
+                inner = build(self.codecs, ArrayStage(block, dtype, stage.fill), self.context)
+                if len(chains) < KEPT:
+                    chains[block] = inner
             common = tuple(slice(min(a, b)) for a, b in zip(shape, block, strict=True))
-            result[common] = array[common]
+            return common, inner.decode(payload)[common]
+
+        def decode(data: Buffer) -> Array:
+            block, payload = opened(data)
+            if block == shape:
+                return whole.decode(payload)
+            common, array = part(block, payload)
+            result = np.full(shape, fill, dtype)
+            result[common] = array
             return result
 
-        limit = 2 * (stage.nbytes or limits.current.max_expansion) + 65536
-        return Step(BytesStage(None, limit), encode, decode)
+        def decode_into(data: Buffer, out: Array) -> None:
+            block, payload = opened(data)
+            if block == shape:
+                whole.decode_into(payload, out)
+                return
+            common, array = part(block, payload)
+            if array.shape != shape:
+                out[...] = fill
+            out[common] = array
+
+        limit = 2 * (stage.nbytes or limits.current.max_expansion) + 65536 + header.size
+        return Step(BytesStage(None, limit), encode, decode, decode_into)

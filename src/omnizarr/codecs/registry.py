@@ -37,6 +37,7 @@ BUILT_IN: Mapping[str, str] = {
     "cast_value": "cast_value:CastValueCodec",
     "scale_offset": "scale_offset:ScaleOffsetCodec",
     "n5_default": "n5_default:N5DefaultCodec",
+    "n5_lz4": "n5_lz4:N5LZ4Codec",
     "conditional": "conditional:ConditionalCodec",
     "numcodecs.adler32": "adler32:Adler32Codec",
     "numcodecs.astype": "astype:AsTypeCodec",

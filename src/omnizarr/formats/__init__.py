@@ -10,13 +10,17 @@ from __future__ import annotations
 from omnizarr.errors import MetadataError
 from omnizarr.formats.base import Format, FormatName, Node
 from omnizarr.formats.hierarchy import fetch, located
+from omnizarr.formats.n5 import N5
+from omnizarr.formats.v0 import V0
+from omnizarr.formats.v1 import V1
 from omnizarr.formats.v2 import V2
 from omnizarr.formats.v3 import V3
+from omnizarr.formats.v3draft import DRAFTS
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer, Store
 
 CURRENT: tuple[Format, ...] = (V3(), V2())
-OLDER: tuple[Format, ...] = ()
+OLDER: tuple[Format, ...] = (V0(), V1(), *DRAFTS, N5())
 FORMATS = CURRENT + OLDER
 
 

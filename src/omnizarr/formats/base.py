@@ -95,6 +95,11 @@ class Format(Protocol):
         """What must be rewritten when only the attributes changed."""
         ...
 
+    def empty_prefixes(self, path: str) -> tuple[str, ...]:
+        """What must be visible below a new array, though nothing lies there yet, on a store that
+        has directories."""
+        ...
+
     def remove(self, store: Store, path: str) -> None:
         """Delete the node at `path` and everything below it."""
         ...
@@ -104,7 +109,8 @@ class Format(Protocol):
         ...
 
     def chunk_prefix(self, path: str, model: ArrayModel) -> str:
-        """What stands before every chunk key of the array: "" or a prefix that ends with "/"."""
+        """What stands before every chunk key of the array: "" or a prefix that ends with "/". Where
+        a 0-d array has one key without a name of its own, it is that key (see `store.keys_at`)."""
         ...
 
     def children(self, store: Store, path: str) -> dict[str, Node]:

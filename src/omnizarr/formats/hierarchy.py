@@ -128,6 +128,9 @@ class BelowPath(ABC):
     def parent_documents(self, path: str) -> dict[str, bytes]:
         return self.group_documents(path, self.new_group({}))
 
+    def empty_prefixes(self, path: str) -> tuple[str, ...]:
+        return ()
+
     def remove(self, store: Store, path: str) -> None:
         store.delete_prefix(f"{path}/" if path else "")
 

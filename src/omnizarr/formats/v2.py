@@ -13,7 +13,15 @@ from dataclasses import replace
 from typing import Any
 
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.formats import dimensions, hierarchy, members, v2_codecs, v2_dtypes, v2_fill
+from omnizarr.formats import (
+    dimensions,
+    hierarchy,
+    members,
+    nczarr,
+    v2_codecs,
+    v2_dtypes,
+    v2_fill,
+)
 from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -22,7 +30,7 @@ from omnizarr.model.dtypes import DataType, Struct
 from omnizarr.model.grids import Shape, regular_grid
 from omnizarr.model.json import show
 from omnizarr.model.keys import ChunkKeys
-from omnizarr.model.paths import join
+from omnizarr.model.paths import join, name_of
 from omnizarr.model.store import Buffer, Store
 
 ARRAY, GROUP, ATTRIBUTES, CONSOLIDATED = ".zarray", ".zgroup", ".zattrs", ".zmetadata"
@@ -44,6 +52,18 @@ class V2(hierarchy.BelowPath):
 
     def claims(self, path: str) -> tuple[str, ...]:
         return join(path, ARRAY), join(path, GROUP)
+
+    def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        node = super().find(store, path, documents)
+        return None if node is None else nczarr.completed(store, {path: node})[path]
+
+    def children(self, store: Store, path: str) -> dict[str, Node]:
+        found = {join(path, name): node for name, node in super().children(store, path).items()}
+        try:
+            done = nczarr.completed(store, found)
+        except MetadataError as error:
+            raise hierarchy.located(error, store) from error
+        return {name_of(child): node for child, node in done.items()}
 
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         for name, build in ((ARRAY, _array), (GROUP, _group)):
@@ -160,10 +180,18 @@ def _array(document: Mapping[str, Json], attributes: dict[str, Json]) -> ArrayMo
         codecs=pipeline.specs(len(shape), data_type),
         fill_value=v2_fill.decode(document.get("fill_value"), data_type, pipeline.filters),
         attributes=attributes,
-        dimension_names=dimensions.read(attributes, len(shape)),
+        dimension_names=_dimension_names(document, attributes, len(shape)),
         order=pipeline.order,
         document=document,
     )
+
+
+def _dimension_names(
+    document: Mapping[str, Json], attributes: Mapping[str, Json], ndim: int
+) -> dimensions.Names | None:
+    """Those of xarray's convention, else those of NCZarr."""
+    found = dimensions.read(attributes, ndim)
+    return nczarr.names(document, attributes, ndim) if found is None else found
 
 
 def _lengths(document: Mapping[str, Json], name: str, least: int) -> Shape:
@@ -192,7 +220,8 @@ def _array_document(model: ArrayModel) -> dict[str, Json]:
     """The `.zarray` of a model. A member that says the same already stays as it is."""
     if not model.grid.regular:
         raise UnsupportedError(
-            "format 2 has chunks of one shape only; create the array with zarr_format=3"
+            "format 2 has chunks of one shape only; create the array with zarr_format=3",
+            what="chunks",
         )
     document = dict(model.document)
     ndim = model.ndim
@@ -246,7 +275,8 @@ def _new_array(request: ArrayRequest) -> ArrayModel:
     ndim = len(request.shape)
     if any(isinstance(chunk, tuple) for chunk in request.chunks):
         raise UnsupportedError(
-            "format 2 has chunks of one shape only; create the array with zarr_format=3"
+            "format 2 has chunks of one shape only; create the array with zarr_format=3",
+            what="chunks",
         )
     if request.key_encoding == "default":
         raise UnsupportedError("format 2 has the 'v2' chunk key encoding only")

@@ -120,6 +120,11 @@ class Store(ABC):
         for key in list(self.list_prefix(prefix)):
             self.delete(key)
 
+    def make_prefix(self, prefix: str) -> None:
+        """Show `prefix` though nothing lies below it, on a store that has directories."""
+        self.check_writable()
+        check_prefix(prefix)
+
     def move_prefix(self, source: str, target: str) -> None:
         """Give every key that starts with `source` the prefix `target` instead.
 
@@ -261,6 +266,14 @@ def read_range(value: Buffer, byte_range: ByteRange | None) -> Buffer:
         return value
     start, stop = span(byte_range, len(value))
     return value[start:stop]
+
+
+def keys_at(store: Store, prefix: str) -> Iterator[str]:
+    """Every key that starts with `prefix`. What is neither empty nor ends with "/" is no prefix but
+    a key: that one, if it exists."""
+    if not prefix or prefix.endswith("/"):
+        return store.list_prefix(prefix)
+    return iter([prefix] if store.exists(prefix) else [])
 
 
 def sorted_under(keys: Iterable[str], prefix: str) -> Iterator[str]:

@@ -5,9 +5,8 @@ Reading costs four system calls: open, fstat, read, close. Nothing is followed o
 
 A value is written to its lock file beside it, which is then renamed over it (see `file_lock`): a
 reader, or whatever comes after a crash, finds the old value or the new one, whole, and a writer
-waits while another one reads the value to change it. With `fsync=True` this also
-holds for a loss of power. What a killed writer leaves is hidden from listings; `sweep` removes
-it.
+waits while another one reads the value to change it. With `fsync=True` this also holds for a loss
+of power. What a killed writer leaves is hidden from listings; `sweep` removes it.
 
 This module knows files. It must not know what values mean.
 """
@@ -339,6 +338,10 @@ class LocalStore(Store):
             else:
                 self.delete(name)
 
+    def make_prefix(self, prefix: str) -> None:
+        super().make_prefix(prefix)
+        self._make_directory(prefix, 0, FileNotFoundError(prefix))
+
     def _remove_directory(self, directory: str) -> None:
         parent = directory.rpartition("/")[0]
         path = self._find(directory)
@@ -432,8 +435,7 @@ class LocalStore(Store):
 
     # -- safe updates -------------------------------------------------------------------------
     def lock(self, key: str) -> AbstractContextManager[object]:
-        """Keep every other writer of the key out, thread or process, until the block ends or sets
-        the key. Not reentrant."""
+        """Keep other writers out, of any process, until the block ends or sets the key."""
         self.check_writable()
         return self._locked(key) if self.locking else nullcontext()
 
@@ -465,8 +467,7 @@ class LocalStore(Store):
         """Remove what killed processes left: temporaries, half-removed directories, free locks.
 
         Files of another machine are removed only if they are older than `older_than` seconds.
-        Gives the removed names, relative to the root.
-        """
+        Gives the removed names, relative to the root."""
         self.check_writable()
         return files.sweep(self.path, older_than)
 

@@ -57,6 +57,9 @@ class WrapperStore(Store):
     def delete_prefix(self, prefix: str) -> None:
         self.store.delete_prefix(prefix)
 
+    def make_prefix(self, prefix: str) -> None:
+        self.store.make_prefix(prefix)
+
     def move_prefix(self, source: str, target: str) -> None:
         self.store.move_prefix(source, target)
 
@@ -98,6 +101,9 @@ class ReadOnlyStore(WrapperStore):
         self.check_writable()
 
     def delete_prefix(self, prefix: str) -> None:
+        self.check_writable()
+
+    def make_prefix(self, prefix: str) -> None:
         self.check_writable()
 
     def move_prefix(self, source: str, target: str) -> None:
@@ -151,6 +157,9 @@ class PrefixStore(WrapperStore):
 
     def delete_prefix(self, prefix: str) -> None:
         self.store.delete_prefix(self._inner_prefix(prefix))
+
+    def make_prefix(self, prefix: str) -> None:
+        self.store.make_prefix(self._inner_prefix(prefix))
 
     def move_prefix(self, source: str, target: str) -> None:
         if not source or not target:

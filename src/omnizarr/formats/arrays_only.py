@@ -1,0 +1,290 @@
+"""What formats 0 and 1 share: arrays at any path, no groups, one compressor, NumPy's own types.
+
+Both were written by releases that knew one array per store. A directory of such arrays is common,
+so an array may lie at any path here; nothing is stored above it. This module knows what the two
+formats have no words for, and says so. It must not know how either of them spells a member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats import hierarchy, v2_dtypes
+from omnizarr.formats.base import ArrayRequest, FormatName
+from omnizarr.formats.core_codecs import PREFIX, SHUFFLES, from_core, shuffle_name
+from omnizarr.model import json
+from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.dtypes import DataType, Struct
+from omnizarr.model.dtypes.small import NAMES as SMALL_NAMES
+from omnizarr.model.grids import Shape
+from omnizarr.model.json import show
+from omnizarr.model.store import Buffer
+
+BLOSC = PREFIX + "blosc"
+MAX_ELEMENT_BYTES = 1 << 24
+"""The largest element that is taken seriously: its fill value is made when an array is opened."""
+
+
+class ArraysOnly(hierarchy.BelowPath):
+    """The part of a format that follows from its having no groups."""
+
+    def new_group(self, attributes: Mapping[str, Json]) -> GroupModel:
+        raise UnsupportedError(
+            f"format {self.name} has no groups, only arrays; use zarr_format=2 or 3", what="groups"
+        )
+
+    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]:
+        self.new_group(model.attributes)
+        return {}
+
+    def parent_documents(self, path: str) -> dict[str, bytes]:
+        return {}
+
+
+# -- documents --------------------------------------------------------------------------------
+
+
+def text(document: Mapping[str, Json]) -> bytes:
+    return json.dumps(document, indent=4, sort_keys=True).encode("ascii")
+
+
+def loads_object(data: Buffer, key: str) -> dict[str, Json]:
+    """The JSON object that lies at a key."""
+    where = f"key {key!r}"
+    value = json.loads(data, where)
+    if not isinstance(value, dict):
+        raise MetadataError(f"{where}: expected a JSON object, found {show(value)}")
+    return value
+
+
+# -- shape, chunks, type ----------------------------------------------------------------------
+
+
+def check_dimensions(shape: Shape, name: FormatName) -> None:
+    if not shape:
+        raise UnsupportedError(
+            f"format {name} has no arrays of 0 dimensions; use the shape (1,), or zarr_format=2",
+            what="dimensions",
+        )
+
+
+def check_request(request: ArrayRequest, name: FormatName) -> tuple[int, ...]:
+    """The chunk shape of a request, if the format can have it."""
+    check_dimensions(request.shape, name)
+    if request.shards is not None:
+        raise UnsupportedError(
+            f"format {name} has no shards; create the array with zarr_format=3", what="shards"
+        )
+    chunks = tuple(int(chunk) for chunk in request.chunks if not isinstance(chunk, tuple))
+    if len(chunks) != len(request.chunks):
+        raise _one_chunk_shape(name)
+    if request.key_encoding == "default":
+        raise UnsupportedError(f"format {name} has the 'v2' chunk key encoding only", what="chunks")
+    return chunks
+
+
+def check_grid(model: ArrayModel, name: FormatName) -> None:
+    check_dimensions(model.shape, name)
+    if not model.grid.regular:
+        raise _one_chunk_shape(name)
+
+
+def _one_chunk_shape(name: FormatName) -> UnsupportedError:
+    return UnsupportedError(
+        f"format {name} has chunks of one shape only; create the array with zarr_format=3",
+        what="chunks",
+    )
+
+
+def decode_type(value: Json) -> DataType:
+    """The type of a dtype member. Objects were stored as their addresses: they are lost."""
+    data_type = v2_dtypes.decode(value)
+    if data_type.variable or data_type.numpy.hasobject or _is_small(value):
+        raise UnsupportedError(
+            f"dtype {show(value)}: this format holds elements of a fixed size and of NumPy's own"
+            " types only",
+            what="data_type",
+        )
+    if data_type.numpy.itemsize > MAX_ELEMENT_BYTES:
+        raise MetadataError(
+            f"dtype {show(value)}: elements of {data_type.numpy.itemsize} bytes; no more than"
+            f" {MAX_ELEMENT_BYTES} are read"
+        )
+    return data_type
+
+
+def encode_type(data_type: DataType, name: FormatName) -> Json:
+    """The dtype member of a type; UnsupportedError if the format cannot spell it."""
+    problem = ""
+    value: Json = None
+    if data_type.variable or data_type.numpy.hasobject:
+        problem = "its elements have no fixed size"
+    else:
+        try:
+            value = v2_dtypes.encode(data_type)
+        except UnsupportedError as error:
+            problem = str(error)
+        else:
+            problem = _problem(value)
+            if data_type.numpy.itemsize > MAX_ELEMENT_BYTES:
+                problem = f"its elements are larger than {MAX_ELEMENT_BYTES} bytes"
+    if problem:
+        raise UnsupportedError(
+            f"format {name} cannot store the data type {data_type.name!r}: {problem};"
+            " use zarr_format=2 or 3",
+            what="data_type",
+        )
+    return value
+
+
+def _problem(value: Json) -> str:
+    if _is_small(value):
+        return "it is none of NumPy's own types"
+    for field in value if isinstance(value, list) else ():
+        if len(field) > 2:
+            return f"the field {field[0]!r} holds a sub-array"
+        if not field[0]:
+            return "there is padding between its fields"
+        inner = _problem(field[1])
+        if inner:
+            return inner
+    return ""
+
+
+def _is_small(value: Json) -> bool:
+    return isinstance(value, str) and value in SMALL_NAMES
+
+
+def has_times(data_type: DataType) -> bool:
+    """Whether there are points in time or durations in it."""
+    if isinstance(data_type, Struct):
+        return any(has_times(field.data_type) for field in data_type.fields)
+    return data_type.numpy.kind in "mM"
+
+
+# -- codecs -----------------------------------------------------------------------------------
+
+
+class Parts(NamedTuple):
+    """What is left of a pipeline in a format with one compressor."""
+
+    transposed: bool
+    """The bytes of a chunk lie in column-major order."""
+    compressor: CodecSpec | None
+
+
+def parts_of(specs: Sequence[CodecSpec], ndim: int, data_type: DataType, name: FormatName) -> Parts:
+    """A whole pipeline as order and compressor, under numcodecs' names; UnsupportedError if there
+    is more to it."""
+    rest = [*specs]
+    transposed = False
+    if rest and rest[0].name == "transpose":
+        axes = rest.pop(0).configuration.get("order")
+        if axes in ("F", list(range(ndim))[::-1]):
+            transposed = ndim > 1
+        elif axes not in ("C", list(range(ndim))):
+            raise _codecs(name, f"no order but C and F, and no transpose {show(axes)}")
+    found: list[CodecSpec] = []
+    for spec in rest:
+        if spec.name in ("bytes", "endian"):
+            _check_endian(spec, data_type, name)
+        else:
+            known = from_core(spec)
+            if known is None:
+                raise _codecs(name, f"no codec {spec.name!r}")
+            found.append(spec if known.name == BLOSC else known)
+    if len(found) > 1:
+        raise _codecs(name, f"one compressor and no filters; found {[s.name for s in found]}")
+    return Parts(transposed, found[0] if found else None)
+
+
+def requested(request: ArrayRequest, default: CodecSpec, name: FormatName) -> Parts:
+    """The same for what a user asks for."""
+    specs: list[CodecSpec] = []
+    if request.codecs is not None:
+        specs.extend(request.codecs)
+    else:
+        if request.filters is not None and request.filters != "auto":
+            specs.extend(request.filters)
+        if isinstance(request.serializer, CodecSpec):
+            specs.append(request.serializer)
+        if request.compressors == "auto":
+            specs.append(default)
+        else:
+            specs.extend(request.compressors or ())
+    return parts_of(specs, len(request.shape), request.data_type, name)
+
+
+def pipeline(parts: Parts, ndim: int) -> tuple[CodecSpec, ...]:
+    """The whole pipeline in encoding order."""
+    specs = [CodecSpec("bytes", {})]
+    if parts.transposed:
+        specs.insert(0, CodecSpec("transpose", {"order": list(range(ndim))[::-1]}))
+    if parts.compressor is not None:
+        specs.append(parts.compressor)
+    return tuple(specs)
+
+
+def _codecs(name: FormatName, problem: str) -> UnsupportedError:
+    return UnsupportedError(f"format {name} has {problem}", what="codecs")
+
+
+def _check_endian(spec: CodecSpec, data_type: DataType, name: FormatName) -> None:
+    endian = spec.configuration.get("endian")
+    order = data_type.numpy.str[:1]
+    if endian is None or data_type.numpy.names is not None or order == "|":
+        return
+    if {"little": "<", "big": ">"}.get(endian) != order:
+        raise _codecs(
+            name,
+            f"the byte order in the dtype: {data_type.numpy.str!r} cannot be written with endian"
+            f" {endian!r}; use the dtype's other byte order",
+        )
+
+
+# -- blosc ------------------------------------------------------------------------------------
+
+
+def decode_blosc(members: Mapping[str, Json], names: Sequence[str]) -> CodecSpec:
+    """Blosc from the members cname, clevel and shuffle."""
+    cname, clevel, shuffle = (members.get(member) for member in ("cname", "clevel", "shuffle"))
+    if not isinstance(cname, str) or cname not in names:
+        raise MetadataError(f"cname must be one of {', '.join(names)}, found {show(cname)}")
+    if type(clevel) is not int or not 0 <= clevel <= 9:
+        raise MetadataError(f"clevel must be an integer from 0 to 9, found {show(clevel)}")
+    if type(shuffle) is not int or not 0 <= shuffle <= 2:
+        raise MetadataError(f"shuffle must be 0, 1 or 2, found {show(shuffle)}")
+    return CodecSpec(BLOSC, {"cname": cname, "clevel": clevel, "shuffle": shuffle, "blocksize": 0})
+
+
+def encode_blosc(
+    spec: CodecSpec, itemsize: int, names: Sequence[str], name: FormatName
+) -> dict[str, Any]:
+    """Those members; UnsupportedError if there is more to say, or nobody could read it."""
+    given = spec.configuration
+    core = spec.name == "blosc"
+    cname = given.get("cname", "zstd" if core else "lz4")
+    if cname not in names:
+        raise _codecs(
+            name, f"blosc with {', '.join(names)}; {show(cname)} cannot be written so that its"
+            " releases read it"
+        )  # fmt: skip
+    if given.get("blocksize"):
+        raise _codecs(name, f"no place for blosc's blocksize {given['blocksize']}; use 0")
+    if given.get("typesize") not in (None, 0, itemsize):
+        raise _codecs(name, f"no place for blosc's typesize {given['typesize']}; use {itemsize}")
+    shuffle = given.get("shuffle")
+    if shuffle is None:
+        shuffle = -1 if core else 1
+    return {
+        "cname": cname,
+        "clevel": given.get("clevel", 5),
+        "shuffle": SHUFFLES.index(shuffle_name(shuffle, itemsize)),
+    }
+
+
+def of_blosc(spec: CodecSpec | None) -> bool:
+    return spec is not None and spec.name in ("blosc", BLOSC)
