@@ -31,7 +31,7 @@ setup: $(STAMP)  ## make the environment in .venv (the other commands do it by t
 peers: $(STAMP)  ## make the environments of the other libraries in .peers
 	@$(BIN)/python scripts/make_peers.py
 
-demo: $(STAMP)  ## write, read and check a small climate hierarchy
+demo: $(STAMP)  ## write, read, check a climate hierarchy; convert it through every format
 	@$(BIN)/python examples/demo.py $(ARGS)
 
 test: $(STAMP) peers  ## run all tests but the long ones

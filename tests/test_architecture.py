@@ -50,9 +50,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "values",
         ),
     ),
-    ("api", "copying"),
+    ("jobs",),
+    ("api", "copying", "checking", "conversion"),
     ("__init__",),
-    ("testing", "integrations", "geo", "jobs", "cli", "server", "aio"),
+    ("testing", "integrations", "geo", "cli", "server", "aio"),
+    ("__main__",),
 )
 SIBLINGS = {"formats", "codecs", "indexing", "stores"}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -79,9 +81,11 @@ PUBLIC = [
     "ZipStore",
     "__version__",
     "array",
+    "check",
     "codecs",
     "config",
     "consolidate_metadata",
+    "convert",
     "copy",
     "copy_all",
     "copy_store",

@@ -25,6 +25,15 @@ def test_everything_agrees(tmp_path: Path) -> None:
     assert report["ok"] is True
     assert len(report["checks"]) == 11
     assert report["store"] == str(store)
+    assert sorted(tmp_path.iterdir()) == [store], "what was converted is not left behind"
+    rows = {row["zarr_format"]: row for row in report["conversions"]}
+    assert list(rows) == [2, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5", 1, 0]
+    assert all(row["ok"] for row in rows.values())
+    assert all(row["copied"] + row["reencoded"] == row["arrays"] for row in rows.values())
+    assert (rows[2]["arrays"], rows[2]["left_out"], rows[2]["dropped"]) == (7, [], [])
+    for zarr_format in (0, 1):
+        assert rows[zarr_format]["dropped"] == ["groups"]
+        assert rows[zarr_format]["left_out"] == ["stations/name"]
     sharded = [node["path"] for node in report["nodes"] if node.get("shards")]
     assert sharded == ["precipitation"]
 

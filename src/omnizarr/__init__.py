@@ -77,9 +77,11 @@ __all__ = [
     "ZipStore",
     "__version__",
     "array",
+    "check",
     "codecs",
     "config",
     "consolidate_metadata",
+    "convert",
     "copy",
     "copy_all",
     "copy_store",
@@ -121,6 +123,14 @@ def __getattr__(name: str) -> Any:
     """Names that would make the import slow: the zip store, and numcodecs' codec classes."""
     if name == "ZipStore":
         return stores.ZipStore
+    if name == "check":
+        from omnizarr.checking import check
+
+        return check
+    if name == "convert":
+        from omnizarr.conversion import convert
+
+        return convert
     if name[:1].isupper() or name in ("get_codec", "register_codec", "codec_registry"):
         import numcodecs
 

@@ -1,0 +1,115 @@
+"""`check`: walk a hierarchy and report every departure from the specification of its version.
+
+What a departure is, `formats.checks` knows; here nodes are visited one after the other, each on
+its own, so that a broken one hides none of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from omnizarr import formats
+from omnizarr.errors import NodeNotFoundError
+from omnizarr.formats import checks
+from omnizarr.formats.checks import Finding, Inside
+from omnizarr.model import paths
+from omnizarr.model.store import Store
+from omnizarr.stores import as_store
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check` found. Iterating gives the findings; `str` a listing for people."""
+
+    store: str
+    path: str
+    findings: tuple[Finding, ...]
+    nodes: int
+    """How many nodes were looked at."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found that a specification forbids; dialects are forgiven."""
+        return not self.counts["error"]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of findings of each level."""
+        counts = dict.fromkeys(checks.LEVELS, 0)
+        for finding in self.findings:
+            counts[finding.level] += 1
+        return {str(level): count for level, count in counts.items()}
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __bool__(self) -> bool:
+        return True  # an empty report is good news, not no news
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report in JSON's types."""
+        return {
+            "store": self.store,
+            "path": self.path,
+            "ok": self.ok,
+            "nodes": self.nodes,
+            "counts": self.counts,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        above = None
+        for finding in self.findings:
+            if finding.path != above:
+                above = finding.path
+                lines.append(f"/{above}")
+            lines.append(f"  {finding.level}: {finding.message}")
+            lines.append(f"      {finding.key} ({finding.reference})")
+        return "\n".join([*lines, self.summary])
+
+    @property
+    def summary(self) -> str:
+        """One line: how many nodes, how many findings of each level."""
+        counts = ", ".join(
+            f"{count} {level}{'' if count == 1 else 's'}" for level, count in self.counts.items()
+        )
+        return f"{self.nodes} node{'' if self.nodes == 1 else 's'}: {counts}"
+
+
+def check(store: Any, path: str = "", *, standard: str | None = None) -> Report:
+    """Every departure of a node, and of all nodes below it, from the specification of its format.
+
+    `standard` chooses the document for format 2: "000" (Zarr) or "003" ("ogc"); by default 000
+    judges and what 003 sees otherwise is mentioned. Nothing is changed, and no chunk is decoded.
+    NodeNotFoundError if no node lies at `path`; a store that fails raises.
+    """
+    chosen = checks.standard_named(standard)
+    backing = as_store(store, mode="r")
+    start = paths.normalize_path(path)
+    findings: list[Finding] = []
+    nodes = 0
+    for place in _walk(backing, start, chosen):
+        findings += place.findings
+        nodes += place.nodes
+    if not nodes:
+        raise NodeNotFoundError(
+            f"no array or group at path {'/' + start!r}: {formats.explain_missing(backing, start)}"
+        )
+    unique = sorted(dict.fromkeys(findings), key=lambda found: found.path)
+    return Report(repr(backing), start, tuple(unique), nodes)
+
+
+def _walk(store: Store, start: str, standard: checks.Standard | None) -> Iterator[checks.Visit]:
+    """Every place below `start`, parents first. Chunks are no places."""
+    pending: list[tuple[str, Inside | None]] = [(start, None)]
+    while pending:
+        path, inside = pending.pop()
+        place = checks.visit(store, path, standard, inside)
+        yield place
+        pending.extend(reversed(place.below))

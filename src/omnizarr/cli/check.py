@@ -1,0 +1,64 @@
+"""`omnizarr check`: every departure from the specification, with its section."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import omnizarr
+from omnizarr.cli.output import Output, bold, count, dim, red, yellow
+from omnizarr.cli.places import locate
+
+HELP = "report every departure from the specification of the store's format"
+EXAMPLES = """\
+examples:
+  omnizarr check data.zarr
+  omnizarr check data.zarr/group --level error
+  omnizarr check data.zarr --standard ogc --json
+
+The exit status is 1 if an error is found, 0 otherwise.
+"""
+LEVELS = ("error", "warning", "dialect")
+_STYLE = {"error": red, "warning": yellow, "dialect": dim}
+
+
+def add_arguments(parser: Any) -> None:
+    parser.add_argument("path", metavar="PATH", help="a folder, a .zip archive, or a path into one")
+    parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
+    parser.add_argument(
+        "--standard", choices=("000", "003", "ogc"),
+        help="for format 2: the community's document (000) or the OGC standard (003, ogc)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--level", choices=LEVELS, default="dialect",
+        help="the mildest findings to report (default: dialect, that is, all)",
+    )  # fmt: skip
+
+
+def run(arguments: Any, out: Output) -> int:
+    place = locate(arguments.path, arguments.node)
+    report = omnizarr.check(place.store, place.path, standard=arguments.standard)
+    shown = LEVELS[: LEVELS.index(arguments.level) + 1]
+    findings = [finding for finding in report if finding.level in shown]
+    if arguments.json:
+        document = dict(report.to_dict())
+        kept = [item for item in document["findings"] if item["level"] in shown]
+        out.json({**document, "store": place.file, "findings": kept})
+    else:
+        show(findings, report, out)
+    return 0 if report.ok else 1
+
+
+def show(findings: list[Any], report: Any, out: Output) -> None:
+    before: str | None = None
+    for finding in findings:
+        if finding.path != before:
+            out.line(bold(f"/{finding.path}"))
+            before = finding.path
+        level = _STYLE[finding.level](finding.level.ljust(8))
+        key = f"{finding.key}: " if finding.key else ""
+        reference = dim(f" ({finding.reference})") if finding.reference else ""
+        out.line(f"  {level} {key}{finding.message}{reference}")
+    if findings:
+        out.line()
+    numbers = [count(sum(finding.level == level for finding in report), level) for level in LEVELS]
+    out.line(f"{count(report.nodes, 'node')}: {', '.join(numbers)}")

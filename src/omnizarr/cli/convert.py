@@ -1,0 +1,121 @@
+"""`omnizarr convert`: any format into any other, whole hierarchies."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, redirect_stdout
+from io import StringIO
+from typing import Any
+
+import omnizarr
+from omnizarr.cli.arguments import integer
+from omnizarr.cli.output import Output, standard_error
+from omnizarr.cli.places import Problem, locate
+from omnizarr.cli.progress import bar
+from omnizarr.formats.titles import names
+
+HELP = "convert a store from any format into any other"
+EXAMPLES = f"""\
+formats: {", ".join(names())}
+
+examples:
+  omnizarr convert old.zarr new.zarr --to 3
+  omnizarr convert old.zarr new.zip --to 3 --dry-run
+  omnizarr convert data.zarr/x x.zarr --to 0 --drop dimension_names --reencode
+  omnizarr convert data.zarr --in-place --to 3 --remove-source
+
+An interrupted conversion goes on when the same command is run again.
+"""
+INTERRUPTED = "interrupted; run the same command again to go on"
+PARTS = ("groups", "attributes", "dimension_names", "fill_value")
+
+
+def add_arguments(parser: Any) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="what to convert, in any format")
+    parser.add_argument(
+        "destination", metavar="DESTINATION", nargs="?", help="a folder or .zip archive to write"
+    )
+    add = parser.add_argument
+    add("--to", metavar="FORMAT", required=True, help="the format to write; see below")
+    add("--path", metavar="P", default="", help="convert this node of the source alone")
+    add("--destination-path", metavar="P", default="", help="write to this path in the destination")
+    add(
+        "--drop", metavar="PART", action="append", default=[], choices=PARTS,
+        help=f"leave out what the format cannot express: {', '.join(PARTS)}; may be repeated",
+    )  # fmt: skip
+    add("--reencode", action="store_true", help="other codecs where the format lacks the stored")
+    add("--chunks", metavar="N,N", type=lengths, help="another chunk shape, such as 10,20")
+    add("--overwrite", action="store_true", help="replace what lies at the destination")
+    add("--in-place", action="store_true", help="write new metadata beside the old, copy nothing")
+    add("--remove-source", action="store_true", help="with --in-place: remove the old metadata")
+    add("--dry-run", action="store_true", help="show what would be done, and do nothing")
+    add("--no-resume", action="store_true", help="begin anew instead of going on")
+    add("--workers", metavar="N", type=positive, help="how many threads work at once")
+    add("--quiet", action="store_true", help="print nothing when all goes well")
+
+
+def lengths(text: str) -> tuple[int, ...]:
+    """A chunk shape: `10,20`, or `10x20`."""
+    return tuple(integer(part, least=1) for part in text.replace("x", ",").split(","))
+
+
+def positive(text: str) -> int:
+    return integer(text, least=1)
+
+
+def run(arguments: Any, out: Output) -> int:
+    check(arguments)
+    place = locate(arguments.source, arguments.path)
+    options: dict[str, Any] = {}
+    if arguments.chunks is not None:
+        options["chunks"] = arguments.chunks
+    wanted = not (arguments.quiet or arguments.json)
+    with ExitStack() as stack:
+        source: Any = place.file if arguments.in_place else place.store
+        if source is not place.file:
+            stack.callback(source.close)
+        # A dry run prints its plan; here it is shown like every other result.
+        stack.enter_context(redirect_stdout(StringIO()))
+        progress = stack.enter_context(bar(standard_error(), wanted=wanted))
+        done = omnizarr.convert(
+            source,
+            None if arguments.in_place else arguments.destination,
+            zarr_format=arguments.to,
+            path=place.path,
+            destination_path=arguments.destination_path,
+            drop=tuple(arguments.drop),
+            reencode=arguments.reencode,
+            overwrite=arguments.overwrite,
+            remove_source=arguments.remove_source,
+            resume=not arguments.no_resume,
+            dry_run=arguments.dry_run,
+            progress=progress,
+            workers=arguments.workers,
+            **options,
+        )
+    if arguments.json:
+        there = place.file if arguments.in_place else arguments.destination
+        out.json({**done.to_dict(), "source": str(place), "destination": there})
+    elif not arguments.quiet:
+        for line in str(done).splitlines():
+            out.line(line)
+    return 0
+
+
+def check(arguments: Any) -> None:
+    """What the arguments must agree on, before anything is opened."""
+    if arguments.in_place == (arguments.destination is not None):
+        raise Problem(
+            "convert takes either a DESTINATION or --in-place",
+            "omnizarr convert old.zarr new.zarr --to 3",
+        )
+    if arguments.in_place and arguments.destination_path:
+        raise Problem("--destination-path goes with a DESTINATION, not with --in-place")
+    there = arguments.destination
+    if there is not None and os.path.isfile(there) and not there.lower().endswith(".zip"):
+        raise Problem(f"{there}: it is a file", "name a new folder, or a .zip archive")
+    if arguments.remove_source and not arguments.in_place:
+        raise Problem(
+            "--remove-source goes with --in-place, where old and new metadata share the chunks",
+            "remove the source yourself once you have seen the result",
+        )

@@ -1,0 +1,246 @@
+"""From what a person types to a node: a folder, an archive, or a path that leads into one.
+
+A path may go on inside the store: `data.zarr/group/array`. Some formats keep all metadata in one
+place, so the store is looked for from the path upwards. This module knows paths of files and the
+public API. It must not know formats.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import omnizarr
+from omnizarr.errors import MetadataError, NodeNotFoundError, ZarrError
+
+_ZIP = b"PK"
+_FEW = 24
+"""How many folders are looked into for a hint."""
+
+
+class Problem(Exception):
+    """Something a person must change: one line, and what may help."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store that exists, and a path in it."""
+
+    file: str
+    """The folder or archive, or a URL."""
+    path: str
+    archive: bool = False
+
+    @property
+    def store(self) -> Any:
+        """What the public API takes as the store, for reading."""
+        return omnizarr.ZipStore(self.file, mode="r") if self.archive else self.file
+
+    def __str__(self) -> str:
+        return f"{self.file}/{self.path}" if self.path else self.file
+
+    @property
+    def kind(self) -> str:
+        if "://" in self.file:
+            return "URL"
+        return "zip archive" if self.archive else "folder"
+
+
+@contextmanager
+def opened(path: str, node: str | None = None) -> Iterator[tuple[Place, Any]]:
+    """The array or group that a person means, for reading; closed at the end."""
+    place, found = find(path, node)
+    try:
+        yield place, found
+    finally:
+        found.store.close()
+
+
+def find(path: str, node: str | None = None) -> tuple[Place, Any]:
+    """The array or group, and where it was found."""
+    places = list(_places(path, node or ""))
+    first: ZarrError | None = None
+    for place in places:
+        try:
+            return place, _open(place)
+        except NodeNotFoundError as error:
+            first = first or error
+        except (ZarrError, OSError):
+            # Above the path lies what a person did not ask for, unless only that exists.
+            if place is places[0]:
+                raise
+    raise _missing(path, places, first)
+
+
+def locate(path: str, node: str | None = None) -> Place:
+    """Where that array or group lies, be its metadata readable or not."""
+    try:
+        place, found = find(path, node)
+    except MetadataError:
+        return next(_places(path, node or ""))
+    found.store.close()
+    return place
+
+
+def _open(place: Place) -> Any:
+    store = place.store
+    try:
+        return omnizarr.open(store, mode="r", path=place.path)
+    except BaseException:
+        if place.archive:
+            store.close()
+        raise
+
+
+def _places(path: str, node: str) -> Iterator[Place]:
+    """Every store that the path may mean, the nearest first."""
+    if "://" in path:
+        yield Place(path, node)
+        return
+    if not path:
+        raise Problem("the path is empty", "name a folder or a .zip archive")
+    inner = node.strip("/")
+    outer = os.path.normpath(path)
+    while not os.path.lexists(outer):
+        outer, name = os.path.split(outer)
+        inner = _joined(name, inner)
+        outer = outer or os.curdir
+    if not os.path.isdir(outer):
+        if not _is_archive(outer):
+            raise _no_store(outer)
+        yield Place(outer, inner, archive=True)
+        return
+    yield Place(outer, inner)
+    absolute = os.path.abspath(outer)
+    while os.path.dirname(absolute) != absolute:
+        absolute, name = os.path.split(absolute)
+        inner = _joined(name, inner)
+        yield Place(absolute if os.path.isabs(outer) else os.path.relpath(absolute), inner)
+
+
+def _joined(name: str, path: str) -> str:
+    return f"{name}/{path}" if path else name
+
+
+def _is_archive(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(2) == _ZIP
+    except PermissionError as error:
+        raise Problem(f"{path}: it may not be read ({error.strerror})", _PERMISSION) from error
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror or error}") from error
+
+
+_PERMISSION = "ask its owner, or look with ls -l who may read it"
+
+
+# -- what to say when nothing is found ---------------------------------------------------------
+
+
+def _no_store(file: str) -> Problem:
+    """`file` is neither a folder nor an archive."""
+    folder = os.path.dirname(file) or os.curdir
+    try:
+        omnizarr.open(folder, mode="r")
+    except (ZarrError, OSError):
+        hint = "a store is a folder or a zip archive"
+    else:
+        hint = f"it belongs to the store {folder}; name that folder"
+    return Problem(f"{file}: it is a file, but no zip archive", hint)
+
+
+def _missing(path: str, places: list[Place], first: ZarrError | None) -> Problem:
+    nearest = places[0]
+    for place in places:
+        known = _deepest(place)
+        if known is not None:
+            above, node = known
+            missing = place.path[len(above.path) :].lstrip("/")
+            return _no_member(above, node, missing)
+    if nearest.kind == "folder" and not os.path.lexists(path):
+        beside = _near(os.path.basename(path), _names(os.path.dirname(path) or os.curdir))
+        hint = f"did you mean {os.path.join(os.path.dirname(path), beside)}?" if beside else None
+        return Problem(f"{path}: no such file or folder", hint)
+    return Problem(_shortly(str(first)), _stores_inside(nearest))
+
+
+def _shortly(message: str) -> str:
+    return message.replace("no array or group at path '/': ", "no array or group: ")
+
+
+def _deepest(place: Place) -> tuple[Place, Any] | None:
+    """The nearest node above a path that leads to nothing."""
+    path = place.path
+    while path:
+        path = path.rpartition("/")[0]
+        try:
+            above = Place(place.file, path, place.archive)
+            return above, _open(above)
+        except (ZarrError, OSError):
+            continue
+    return None
+
+
+def _no_member(above: Place, node: Any, missing: str) -> Problem:
+    message = f"{above}: no array or group {missing!r} in it"
+    if isinstance(node, omnizarr.Array):
+        return Problem(message, f"{above} is an array, which has no members")
+    try:
+        names = list(node)
+    except ZarrError:
+        names = []
+    finally:
+        node.store.close()
+    wanted = missing.partition("/")[0]
+    near = _near(wanted, names)
+    if near:
+        return Problem(message, f"did you mean {near!r}?")
+    if not names:
+        return Problem(message, f"{above} is an empty group")
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return Problem(message, f"it holds {', '.join(names[:8])}{more}")
+
+
+def _near(name: str, names: list[str]) -> str | None:
+    from difflib import get_close_matches
+
+    folded = {candidate.lower(): candidate for candidate in names}
+    found = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _stores_inside(place: Place) -> str | None:
+    """Stores one level down, which is what a person may have meant."""
+    if place.kind != "folder":
+        return None
+    names = sorted(_names(place.file))
+    if not names:
+        return "the folder is empty"
+    found = []
+    for name in names[:_FEW]:
+        below = os.path.join(place.file, name)
+        if os.path.isdir(below):
+            try:
+                omnizarr.open(below, mode="r")
+            except (ZarrError, OSError):
+                continue
+            found.append(below)
+    if not found:
+        return None
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    return f"in it lies {', '.join(found[:3])}{more}"

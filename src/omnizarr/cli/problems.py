@@ -1,0 +1,82 @@
+"""An error as a person should read it: one line, and a hint where something helps."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from omnizarr import errors
+from omnizarr.cli.places import Problem
+
+
+def _flag(match: re.Match[str]) -> str:
+    return "--" + match[1].replace("_", "-")
+
+
+# Options as the functions spell them, and as a person types them.
+_OPTIONS = (
+    (re.compile(r"drop=\(?['\"](\w+)['\"],?\)?"), r"--drop \1"),
+    (re.compile(r"\b(reencode|overwrite|remove_source|dry_run)=True"), _flag),
+    (re.compile(r"\bresume=False"), "--no-resume"),
+    (re.compile(r"\bzarr_format="), "--to "),
+    (re.compile(r"\b(unknown|another) zarr_format\b"), r"\1 format"),
+)
+_ADVICE = re.compile(r"(?<=[.;]) (?=--|no option of convert|pass --)| (?=\(--[^()]*\)\Z)")
+
+
+def explain(error: BaseException) -> tuple[str, str | None]:
+    """What is wrong and where, and what to do."""
+    message = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, Problem):
+        return message, error.hint
+    if isinstance(error, errors.ZarrError):
+        for spelling, typed in _OPTIONS:
+            message = spelling.sub(typed, message)
+        told, *advice = _ADVICE.split(message, maxsplit=1)
+        return told.rstrip(".;"), advice[0].strip("()") if advice else _hint(error)
+    if isinstance(error, OSError):
+        return _system(error), _system_hint(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this", None
+    if isinstance(error, ValueError):  # arguments that only the function itself can judge
+        return message, "--debug shows where it arose"
+    return (
+        f"unexpected {type(error).__name__}: {message}",
+        "this is a fault of omnizarr; --debug shows where it arose",
+    )
+
+
+def _hint(error: errors.ZarrError) -> str | None:
+    match error:
+        case errors.NodeExistsError():
+            return "--overwrite replaces what is there"
+        case errors.DecodeError():
+            return "the stored bytes are damaged; omnizarr check shows what else is"
+        case errors.PickleCodecDisabledError():
+            return "read it in Python with allow_pickle=True if you trust the data"
+        case errors.LimitError():
+            return "raise the limit in Python with omnizarr.limits.set(...)"
+        case errors.StoreError():
+            return _system_hint(error.__cause__) if isinstance(error.__cause__, OSError) else None
+        case _:
+            return None
+
+
+def _system(error: OSError) -> str:
+    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if _is_name(name)]
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    return f"{' and '.join(names)}: {reason}" if names else reason
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str | bytes) and bool(name)
+
+
+def _system_hint(error: OSError) -> str | None:
+    if isinstance(error, PermissionError):
+        return "look with ls -l who may read and write it"
+    import errno
+
+    if error.errno == errno.ENOSPC:
+        return "the disk is full; make room and run the same command again"
+    return None

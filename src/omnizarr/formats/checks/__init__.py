@@ -1,0 +1,216 @@
+"""Reading the specifications strictly: what a stored node has that its document does not allow.
+
+One file of rules per format. `visit` looks at one place of a store, in whatever formats there are
+nodes, and says where to look next; `omnizarr.checking` walks. The rules read the stored documents
+themselves, so that what the parsers tolerate is reported; what a parser refuses is reported too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from omnizarr import formats
+from omnizarr.errors import InvalidKeyError, MetadataError
+from omnizarr.formats.base import Format, FormatName, Node
+from omnizarr.formats.checks import n5, v0, v1, v2, v3, v3draft
+from omnizarr.formats.checks.base import (
+    LEVELS,
+    At,
+    Finding,
+    Inside,
+    Level,
+    Look,
+    Rules,
+    Standard,
+)
+from omnizarr.formats.checks.consolidated import unlisted
+from omnizarr.formats.hierarchy import child_names, fetch
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.json import show
+from omnizarr.model.store import Store
+
+STANDARDS: Mapping[str, Standard] = {"000": "000", "003": "003", "ogc": "003"}
+
+RULES: Mapping[FormatName, Rules] = {
+    0: v0.RULES,
+    1: v1.RULES,
+    2: v2.RULES,
+    3: v3.RULES,
+    "3-draft2019": v3draft.RULES,
+    "3-draft2020-09": v3draft.RULES,
+    "3-draft2020-10": v3draft.RULES,
+    "n5": n5.RULES,
+}
+_NO_RULES = Rules(lambda look: ())
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What was found at one place, and where to look next."""
+
+    findings: tuple[Finding, ...] = ()
+    nodes: int = 0
+    below: tuple[tuple[str, Inside], ...] = ()
+
+
+def standard_named(name: object) -> Standard | None:
+    """The document that a user chooses for format 2."""
+    if name is None:
+        return None
+    found = STANDARDS.get(name.lower()) if isinstance(name, str) else None
+    if found is None:
+        known = ", ".join(repr(known) for known in STANDARDS)
+        raise ValueError(f"standard must be None or one of {known}; found {show(name)}")
+    return found
+
+
+def check_node(
+    store: Store,
+    path: str,
+    format: Format,  # noqa: A002 - the word of the contract
+    node: Node | None,
+    standard: Standard | None = None,
+    *,
+    start: bool = True,
+) -> Iterator[Finding]:
+    """Every finding about one node; `node` is None if the format's parser refuses it."""
+    look = Look(store, path, format, node, standard, start)
+    yield from RULES.get(format.name, _NO_RULES).check(look)
+
+
+def visit(
+    store: Store, path: str, standard: Standard | None, inside: Inside | None = None
+) -> Visit:
+    """Look at one place, in every format that may have a node there."""
+    try:
+        return _visit(store, path, standard, inside)
+    except InvalidKeyError as error:
+        at = At(path, path, "omnizarr")
+        return Visit((at.error("keys", f"the place cannot be looked at: {error}"),), 1)
+
+
+def _visit(store: Store, path: str, standard: Standard | None, inside: Inside | None) -> Visit:
+    claims = _claims(store, path, inside)
+    if not claims:
+        return _nothing(store, path, standard, inside)
+    findings: list[Finding] = []
+    below: dict[str, Inside] = {}
+    for known, (node, refusal) in claims.items():
+        look = Look(store, path, known, node, standard, inside is None)
+        rules = RULES.get(known.name, _NO_RULES)
+        findings += rules.check(look)
+        if refusal is not None:
+            key = known.keys(path)[0]
+            at = At(path, key, _document_of(known, standard))
+            findings.append(at.error("as omnizarr reads it", f"cannot be opened: {refusal}"))
+        findings += _about_parents(look, rules, inside)
+        is_array = isinstance(node, ArrayModel) or (node is None and rules.is_array(look))
+        if not is_array and store.capabilities.listable:
+            beneath = Inside(known, (), _consolidated(look, rules, inside))
+            for name in rules.children(look):
+                below.setdefault(paths.join(path, name), beneath)
+    return Visit(tuple(dict.fromkeys(findings)), len(claims), tuple(below.items()))
+
+
+Claim = tuple[Node | None, MetadataError | None]
+
+
+def _claims(store: Store, path: str, inside: Inside | None) -> dict[Format, Claim]:
+    """The formats that have a node at this place: the model, or why the parser refuses it."""
+    batches = [formats.CURRENT, formats.OLDER]
+    if inside is not None:
+        batches[1] = tuple(known for known in formats.OLDER if known is inside.format)
+    for batch in batches:
+        keys = dict.fromkeys(key for known in batch for key in known.probes(path))
+        documents = fetch(store, list(keys))
+        claims: dict[Format, Claim] = {}
+        for known in batch if documents else ():
+            try:
+                node = known.find(store, path, documents)
+            except MetadataError as error:
+                claims[known] = (None, error)
+            else:
+                if node is not None:
+                    claims[known] = (node, None)
+            if claims and batch is not formats.CURRENT:
+                break  # side by side lie only nodes of the current formats
+        if claims:
+            return claims
+    return {}
+
+
+def _nothing(store: Store, path: str, standard: Standard | None, inside: Inside | None) -> Visit:
+    """A place without a node may still have nodes below it."""
+    if inside is None or not store.capabilities.listable:
+        return Visit()
+    beneath = Inside(inside.format, (*inside.implied, path), inside.consolidated)
+    rules = RULES.get(inside.format.name, _NO_RULES)
+    findings = tuple(rules.orphans(Look(store, path, inside.format, None, standard, False)))
+    names = child_names(store, path)
+    below = tuple((paths.join(path, name), beneath) for name in names)
+    return Visit(findings, 0, below)
+
+
+def _document_of(known: Format, standard: Standard | None) -> str:
+    """The document that a format is held against, as the rules name it."""
+    names: dict[FormatName, str] = {
+        0: v0.DOCUMENT,
+        1: v1.DOCUMENT,
+        2: f"document {standard or '000'}",
+        3: v3.CORE,
+        "n5": n5.DOCUMENT,
+    }
+    return names.get(known.name, v3draft.DOCUMENT)
+
+
+# -- what lies above ------------------------------------------------------------------------------
+def _about_parents(look: Look, rules: Rules, inside: Inside | None) -> Iterator[Finding]:
+    if inside is None:
+        yield from _ancestors(look, rules)
+        return
+    for path in inside.implied:
+        yield from rules.missing_group(path, look.standard)
+    listing = inside.consolidated.get(str(look.format.name))
+    if listing is not None:
+        group, listed = listing
+        relative = look.path[len(group) + 1 :] if group else look.path
+        if relative not in listed:
+            at = At(look.path, look.format.keys(look.path)[0], _document_of(look.format, None))
+            yield unlisted(at, "Consolidated metadata", group)
+
+
+def _ancestors(look: Look, rules: Rules) -> Iterator[Finding]:
+    """The check began here: are the places above groups?"""
+    for path in paths.ancestors(look.path):
+        try:
+            found = formats.find(look.store, path, (look.format,))
+        except MetadataError:
+            continue  # a broken node above is no finding about this one
+        if found is None:
+            yield from rules.missing_group(path, look.standard)
+        elif isinstance(found[1], ArrayModel):
+            at = At(look.path, look.key(""), _document_of(look.format, look.standard))
+            yield at.error("Hierarchies", f"this node lies below the array at {'/' + path!r}")
+
+
+def _consolidated(
+    look: Look, rules: Rules, inside: Inside | None
+) -> Mapping[str, tuple[str, frozenset[str]]]:
+    above = {} if inside is None else inside.consolidated
+    listed = rules.listed(look)
+    return above if listed is None else {**above, str(look.format.name): (look.path, listed)}
+
+
+__all__ = [
+    "LEVELS",
+    "Finding",
+    "Inside",
+    "Level",
+    "Standard",
+    "Visit",
+    "check_node",
+    "standard_named",
+    "visit",
+]

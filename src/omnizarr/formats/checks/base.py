@@ -1,0 +1,183 @@
+"""What every rule speaks in: findings, where they are, and what a rule is given to look at.
+
+A rule is a generator of findings over the stored documents of one node. Findings are made by an
+`At`, which knows the place and the document that is being read strictly. Nothing here knows what
+any format asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeGuard
+
+from omnizarr.formats.base import Format, Node
+from omnizarr.formats.hierarchy import child_names, fetch
+from omnizarr.model.codec import Json
+from omnizarr.model.json import show
+from omnizarr.model.paths import join
+from omnizarr.model.store import Buffer, Store
+
+Level = Literal["error", "warning", "dialect"]
+LEVELS: tuple[Level, ...] = ("error", "warning", "dialect")
+"""error: the document forbids it. warning: it discourages it, or what is stored contradicts
+itself. dialect: forbidden too, but written by known software and accepted by readers."""
+
+Standard = Literal["000", "003"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One departure from a specification."""
+
+    path: str
+    """The node, "" for the root."""
+    key: str
+    """The stored value in which it was found."""
+    level: Level
+    message: str
+    reference: str
+    """The document, and the section of it, that says otherwise."""
+
+    def to_dict(self) -> dict[str, str]:
+        return {
+            "path": self.path,
+            "key": self.key,
+            "level": self.level,
+            "message": self.message,
+            "reference": self.reference,
+        }
+
+
+@dataclass(frozen=True)
+class At:
+    """A stored document of a node, and the specification that it is held against."""
+
+    path: str
+    key: str
+    document: str
+
+    def found(self, level: Level, section: str, message: str) -> Finding:
+        return Finding(self.path, self.key, level, message, f"{self.document}, {section}")
+
+    def error(self, section: str, message: str) -> Finding:
+        return self.found("error", section, message)
+
+    def warning(self, section: str, message: str) -> Finding:
+        return self.found("warning", section, message)
+
+    def dialect(self, section: str, message: str) -> Finding:
+        return self.found("dialect", section, message)
+
+
+@dataclass(frozen=True)
+class Look:
+    """One node as a rule sees it."""
+
+    store: Store
+    path: str
+    format: Format
+    node: Node | None
+    """What the lenient parser made of it; None if it refused."""
+    standard: Standard | None = None
+    start: bool = True
+    """Whether the check began here: what concerns the whole hierarchy is said once."""
+
+    def key(self, name: str) -> str:
+        return join(self.path, name)
+
+    def fetch(self, *names: str) -> dict[str, Buffer]:
+        """The stored documents among these names below the node's path, by name."""
+        found = fetch(self.store, [self.key(name) for name in names])
+        return {name: found[self.key(name)] for name in names if self.key(name) in found}
+
+
+def _nothing_missing(path: str, standard: Standard | None) -> Iterator[Finding]:
+    yield from ()
+
+
+def _below_path(look: Look) -> list[str]:
+    return child_names(look.store, look.path)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of one format."""
+
+    check: Callable[[Look], Iterable[Finding]]
+    is_array: Callable[[Look], bool] = lambda look: False
+    """Whether a node that the parser refused was meant to be an array, which has no children."""
+    children: Callable[[Look], list[str]] = _below_path
+    """The names below a group at which nodes may lie, broken ones included."""
+    missing_group: Callable[[str, Standard | None], Iterator[Finding]] = _nothing_missing
+    """What it means that nodes lie below `path`, but no group at it."""
+    orphans: Callable[[Look], Iterable[Finding]] = lambda look: ()
+    """What lies at a path below a group that has documents, but no node."""
+    listed: Callable[[Look], frozenset[str] | None] = lambda look: None
+    """The paths, relative to this group, of the nodes that its consolidated metadata list."""
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What lies above a place that is looked at."""
+
+    format: Format
+    implied: tuple[str, ...] = ()
+    """The paths directly above that hold no group of their own."""
+    consolidated: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    """For a format's name: the nearest group with consolidated metadata, and what it lists."""
+
+
+# -- small words for small rules ------------------------------------------------------------------
+def is_integer(value: Any) -> TypeGuard[int]:
+    """Whether it is a JSON integer: true and false are none, nor is 1.0."""
+    return type(value) is int
+
+
+def is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def chunk_shape(value: Any) -> list[int] | None:
+    """A list of positive integers; None if it is anything else."""
+    if isinstance(value, list) and all(is_integer(n) and n > 0 for n in value):
+        return value
+    return None
+
+
+def required(
+    at: At, section: str, document: Mapping[str, Json], names: Iterable[str]
+) -> Iterator[Finding]:
+    for name in names:
+        if name not in document:
+            yield at.error(section, f"the member {name!r} is missing")
+
+
+def lengths(at: At, section: str, name: str, value: Json, least: int) -> Iterator[Finding]:
+    """A list of integers of which none is below `least`."""
+    if not isinstance(value, list):
+        yield at.error(section, f"{name} must be a list of integers, found {show(value)}")
+        return
+    wrong = [item for item in value if not is_integer(item) or item < least]
+    if wrong:
+        yield at.error(
+            section,
+            f"{name} must hold integers of at least {least}, found {show(wrong[0])}",
+        )
+
+
+def same_dimensions(at: At, section: str, name: str, shape: Json, other: Json) -> Iterator[Finding]:
+    if isinstance(shape, list) and isinstance(other, list) and len(shape) != len(other):
+        yield at.error(section, f"{name} has {len(other)} dimensions, the shape has {len(shape)}")
+
+
+def one_of(
+    at: At, section: str, name: str, value: Json, allowed: tuple[Json, ...]
+) -> Iterator[Finding]:
+    if not any(type(value) is type(choice) and value == choice for choice in allowed):
+        choices = " or ".join(show(choice) for choice in allowed)
+        yield at.error(section, f"{name} must be {choices}, found {show(value)}")
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,207 @@
+"""`omnizarr convert`: what the options do, refusals, the bar, and going on after Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import omnizarr as zarr
+from omnizarr.cli import convert, main, progress
+from tests.cli.conftest import Run, write
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = ["path", "kind", "source_format", "zarr_format", "action", "chunks", "bytes_read",
+       "bytes_written", "notes"]  # fmt: skip
+
+
+def test_into_another_format(run: Run, store: Path, tmp_path: Path) -> None:
+    done = run("convert", store, tmp_path / "two.zarr", "--to", 2)
+    assert done.status == 0 and done.err == ""
+    assert "copy chunks" in done.out and "3 arrays, 2 groups" in done.out
+    assert "v2" in run("tree", tmp_path / "two.zarr").out
+    before, after = (zarr.open(path, mode="r") for path in (store, tmp_path / "two.zarr"))
+    assert np.array_equal(before["sparse"][:], after["sparse"][:], equal_nan=True)
+
+
+def test_json(run: Run, store: Path, tmp_path: Path) -> None:
+    document = run("convert", store, tmp_path / "o.zarr", "--to", "2", "--json").document
+    assert list(document) == ["nodes", "dropped", "seconds", "dry_run", "source", "destination",
+                              "resumed"]  # fmt: skip
+    assert document["source"] == str(store)
+    assert document["destination"] == str(tmp_path / "o.zarr")
+    assert [list(row) for row in document["nodes"]] == [ROW] * 5
+
+
+def test_dry_run_writes_nothing(run: Run, store: Path, tmp_path: Path) -> None:
+    done = run("convert", store, tmp_path / "o.zarr", "--to", 2, "--dry-run")
+    assert done.status == 0 and done.out.count("dry run") == 1
+    assert not (tmp_path / "o.zarr").exists()
+    document = run("convert", store, tmp_path / "o.zarr", "--to", 2, "--dry-run", "--json").document
+    assert document["dry_run"] is True and len(document["nodes"]) == 5
+
+
+def test_quiet(run: Run, store: Path, tmp_path: Path) -> None:
+    done = run("convert", store, tmp_path / "o.zarr", "--to", 2, "--quiet")
+    assert (done.status, done.out, done.err) == (0, "", "")
+    assert (tmp_path / "o.zarr" / ".zgroup").exists()
+
+
+def test_parts_and_paths(run: Run, store: Path, tmp_path: Path) -> None:
+    done = run("convert", store / "deep", tmp_path / "o.zarr", "--to", 2, "--path", "z",
+               "--destination-path", "a/b", "--chunks", "2,1", "--workers", 2)  # fmt: skip
+    assert done.status == 0, done.err
+    array = zarr.open_array(tmp_path / "o.zarr", path="a/b", mode="r")
+    assert array.chunks == (2, 1) and array[:].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_archives(run: Run, store: Path, tmp_path: Path) -> None:
+    assert run("convert", store, tmp_path / "o.zip", "--to", 2).status == 0
+    assert (
+        run("convert", tmp_path / "o.zip" / "deep", tmp_path / "deep.zarr", "--to", 3).status == 0
+    )
+    assert zarr.open_array(tmp_path / "deep.zarr" / "z", mode="r")[1, 2] == 5
+
+
+def test_in_place(run: Run, tmp_path: Path) -> None:
+    store = write(tmp_path / "p.zarr", zarr_format=2)
+    done = run("convert", store, "--in-place", "--to", 3)
+    assert done.status == 0, done.err
+    assert (store / "zarr.json").exists() and (store / ".zgroup").exists()
+    assert run("convert", store, "--in-place", "--to", 3, "--remove-source").status == 0
+    assert not list(store.rglob(".z*"))
+    assert zarr.open_array(store / "deep" / "z", mode="r")[1, 2] == 5
+
+
+def refused(done: object, message: str, hint: str) -> None:
+    assert done.status == 2 and done.out == ""  # type: ignore[attr-defined]
+    lines = done.err.splitlines()  # type: ignore[attr-defined]
+    assert len(lines) == 2, lines
+    assert lines[0].startswith("omnizarr: ") and message in lines[0], lines
+    assert lines[1].startswith("hint: ") and hint in lines[1], lines
+    assert "=True" not in lines[0] + lines[1] and "drop=" not in lines[0] + lines[1]
+
+
+def test_refusals_name_the_option(run: Run, store: Path, tmp_path: Path) -> None:
+    """Following the hints leads there."""
+    wanted = ["convert", store / "sparse", tmp_path / "o.zarr", "--to", 0]
+    refused(run("convert", store, tmp_path / "o.zarr", "--to", 0), "no groups", "--drop groups ")
+    refused(run(*wanted), "", "--reencode ")
+    assert run(*wanted, "--reencode").status == 0
+    refused(run(*wanted, "--reencode"), "already there", "--overwrite replaces")
+    assert run(*wanted, "--reencode", "--overwrite").status == 0
+    assert "v0" in run("tree", tmp_path / "o.zarr").out
+
+
+def test_an_unknown_format(run: Run, store: Path, tmp_path: Path) -> None:
+    done = run("convert", store, tmp_path / "o.zarr", "--to", "4")
+    assert done.status == 2 and done.err.startswith("omnizarr: unknown format '4'; known are 0, 1")
+    assert not (tmp_path / "o.zarr").exists()
+
+
+def test_no_source(run: Run, tmp_path: Path) -> None:
+    done = run("convert", tmp_path / "no.zarr", tmp_path / "o.zarr", "--to", 3)
+    assert done.status == 2 and "no such file or folder" in done.err
+    assert not (tmp_path / "o.zarr").exists()
+
+
+def test_damaged_chunks(run: Run, store: Path, tmp_path: Path) -> None:
+    file = store / "sparse" / "c" / "0" / "0"
+    file.write_bytes(file.read_bytes()[:-3])
+    done = run("convert", store, tmp_path / "o.zarr", "--to", 1, "--path", "sparse", "--reencode")
+    assert done.status == 2 and "sparse/c/0/0" in done.err and "damaged" in done.err
+
+
+@pytest.mark.parametrize("text", ["10,20", "10x20"])
+def test_chunk_shapes(text: str) -> None:
+    assert convert.lengths(text) == (10, 20)
+
+
+# -- on a terminal -----------------------------------------------------------------------------
+
+
+def test_the_line_of_the_bar() -> None:
+    state = SimpleNamespace(done=3, total=12, rate=3 << 20, remaining=185.0, label="a/b")
+    assert progress.line(state, drawing=False) == (
+        "######------------------  25%  3 of 12  3.0 MiB/s  3:05 min left  a/b"
+    )
+    nothing = SimpleNamespace(done=0, total=0, rate=0.0, remaining=None, label="")
+    assert progress.line(nothing, drawing=True) == "━" * 24 + " 100%  0 of 0  0 B/s"
+
+
+def many_chunks(path: Path) -> Path:
+    array = zarr.create_array(path, shape=(3000, 8), chunks=(1, 8), dtype="i4", zarr_format=2)
+    array[:] = np.arange(24000).reshape(3000, 8)
+    return path
+
+
+def on_terminal(
+    *arguments: object, interrupt: bool = False, encoding: str = "utf-8"
+) -> tuple[int, str]:
+    """Run a command whose standard error is a terminal: exit status and what the terminal got."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": encoding,
+                   "TERM": "xterm", "COLUMNS": "70"}  # fmt: skip
+    child = subprocess.Popen(
+        [sys.executable, "-m", "omnizarr", *map(str, arguments)],
+        stdout=subprocess.DEVNULL, stderr=theirs, env=environment,
+        # Whoever runs the tests in the background has Ctrl-C ignored, and a child inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # the terminal is closed: the child has ended
+            break
+        if not piece:
+            break
+        seen += piece
+        if interrupt and b"left" in seen:
+            child.send_signal(signal.SIGINT)
+            interrupt = False
+    os.close(ours)
+    return child.wait(timeout=30), seen.decode()
+
+
+def test_the_bar_is_drawn_and_wiped_out(tmp_path: Path) -> None:
+    source = many_chunks(tmp_path / "many.zarr")
+    status, seen = on_terminal("convert", source, tmp_path / "o.zarr", "--to", 3)
+    assert status == 0
+    assert re.search(r"━+─* +\d+%  [\d,]+ of 3,000  [\d.]+ (B|KiB|MiB)/s  \d+ s left", seen), seen
+    assert all(len(line) < 70 for line in re.split(r"\r\x1b\[K", seen))
+    assert seen.endswith("\r\x1b[K")
+    for quiet in ("--quiet", "--json"):
+        assert on_terminal("convert", source, tmp_path / quiet, "--to", 3, quiet) == (0, "")
+
+
+def test_ctrl_c_and_going_on(tmp_path: Path, run: Run) -> None:
+    source = many_chunks(tmp_path / "many.zarr")
+    command = ["convert", source, tmp_path / "o.zarr", "--to", 3, "--chunks", "1,4"]
+    status, seen = on_terminal(*command, interrupt=True, encoding="ascii")
+    assert status == 130, seen
+    assert seen.endswith(f"{convert.INTERRUPTED}\r\n") and "Traceback" not in seen
+    assert "#" in seen
+    assert run("tree", tmp_path / "o.zarr").status == 2, "half a conversion must be no node"
+    document = run(*command, "--json").document
+    assert document["resumed"] is True
+    assert np.array_equal(zarr.open_array(tmp_path / "o.zarr", mode="r")[:],
+                          zarr.open_array(source, mode="r")[:])  # fmt: skip
+
+
+def test_no_bar_where_no_one_looks(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["convert", str(store), str(tmp_path / "o.zarr"), "--to", "2"]) == 0
+    assert capsys.readouterr().err == ""

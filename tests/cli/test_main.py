@@ -1,0 +1,273 @@
+"""The entry: usage, errors of one line with a hint, exit status, pipes and terminals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import omnizarr as zarr
+from omnizarr import errors
+from omnizarr.cli import tree
+from omnizarr.cli.main import COMMANDS, main
+from omnizarr.cli.problems import explain
+from tests.cli.conftest import Done, Run, write
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """`python -m omnizarr …` as a person runs it."""
+    whole = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment}
+    command = [sys.executable, "-m", "omnizarr", *arguments]
+    return subprocess.run(command, capture_output=True, env=whole, timeout=60)
+
+
+def refused(done: Done, message: str, hint: str = "") -> None:
+    """One line that begins with the program's name, a hint, nothing else."""
+    lines = done.err.splitlines()
+    assert done.status == 2 and done.out == ""
+    assert lines[0].startswith("omnizarr: ") and message in lines[0], done.err
+    assert len(lines) == (2 if hint else 1), done.err
+    assert not hint or (lines[1].startswith("hint: ") and hint in lines[1]), done.err
+
+
+# -- the program itself ------------------------------------------------------------------------
+
+
+def test_the_module_runs(store: Path) -> None:
+    done = process("tree", str(store))
+    assert done.returncode == 0 and b"2 groups, 3 arrays" in done.stdout, done.stderr
+    assert process("--version").stdout == f"omnizarr {zarr.__version__}\n".encode()
+
+
+def test_the_script_is_declared() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'omnizarr = "omnizarr.cli:main"' in text
+
+
+def test_ascii_terminals(tmp_path: Path) -> None:
+    store = zarr.create_group(tmp_path / "g.zarr", attributes={"stadt": "Zürich"})
+    store.create_array("größe", shape=(4, 4), chunks=(2, 2), dtype="i4")
+    for command in (["tree"], ["info"], ["info", "--chunks"]):
+        path = str(tmp_path / "g.zarr") + ("/größe" if "--chunks" in command else "")
+        done = process(*command, path, PYTHONIOENCODING="ascii")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.isascii() and done.stderr == b""
+    done = process("tree", str(tmp_path / "fehlt-ü"), PYTHONIOENCODING="ascii")
+    assert done.returncode == 2 and b"Traceback" not in done.stderr
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    group = zarr.create_group(tmp_path / "many.zarr")
+    for number in range(200):
+        group.create_group(f"group-{number:04}", attributes={"note": "x" * 2000})
+    script = f"{sys.executable} -m omnizarr tree {tmp_path}/many.zarr --json | head -n 1"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(script, shell=True, capture_output=True, env=environment, timeout=60)
+    assert done.stdout == b"{\n" and done.stderr == b""
+
+
+def test_nothing_at_all_shows_the_help(run: Run) -> None:
+    done = run()
+    assert done.status == 2 and done.err.startswith("usage: omnizarr")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_accurate(run: Run, command: str) -> None:
+    done = run(command, "--help")
+    assert done.status == 0 and done.err == ""
+    examples = [line.split() for line in done.out.splitlines() if line.startswith("  omnizarr ")]
+    assert len(examples) >= 3
+    for example in examples:
+        # An example that does not parse ends with status 2 and the word "usage" or "hint".
+        assert example[:2] == ["omnizarr", command]
+        parsed = _parse(example[1:])
+        assert parsed.command == command
+
+
+def _parse(arguments: list[str]) -> object:
+    from omnizarr.cli.main import make_parser
+    from omnizarr.cli.output import standard_error
+
+    return make_parser(standard_error()).parse_args(arguments)
+
+
+def test_every_command_is_in_the_help(run: Run) -> None:
+    shown = " ".join(run("--help").out.split())
+    for name, command in COMMANDS.items():
+        assert f"{name} {command.HELP}" in shown
+
+
+# -- usage -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["tre"], "invalid choice: 'tre'", "omnizarr --help"),
+        (["tree"], "required: PATH", "omnizarr tree --help"),
+        (["tree", ".", "--level", "-1"], "from 0 on, found '-1'", "omnizarr tree --help"),
+        (["tree", ".", "--colour"], "unrecognized arguments: --colour", "omnizarr --help"),
+        (["convert", "a", "b"], "required: --to", "omnizarr convert --help"),
+        (["convert", "a", "--to", "3"], "DESTINATION or --in-place", "omnizarr convert"),
+        (["convert", "a", "b", "--to", "3", "--in-place"], "DESTINATION or --in-place", "convert"),
+        (["convert", "a", "b", "--to", "3", "--chunks", "4,0"], "found '0'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--drop", "data"], "invalid choice: 'data'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--workers", "no"], "found 'no'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--remove-source"], "goes with --in-place", "remove"),
+        (["convert", __file__, __file__, "--to", "3"], "test_main.py: it is a file", "new folder"),
+        (["convert", "a", "--to", "3", "--in-place", "--destination-path", "x"], "goes with a", ""),
+        (["check", ".", "--standard", "005"], "invalid choice: '005'", "omnizarr check --help"),
+        (["check", ".", "--level", "all"], "invalid choice: 'all'", "omnizarr check --help"),
+    ],
+)
+def test_usage(run: Run, arguments: list[str], message: str, hint: str) -> None:
+    refused(run(*arguments), message, hint)
+
+
+# -- what is not there -------------------------------------------------------------------------
+
+LOOKING = pytest.mark.parametrize("command", ["tree", "info", "check"])
+
+
+@LOOKING
+def test_nothing_there(run: Run, tmp_path: Path, command: str) -> None:
+    refused(run(command, tmp_path / "no" / "such.zarr"), "no such file or folder")
+    refused(run(command, ""), "the path is empty", "name a folder")
+
+
+def test_a_near_folder_is_suggested(run: Run, store: Path) -> None:
+    refused(run("tree", store.parent / "dta.zarr"), "no such file", f"did you mean {store}?")
+
+
+@LOOKING
+def test_a_file(run: Run, tmp_path: Path, command: str) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("hello")
+    refused(run(command, file), "is a file, but no zip archive", "a folder or a zip archive")
+    refused(run(command, file / "x"), "is a file, but no zip archive", "a folder or a zip archive")
+
+
+def test_a_file_of_a_store(run: Run, store: Path) -> None:
+    refused(run("tree", store / "zarr.json"), "is a file", f"belongs to the store {store}")
+
+
+@LOOKING
+def test_an_empty_folder(run: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "empty").mkdir()
+    done = run(command, tmp_path / "empty")
+    refused(done, "looked for 'zarr.json', '.zarray'", "the folder is empty")
+
+
+def test_a_folder_of_stores(run: Run, store: Path) -> None:
+    done = run("tree", store.parent)
+    refused(done, "found data.zarr/", f"in it lies {store}")
+
+
+@LOOKING
+def test_a_missing_node(run: Run, store: Path, command: str) -> None:
+    refused(run(command, store, "sprse"), "no array or group 'sprse'", "did you mean 'sparse'?")
+    refused(run(command, store / "Sparse"), "no array or group 'Sparse'", "did you mean 'sparse'?")
+    refused(run(command, store, "q"), "no array or group 'q'", "it holds deep, sparse, text")
+    refused(run(command, store, "deep/zz"), f"{store}/deep: no array or group 'zz'", "'z'")
+    refused(run(command, store / "sparse", "x"), "'x' in it", "is an array")
+
+
+def test_a_missing_node_of_an_archive(run: Run, store: Path) -> None:
+    shutil.make_archive(str(store.parent / "a"), "zip", store)
+    refused(run("tree", store.parent / "a.zip" / "dep"), "no array or group 'dep'", "'deep'?")
+
+
+def test_a_path_that_leaves_the_store(run: Run, store: Path) -> None:
+    done = run("tree", store, "../data.zarr")
+    assert done.status == 2 and "'..'" in done.err and "Traceback" not in done.err
+
+
+def test_a_url(run: Run, store: Path) -> None:
+    refused(run("tree", "s3://bucket/data.zarr"), "s3:// stores are not supported")
+    assert "2 groups" in run("tree", store.as_uri()).out
+
+
+def test_broken_metadata(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "zarr.json").write_text("{")
+    refused(run("tree", tmp_path), "zarr.json")
+
+
+def test_what_may_not_be_read(run: Run, store: Path) -> None:
+    """Also as root, who may read everything: for a moment it is somebody else."""
+    file = store / "zarr.json"
+    file.chmod(0)
+    root = os.geteuid() == 0
+    if root:
+        for folder in (store, *store.parents):
+            if folder.stat().st_uid == 0 and folder != Path("/"):
+                folder.chmod(folder.stat().st_mode | 0o055)
+        os.seteuid(65534)
+    try:
+        done = run("tree", store)
+    finally:
+        if root:
+            os.seteuid(0)
+    assert done.status == 2 and "Traceback" not in done.err
+    assert "ermission denied" in done.err and "hint: " in done.err
+
+
+# -- inside out --------------------------------------------------------------------------------
+
+
+def test_debug_shows_where(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="no such file"):
+        main(["tree", str(tmp_path / "no.zarr"), "--debug"])
+
+
+def test_an_unexpected_error_is_one_line_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise RuntimeError("one\ntwo")
+
+    monkeypatch.setattr(tree, "run", fail)
+    refused(run("tree", "."), "unexpected RuntimeError: one two", "--debug")
+
+
+def test_interruption(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tree, "run", interrupt)
+    done = run("tree", ".")
+    assert (done.status, done.err) == (130, "interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (errors.UnsupportedError('x. drop=("fill_value",) leaves it out'), "--drop fill_value le"),
+        (errors.UnsupportedError("x. reencode=True uses others"), "--reencode uses others"),
+        (errors.MetadataError("x; pass resume=False to begin anew"), "pass --no-resume to begin"),
+        (errors.UnsupportedError("x", "data_type"), None),
+        (errors.ContainsArrayError("x"), "--overwrite"),
+        (errors.PickleCodecDisabledError("x"), "allow_pickle=True"),
+        (errors.LimitError("x"), "omnizarr.limits"),
+        (PermissionError(13, "Permission denied", "f"), "ls -l"),
+        (OSError(28, "No space left on device", "f"), "disk is full"),
+        (MemoryError(), None),
+        (ValueError("chunks do not fit"), "--debug"),
+    ],
+)
+def test_hints(error: Exception, hint: str | None) -> None:
+    message, found = explain(error)
+    assert message and "=" not in message and not message.endswith((".", ";"))
+    assert (found is None) == (hint is None)
+    assert hint is None or hint in str(found)
+
+
+def test_a_walk_upwards_stops_at_the_root(run: Run, tmp_path: Path,
+                                          monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    write(tmp_path / "here.zarr")
+    monkeypatch.chdir(tmp_path)
+    assert run("tree", "./here.zarr/deep/../deep/z").status == 0
+    assert run("tree", "/").status == 2
