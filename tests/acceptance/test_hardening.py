@@ -18,7 +18,6 @@ from omnizarr.errors import (
     DecodeError,
     LimitError,
     MetadataError,
-    NodeExistsError,
     StoreError,
     ZarrError,
 )

@@ -129,11 +129,11 @@ def encode(value: Any, data_type: DataType, name: FormatName) -> Json:
         case Boolean() | Integer() | FixedText():
             return data_type.fill_to_json(value)
         case Float():
-            return float(data_type.scalar(value))
+            return _one_nan(float(data_type.scalar(value)))
         case Complex():
             number = complex(data_type.scalar(value))
             if number.imag == 0 and math.copysign(1, number.imag) > 0:
-                return number.real
+                return _one_nan(number.real)
             raise _unsupported(value, name, "a complex number other than a real one")
         case Time():
             return int(data_type.scalar(value).view(np.int64))
@@ -146,6 +146,11 @@ def encode(value: Any, data_type: DataType, name: FormatName) -> Json:
             if _says_zero(data_type) and _same(value, data_type.zero, data_type):
                 return 0
             raise _unsupported(value, name, "a record or raw bytes, unless all are 0")
+
+
+def _one_nan(number: float) -> float:
+    """JSON's NaN has neither payload nor sign."""
+    return math.nan if math.isnan(number) else number
 
 
 def _says_zero(data_type: DataType) -> bool:

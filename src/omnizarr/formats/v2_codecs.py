@@ -91,7 +91,8 @@ def encode_codec(spec: CodecSpec) -> dict[str, Json]:
     if known is None:
         raise UnsupportedError(
             f"the codec {spec.name!r} cannot be expressed in format 2; create the array with"
-            " zarr_format=3, or choose a numcodecs codec"
+            " zarr_format=3, or choose a numcodecs codec",
+            what="codecs",
         )
     configuration = dict(known.configuration)
     if known.name == "numcodecs.zstd":
@@ -129,7 +130,8 @@ def split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType) -> Pipelin
             order = "F"
         elif axes not in ("C", list(range(ndim))):
             raise UnsupportedError(
-                f"format 2 knows the orders C and F only, not the transpose {show(axes)}"
+                f"format 2 knows the orders C and F only, not the transpose {show(axes)}",
+                what="codecs",
             )
     found: list[CodecSpec] = []
     for spec in rest:
@@ -157,7 +159,8 @@ def _check_endian(spec: CodecSpec, data_type: DataType) -> None:
     if data_type.numpy.str[0] != wanted:
         raise UnsupportedError(
             f"format 2 stores the byte order in the dtype: {data_type.numpy.str!r} cannot be"
-            f" written with endian {endian!r}; use the dtype's other byte order"
+            f" written with endian {endian!r}; use the dtype's other byte order",
+            what="codecs",
         )
 
 
@@ -165,7 +168,9 @@ def new_pipeline(request: ArrayRequest) -> Pipeline:
     """The pipeline that a user asks for."""
     data_type, ndim = request.data_type, len(request.shape)
     if request.shards is not None:
-        raise UnsupportedError("format 2 has no shards; create the array with zarr_format=3")
+        raise UnsupportedError(
+            "format 2 has no shards; create the array with zarr_format=3", what="shards"
+        )
     if request.codecs is not None:
         pipeline = split(request.codecs, ndim, data_type)
         if request.order == "F":

@@ -131,12 +131,15 @@ def encode(data_type: DataType) -> Json:
     dtype = data_type.numpy
     if isinstance(data_type, Time) and np.datetime_data(dtype)[0] == "generic":
         raise UnsupportedError(
-            f"{dtype.str!r} has no unit; format 2 needs one, as in '{dtype.str}[ns]'"
+            f"{dtype.str!r} has no unit; format 2 needs one, as in '{dtype.str}[ns]'",
+            what="data_type",
         )
     try:
         return _encode(dtype)
     except ValueError as error:
-        raise UnsupportedError(f"format 2 cannot describe {dtype}: {error}") from error
+        raise UnsupportedError(
+            f"format 2 cannot describe {dtype}: {error}", what="data_type"
+        ) from error
 
 
 def _encode(dtype: np.dtype[Any]) -> Json:

@@ -150,7 +150,9 @@ def encode(value: Any, data_type: DataType) -> Json:
             return int(data_type.scalar(value).view(np.int64))
         case Struct() if data_type.dtype.hasobject:
             raise UnsupportedError(
-                "format 2 has no portable fill value for a record with objects; use fill_value=None"
+                "format 2 has no portable fill value for a record with objects; use"
+                " fill_value=None",
+                what="fill_value",
             )
         case Struct() | Raw():
             return to_base64(np.array(data_type.scalar(value), dtype=data_type.numpy).tobytes())

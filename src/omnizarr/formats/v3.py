@@ -235,7 +235,7 @@ def _array_document(model: ArrayModel) -> dict[str, Json]:
     """The `zarr.json` of a model. A member that says the same already stays as it is, so that
     a dialect is not rewritten by a change of attributes, nor an unknown member lost."""
     if isinstance(model.data_type, Object):
-        raise UnsupportedError("format 3 has no type for Python objects")
+        raise UnsupportedError("format 3 has no type for Python objects", what="data_type")
     stored = model.document
     data_type, ndim = model.data_type, model.ndim
     document: dict[str, Json] = {"zarr_format": 3, "node_type": "array", **stored}

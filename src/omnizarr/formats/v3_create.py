@@ -42,9 +42,13 @@ def new_array(request: ArrayRequest) -> ArrayModel:
     if isinstance(data_type, Object) or (data_type.variable and data_type.numpy.names):
         raise UnsupportedError(
             "format 3 has no type for Python objects; use dtype=str for text, dtype=bytes for byte"
-            " strings, or zarr_format=2 with an object_codec"
+            " strings, or zarr_format=2 with an object_codec",
+            what="data_type",
         )
-    data_type.json  # noqa: B018 - UnsupportedError if the type cannot be named
+    try:
+        data_type.json  # noqa: B018 - UnsupportedError if the type cannot be named
+    except UnsupportedError as error:
+        raise UnsupportedError(str(error), what="data_type") from error
     grid = _grid(request, shape)
     codecs = _codecs(request, data_type, _chunk_bytes(request, grid, data_type))
     names = request.dimension_names
@@ -83,7 +87,9 @@ def _grid(request: ArrayRequest, shape: Shape) -> Grid:
         shards = tuple(int(length) for length in request.shards)
         for shard, chunk in zip(shards, request.chunks, strict=False):
             if isinstance(chunk, tuple):
-                raise UnsupportedError("chunks inside shards must all have the same shape")
+                raise UnsupportedError(
+                    "chunks inside shards must all have the same shape", what="chunks"
+                )
             if chunk < 1 or shard % chunk:
                 raise MetadataError(
                     f"shards {shards} must be a whole multiple of chunks {request.chunks}"

@@ -1,0 +1,249 @@
+"""`convert`: a hierarchy of any format into any format that can be written.
+
+plan      what is to be done to every node, as facts
+planning  deciding it, before anything is written
+chunks    the chunks of an array as numbered portions of work
+execute   carrying the plan out, safe to interrupt
+migrate   new documents in place, chunks untouched
+report    what was done
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from omnizarr import codecs, formats
+from omnizarr.array import Array
+from omnizarr.config import config
+from omnizarr.conversion.execute import Manner, check_free, execute
+from omnizarr.conversion.migrate import (
+    check_agreement,
+    check_alone,
+    finish_removal,
+    migrate,
+    plan_in_place,
+    source_of,
+)
+from omnizarr.conversion.plan import Plan, Wanted
+from omnizarr.conversion.planning import make_plan
+from omnizarr.conversion.report import Conversion, Row
+from omnizarr.errors import NodeNotFoundError, Part, StoreError
+from omnizarr.formats import Format, Node
+from omnizarr.formats.translate import DROPPABLE
+from omnizarr.group import Group
+from omnizarr.jobs import Progress
+from omnizarr.model import paths
+from omnizarr.model.store import Store
+from omnizarr.node import Options, Place
+from omnizarr.stores import as_store
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+__all__ = ["Conversion", "Row", "convert"]
+
+
+def convert(
+    source: Any,
+    destination: Any = None,
+    *,
+    zarr_format: int | str | None = None,
+    path: str = "",
+    destination_path: str = "",
+    drop: Iterable[Part] | Part = (),
+    reencode: bool = False,
+    chunks: Any = None,
+    shards: Any = None,
+    compressors: Any = "keep",
+    overwrite: bool = False,
+    remove_source: bool = False,
+    resume: bool = True,
+    dry_run: bool = False,
+    progress: Callable[[Progress], object] | bool | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+) -> Conversion:
+    """Write the array or group at `path` of `source`, with everything below it, in another format.
+
+    source, destination: anything that is taken for a store, or an array or group. Without a
+        destination the documents are changed in place and no chunk is touched, which is possible
+        where chunks keep their keys and bytes (format 2 to 3, say). Both sets of documents then
+        remain, and the newer format is what opens; `remove_source=True` removes the old ones.
+    zarr_format: the format to write; `config`'s `default_zarr_format` if none is given.
+    drop: parts that may be left out where the format cannot express them, of "groups",
+        "attributes", "dimension_names" and "fill_value". Values never change: where the fill value
+        is left out, every missing chunk is written.
+    reencode: codecs, shards and chunk grids that have no equal in the format may be replaced by
+        what the format has by default.
+    chunks, shards, compressors: other ones than the source has, for all arrays or (as a mapping)
+        by path. `shards=False` means none.
+    overwrite: replace what lies at the destination.
+    resume: go on with the same conversion if it was interrupted; False begins anew.
+    dry_run: print the plan, write nothing.
+    progress: True draws a bar on a terminal; a callable gets a `Progress` after every step.
+    workers, executor: how many portions run at once, and on what; threads unless told otherwise.
+
+    Chunks whose stored bytes are valid in the destination are copied without decoding them. The
+    source must not change meanwhile. The destination is no node before all its chunks are there.
+    """
+    begin = time.monotonic()
+    target = formats.get_format(
+        config.get("default_zarr_format") if zarr_format is None else zarr_format
+    )
+    wanted = Wanted(_parts(drop), bool(reencode), chunks, shards, _specs(compressors))
+    manner = Manner(overwrite, resume, progress, workers, executor)
+    with ExitStack() as stack:
+        if destination is None:
+            if destination_path:
+                raise ValueError("destination_path needs a destination")
+            here = stack.enter_context(_opened(source, path, "r" if dry_run else "r+"))
+            result = _in_place(here, target, wanted, manner, remove_source, dry_run)
+        else:
+            if remove_source:
+                raise ValueError(
+                    "remove_source removes the old documents after a migration in place; with a"
+                    " destination, delete the source yourself once you are content"
+                )
+            here = stack.enter_context(_opened(source, path, "r"))
+            there = stack.enter_context(_opened(destination, destination_path, "a"))
+            result = _to(here, there, target, wanted, manner, dry_run)
+    finished = Conversion(
+        result.rows, result.dropped, time.monotonic() - begin, dry_run,
+        str(here), str(there) if destination is not None else str(here), result.resumed,
+    )  # fmt: skip
+    if dry_run:
+        sys.stdout.write(f"{finished}\n")
+    return finished
+
+
+class _Opened(NamedTuple):
+    """Where a node is looked for, and how it was opened if it was."""
+
+    store: Store
+    path: str
+    options: Options
+
+    def __str__(self) -> str:
+        return f"{self.store!r}, path {'/' + self.path!r}"
+
+
+class _Result(NamedTuple):
+    rows: tuple[Row, ...]
+    dropped: tuple[Part, ...] = ()
+    resumed: bool = False
+
+
+@contextmanager
+def _opened(given: Any, path: str, mode: str) -> Iterator[_Opened]:
+    """The store that is meant, closed at the end if it was opened here."""
+    normal = paths.normalize_path(path)
+    if isinstance(given, Array | Group):
+        options = given._options.changed(read_only=True)
+        yield _Opened(given.store, paths.join(given.path, normal), options)
+        return
+    store = as_store(given, mode=mode) if not isinstance(given, Store) else given
+    try:
+        yield _Opened(store, normal, Options(read_only=True))
+    finally:
+        if store is not given:
+            store.close()
+
+
+def _parts(drop: Iterable[Part] | Part) -> frozenset[Part]:
+    parts = frozenset((drop,) if isinstance(drop, str) else drop)
+    for part in parts:
+        if part not in DROPPABLE:
+            raise ValueError(f"drop takes {', '.join(map(repr, DROPPABLE))}; found {part!r}")
+    return parts
+
+
+def _specs(compressors: Any) -> Any:
+    if compressors is None or (isinstance(compressors, str) and compressors in ("keep", "auto")):
+        return compressors
+    if isinstance(compressors, list | tuple):
+        return [codecs.codec_spec(codec) for codec in compressors]
+    return [codecs.codec_spec(compressors)]
+
+
+def _found(here: _Opened) -> tuple[Place, Node]:
+    found = formats.find(here.store, here.path)
+    if found is None:
+        raise NodeNotFoundError(
+            f"no array or group at path {'/' + here.path!r}:"
+            f" {formats.explain_missing(here.store, here.path)}"
+        )
+    return Place(here.store, here.path, found[0]), found[1]
+
+
+def _to(
+    here: _Opened, there: _Opened, target: Format, wanted: Wanted, manner: Manner, dry_run: bool
+) -> _Result:
+    _check_apart(here, there)
+    place, model = _found(here)
+    if there.path or not manner.overwrite:
+        target.check_place(there.store, there.path)
+    plan = make_plan(place, model, Place(there.store, there.path, target), wanted, here.options)
+    if dry_run:
+        check_free(plan, manner)
+        return _Result(_rows(plan), plan.dropped)
+    rows, resumed = execute(plan, manner)
+    return _Result(rows, plan.dropped, resumed)
+
+
+def _in_place(
+    here: _Opened,
+    target: Format,
+    wanted: Wanted,
+    manner: Manner,
+    remove_source: bool,
+    dry_run: bool,
+) -> _Result:
+    store, path = here.store, here.path
+    if remove_source and not dry_run:
+        rows = finish_removal(store, path, target)
+        if rows is not None:
+            return _Result(rows, (), True)
+    found = source_of(store, path, target)
+    if found is None:
+        _found(here)  # raises if there is nothing at all
+        return _Result(())
+    plan = plan_in_place(*found, target, wanted)
+    if dry_run:
+        check_alone(plan)
+        check_agreement(plan, manner.overwrite)
+        return _Result(_rows(plan))
+    return _Result(
+        migrate(
+            plan, remove_source=remove_source, overwrite=manner.overwrite, progress=manner.progress
+        )
+    )
+
+
+def _rows(plan: Plan) -> tuple[Row, ...]:
+    return tuple(planned.row() for planned in plan.nodes)
+
+
+def _check_apart(here: _Opened, there: _Opened) -> None:
+    """Refuse a destination that lies in the source, or around it."""
+    one, other = _location(here), _location(there)
+    if one is None or other is None or one[0] != other[0]:
+        return
+    left, right = (path + "/" if path else "" for path in (one[1], other[1]))
+    if left.startswith(right) or right.startswith(left):
+        raise StoreError(
+            f"the destination ({there}) and the source ({here}) lie inside one another; choose"
+            " another place, or no destination at all to change the format in place"
+        )
+
+
+def _location(opened: _Opened) -> tuple[Any, str] | None:
+    """A node's place, comparable through all wrappers; that of a folder goes by its path."""
+    identity, key = opened.store.locate(paths.join(opened.path, "x"))
+    path = paths.parent(key)
+    if isinstance(identity, tuple) and len(identity) == 2 and identity[0] == "local":
+        return "local", paths.join(str(identity[1]).rstrip("/"), path)
+    return identity, path

@@ -1,0 +1,71 @@
+"""A store that counts the bytes of values that pass through it.
+
+This module knows the interface of stores. It must not know what is counted for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from omnizarr.model.store import Buffer, ByteRange, Read, Store
+from omnizarr.stores import WrapperStore
+
+
+class MeteredStore(WrapperStore):
+    """The same store; `take()` gives the bytes read and written since it was last asked."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._guard = threading.Lock()
+        self._read = self._written = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"store": self.store}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["store"])  # type: ignore[misc]  # a new meter around the same store
+
+    def __repr__(self) -> str:
+        return repr(self.store)
+
+    def take(self) -> tuple[int, int]:
+        with self._guard:
+            taken = self._read, self._written
+            self._read = self._written = 0
+            return taken
+
+    def _count(self, *values: Buffer | None) -> None:
+        with self._guard:
+            self._read += sum(len(value) for value in values if value is not None)
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        value = super().get(key, byte_range)
+        self._count(value)
+        return value
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        values = super().get_many(requests)
+        self._count(*values)
+        return values
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        return self._snapshot(key)
+
+    @contextmanager
+    def _snapshot(self, key: str) -> Iterator[Read]:
+        with super().snapshot(key) as read:
+
+            def counted(byte_range: ByteRange | None) -> Buffer | None:
+                value = read(byte_range)
+                self._count(value)
+                return value
+
+            yield counted
+
+    def set(self, key: str, value: Buffer) -> None:
+        super().set(key, value)
+        with self._guard:
+            self._written += len(value)

@@ -1,0 +1,101 @@
+"""Counting, and the line on a terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from omnizarr.jobs import Progress, Reporter
+from omnizarr.jobs.progress import Bar, duration, line_of, size
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_facts() -> None:
+    progress = Progress(done=30, total=90, nbytes=1 << 20, seconds=4.0, resumed=10)
+    assert progress.rate == (1 << 20) / 4
+    assert progress.remaining == pytest.approx(60 * 4 / 20)  # the pace of this run alone
+    assert progress.fraction == pytest.approx(1 / 3)
+
+
+def test_what_cannot_be_known_yet() -> None:
+    assert Progress(5, 10, 0, 0.0, resumed=5).remaining is None
+    assert Progress(0, 10, 0, 0.0).rate == 0.0
+    assert Progress(0, 0, 0, 1.0).fraction == 1.0
+    assert Progress(0, 0, 0, 1.0).remaining == 0.0
+
+
+def test_a_callable_hears_of_every_step() -> None:
+    heard: list[Progress] = []
+    reporter = Reporter(heard.append, total=5, resumed=2)
+    reporter.advance(1, 100, "/a")
+    reporter.advance(2, 50, "/b")
+    reporter.close()
+    assert [(p.done, p.nbytes, p.label) for p in heard] == [
+        (2, 0, ""),
+        (3, 100, "/a"),
+        (5, 150, "/b"),
+    ]
+    assert all(p.total == 5 for p in heard)
+
+
+@pytest.mark.parametrize("progress", ["yes", 1, object()])
+def test_what_is_no_listener_is_refused(progress: object) -> None:
+    with pytest.raises(TypeError, match="progress must be None, True or a callable"):
+        Reporter(progress, 1)  # type: ignore[arg-type]
+
+
+def test_a_bar_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        reporter = Reporter(True, total=2)
+        reporter.advance(1, 2048, "/a")
+        reporter.advance(1, 2048, "/a")
+        reporter.close()
+        assert bool(stream.getvalue()) is drawn
+        if drawn:
+            assert "100% 2/2" in stream.getvalue()
+            assert stream.getvalue().endswith("\n")
+
+
+def test_a_shorter_line_covers_the_longer_one() -> None:
+    stream = Terminal()
+    bar = Bar(stream)
+    bar.close(Progress(1, 2, 0, 1.0, "a long label here"))
+    bar.close(Progress(2, 2, 0, 1.0, "x"))
+    first, second = stream.getvalue().split("\n")[:2]
+    assert len(second) >= len(first.rstrip())
+
+
+def test_the_line() -> None:
+    line = line_of(Progress(25, 100, 10 << 20, 2.0, "/temperature"))
+    assert line == "[######------------------]  25% 25/100 5.0 MiB/s 6 s left /temperature"
+    assert "in all" in line_of(Progress(1, 1, 0, 70.0))
+    assert "? left" in line_of(Progress(0, 1, 0, 70.0))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "?"), (0.2, "0 s"), (59.4, "59 s"), (65, "1:05"), (7800, "2:10:00")],
+)
+def test_durations(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (5 << 30, "5.0 GiB"),
+        (1 << 62, "4194304.0 TiB"),
+    ],
+)
+def test_sizes(nbytes: int, text: str) -> None:
+    assert size(nbytes) == text
