@@ -1,7 +1,7 @@
 """What others wrote, in every format and dialect, converted: it reads as it did before.
 
-Every row of the older formats, and of formats 2 and 3 one in `STEP`, is converted to formats 2 and 3
-and compared with its sidecar.
+Every row of the older formats, and one in `STEP` of formats 2 and 3, is converted to formats 2 and
+3 and compared with its sidecar.
 """
 
 from __future__ import annotations

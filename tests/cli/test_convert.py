@@ -10,13 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import omnizarr as zarr
-from omnizarr.cli import convert, main, progress
+from omnizarr.cli import convert, main
 from tests.cli.conftest import Run, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,15 +126,6 @@ def test_chunk_shapes(text: str) -> None:
 
 
 # -- on a terminal -----------------------------------------------------------------------------
-
-
-def test_the_line_of_the_bar() -> None:
-    state = SimpleNamespace(done=3, total=12, rate=3 << 20, remaining=185.0, label="a/b")
-    assert progress.line(state, drawing=False) == (
-        "######------------------  25%  3 of 12  3.0 MiB/s  3:05 min left  a/b"
-    )
-    nothing = SimpleNamespace(done=0, total=0, rate=0.0, remaining=None, label="")
-    assert progress.line(nothing, drawing=True) == "━" * 24 + " 100%  0 of 0  0 B/s"
 
 
 def many_chunks(path: Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from omnizarr.testing import CountingStore, FaultStore
 from .support import described, facts, hierarchy, values_of
 
 OLD = (".zarray", ".zgroup", ".zattrs", ".zmetadata")
-PEERS = Path(__file__).resolve().parents[2] / ".peers"
 
 
 def chunks_of(store: zarr.Store) -> dict[str, bytes]:
@@ -247,66 +245,3 @@ def test_an_unfinished_conversion_is_not_migrated() -> None:
     out.set(JOURNAL, b"{}")
     with pytest.raises(NodeExistsError, match="finish it first"):
         zarr.convert(out, zarr_format=3)
-
-
-# -- others read what was migrated ------------------------------------------------------------
-
-READER = """
-import json, sys, warnings
-warnings.simplefilter("ignore")
-import numpy as np, zarr
-found = {}
-root = zarr.open_group(sys.argv[1], mode="r")
-def visit(group, prefix):
-    for name, array in group.arrays():
-        values = np.asarray(array[...])
-        number = values.dtype.kind in "iuf"
-        seen = values.astype("f8").sum() if number else [str(v) for v in values.ravel()]
-        found[prefix + name] = [list(values.shape), seen, dict(array.attrs)]
-    for name, child in group.groups():
-        visit(child, prefix + name + "/")
-visit(root, "")
-print(json.dumps({"version": zarr.__version__, "arrays": found, "attributes": dict(root.attrs)}))
-"""
-
-
-@pytest.mark.parametrize(
-    ("environment", "version", "source", "target"),
-    [("zarr3", "3.", 2, 3), ("zarr3", "3.", 3, 2), ("zarr2", "2.18", 3, 2)],
-)
-def test_peers_read_it(
-    tmp_path: Path, environment: str, version: str, source: int, target: int
-) -> None:
-    python = PEERS / environment / "bin" / "python"
-    if not python.exists():
-        pytest.fail(f"{python} does not exist: run `make peers`")
-    folder = tmp_path / "migrated.zarr"
-    root = zarr.open_group(folder, mode="w", zarr_format=source, attributes={"title": "é"})
-    keys = {"chunk_key_encoding": ("v2", "/")} if source == 3 else {"dimension_separator": "/"}
-    data = np.arange(60, dtype="<i4").reshape(6, 10)
-    sparse = root.create_array(
-        "a/sparse", shape=(6, 10), dtype="<i4", chunks=(4, 3), fill_value=5,
-        attributes={"u": 1}, compressors="zstd", **keys,
-    )  # fmt: skip
-    sparse[:3] = data[:3]
-    order = {"order": "F"} if source == 2 else {}
-    root.create_array(
-        "b", data=data.astype(">f4"), chunks=(4, 4), compressors="gzip", **order, **keys
-    )
-    root.create_array("text", data=["x", "yy"], dtype=str, chunks=1, compressors="zstd", **keys)
-    zarr.consolidate_metadata(folder)
-    expected = {
-        path: [list(node.shape), float(node[...].astype("f8").sum()), dict(node.attrs)]
-        for path, node in root.members(max_depth=None)
-        if isinstance(node, zarr.Array) and path != "text"
-    }
-    zarr.convert(folder, zarr_format=target, remove_source=True)
-    done = subprocess.run(
-        [python, "-c", READER, str(folder)], capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout)
-    assert found["version"].startswith(version)
-    assert found["attributes"] == {"title": "é"}
-    assert found["arrays"].pop("text")[:2] == [[2], ["x", "yy"]]
-    assert found["arrays"] == expected

@@ -59,31 +59,37 @@ def test_a_bar_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
         reporter.close()
         assert bool(stream.getvalue()) is drawn
         if drawn:
-            assert "100% 2/2" in stream.getvalue()
-            assert stream.getvalue().endswith("\n")
+            assert " 50%  1 of 2" in stream.getvalue()
+            assert stream.getvalue().endswith("\r\x1b[K")
 
 
-def test_a_shorter_line_covers_the_longer_one() -> None:
+def test_the_bar_fits_the_terminal_and_shows_no_control_character(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
     stream = Terminal()
-    bar = Bar(stream)
-    bar.close(Progress(1, 2, 0, 1.0, "a long label here"))
-    bar.close(Progress(2, 2, 0, 1.0, "x"))
-    first, second = stream.getvalue().split("\n")[:2]
-    assert len(second) >= len(first.rstrip())
+    Bar(stream)(Progress(1, 2, 0, 1.0, "x\x1b[2Jy" + "z" * 100))
+    text = stream.getvalue().removeprefix("\r\x1b[K")
+    assert len(text) == 59
+    assert "\x1b" not in text
+    assert "x?[" in text
 
 
 def test_the_line() -> None:
-    line = line_of(Progress(25, 100, 10 << 20, 2.0, "/temperature"))
-    assert line == "[######------------------]  25% 25/100 5.0 MiB/s 6 s left /temperature"
-    assert "in all" in line_of(Progress(1, 1, 0, 70.0))
-    assert "? left" in line_of(Progress(0, 1, 0, 70.0))
+    line = line_of(Progress(25, 1000, 10 << 20, 2.0, "/temperature"), ("#", "-"))
+    assert (
+        line
+        == "#----------------------- " + "  2%  25 of 1,000  5.0 MiB/s  1:18 left  /temperature"
+    )
+    assert line_of(Progress(0, 1, 0, 70.0)) == "─" * 24 + "   0%  0 of 1  0 B/s"
+    assert line_of(Progress(0, 0, 0, 0.0)) == "━" * 24 + " 100%  0 of 0  0 B/s  0 s left"
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(None, "?"), (0.2, "0 s"), (59.4, "59 s"), (65, "1:05"), (7800, "2:10:00")],
+    [(0.2, "0 s"), (59.4, "59 s"), (65, "1:05"), (7800, "2:10:00")],
 )
-def test_durations(seconds: float | None, text: str) -> None:
+def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 

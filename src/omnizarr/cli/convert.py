@@ -9,9 +9,8 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli.arguments import integer
-from omnizarr.cli.output import Output, standard_error
+from omnizarr.cli.output import Output
 from omnizarr.cli.places import Problem, locate
-from omnizarr.cli.progress import bar
 from omnizarr.formats.titles import names
 
 HELP = "convert a store from any format into any other"
@@ -69,14 +68,12 @@ def run(arguments: Any, out: Output) -> int:
     options: dict[str, Any] = {}
     if arguments.chunks is not None:
         options["chunks"] = arguments.chunks
-    wanted = not (arguments.quiet or arguments.json)
     with ExitStack() as stack:
         source: Any = place.file if arguments.in_place else place.store
         if source is not place.file:
             stack.callback(source.close)
         # A dry run prints its plan; here it is shown like every other result.
         stack.enter_context(redirect_stdout(StringIO()))
-        progress = stack.enter_context(bar(standard_error(), wanted=wanted))
         done = omnizarr.convert(
             source,
             None if arguments.in_place else arguments.destination,
@@ -89,7 +86,7 @@ def run(arguments: Any, out: Output) -> int:
             remove_source=arguments.remove_source,
             resume=not arguments.no_resume,
             dry_run=arguments.dry_run,
-            progress=progress,
+            progress=not (arguments.quiet or arguments.json),
             workers=arguments.workers,
             **options,
         )

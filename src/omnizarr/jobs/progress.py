@@ -5,6 +5,7 @@ This module knows counts and clocks. It must not know what is counted.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -94,52 +95,62 @@ class Reporter:
     def close(self) -> None:
         """Leave the terminal as it was found."""
         if isinstance(self._listener, Bar):
-            self._listener.close(self.now())
+            self._listener.close()
 
 
 class Bar:
-    """A line on a terminal: how much is done, how fast, and how long it will take."""
+    """A line on a terminal: how much is done, how fast, and how long it will take. It is no wider
+    than the terminal, holds no control character of a node's name, and is wiped out at the end."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._drawn = 0.0
-        self._length = 0
+        self._encoding = getattr(stream, "encoding", None) or "ascii"
+        try:
+            "━─".encode(self._encoding)
+            self._signs = "━", "─"
+        except (UnicodeEncodeError, LookupError):
+            self._signs = "#", "-"
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
         if now - self._drawn >= DRAW_SECONDS:
             self._drawn = now
-            self._draw(progress)
+            text = line_of(progress, self._signs)[: _width(self._stream) - 1]
+            text = "".join(sign if sign.isprintable() else "?" for sign in text)
+            self._write(text.encode(self._encoding, "replace").decode(self._encoding))
 
-    def _draw(self, progress: Progress) -> None:
-        line = line_of(progress)
-        padding = " " * max(0, self._length - len(line))
-        self._length = len(line)
-        self._stream.write(f"\r{line}{padding}")
+    def close(self) -> None:
+        if self._drawn:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(f"\r\x1b[K{text}")
         self._stream.flush()
 
-    def close(self, progress: Progress) -> None:
-        self._draw(progress)
-        self._stream.write("\n")
-        self._stream.flush()
 
-
-def line_of(progress: Progress) -> str:
+def line_of(progress: Progress, signs: tuple[str, str] = ("━", "─")) -> str:
+    """One line: `━━━━━━───  45%  12 of 26  81.2 MiB/s  3 s left  temperature`."""
     filled = round(_WIDTH * progress.fraction)
-    bar = "#" * filled + "-" * (_WIDTH - filled)
+    bar = signs[0] * filled + signs[1] * (_WIDTH - filled)
     left = progress.remaining
-    ends = f"{duration(progress.seconds)} in all" if left == 0 else f"{duration(left)} left"
-    label = progress.label if len(progress.label) <= 24 else "…" + progress.label[-23:]
+    ends = "" if left is None else f"  {duration(left)} left"
     return (
-        f"[{bar}] {progress.fraction:4.0%} {progress.done}/{progress.total}"
-        f" {size(progress.rate)}/s {ends} {label}".rstrip()
-    )
+        f"{bar} {progress.fraction:4.0%}  {progress.done:,} of {progress.total:,}"
+        f"  {size(progress.rate)}/s{ends}  {progress.label}"
+    ).rstrip()
 
 
-def duration(seconds: float | None) -> str:
+def _width(stream: TextIO) -> int:
+    told = os.environ.get("COLUMNS", "")
+    try:
+        return int(told) if told.isdigit() else os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError, AttributeError):  # no terminal after all
+        return 80
+
+
+def duration(seconds: float) -> str:
     """Seconds as a person reads them: `8 s`, `3:05`, `2:10:00`."""
-    if seconds is None:
-        return "?"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
