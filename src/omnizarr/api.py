@@ -16,6 +16,7 @@ from omnizarr.array import Array
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from
 from omnizarr.errors import MetadataError, NodeNotFoundError
+from omnizarr.formats import Node
 from omnizarr.group import Group
 from omnizarr.hierarchy import create_nodes
 from omnizarr.making import like, make_array
@@ -71,9 +72,9 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
             f" {formats.explain_missing(backing, normal)}"
         )
     if isinstance(found[1], ArrayModel) if found is not None else creating:
-        return open_array(backing, wanted, path=path, **arguments)
+        return _open_array(backing, wanted, normal, arguments, found)
     arguments = {name: value for name, value in arguments.items() if value is not None}
-    return open_group(backing, wanted, path=path, use_consolidated=use_consolidated, **arguments)
+    return _open_group(backing, wanted, normal, use_consolidated, arguments, found)
 
 
 def _is_read_only(store: Any) -> bool:
@@ -92,15 +93,24 @@ def open_array(
     arguments |= _named(positional, ("shape", *_POSITIONAL), "open_array")
     wanted = _mode(mode, "r" if _is_read_only(store) else "a")
     backing = _store(store, wanted, storage_options)
-    normal = paths.normalize_path(path)
+    return _open_array(backing, wanted, paths.normalize_path(path), arguments)
+
+
+Found = tuple[Place, Node] | None
+
+
+def _open_array(
+    backing: Store, wanted: str, normal: str, arguments: dict[str, Any], found: Found = None
+) -> Array:
+    """`found`: what lies there, if somebody has looked already."""
     overwrite = bool(arguments.pop("overwrite", False)) or wanted == "w"
     zarr_format = _format_of(arguments)
     check_arguments(arguments, "open_array")
     options = options_from(arguments, Options(read_only=wanted == "r"))
     if not overwrite and wanted not in ("w-", "x"):
-        found = node.find_in(backing, normal, zarr_format)
+        found = found or node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+") or not {"shape", "data"} & set(arguments):
-            place, model = node.require_array(backing, normal, zarr_format)
+            place, model = node.as_array(found, backing, normal)
             return Array._of(place, model, options)._check()
     return make_array(
         backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite,
@@ -121,14 +131,22 @@ def open_group(
     """Open a group, creating it as `mode` says."""
     wanted = _mode(mode, "r" if _is_read_only(store) else "a")
     backing = _store(store, wanted, storage_options)
-    normal = paths.normalize_path(path)
+    arguments |= {} if attributes is None else {"attributes": attributes}
+    return _open_group(backing, wanted, paths.normalize_path(path), use_consolidated, arguments)
+
+
+def _open_group(
+    backing: Store, wanted: str, normal: str, use_consolidated: bool | str | None,
+    arguments: dict[str, Any], found: Found = None,
+) -> Group:  # fmt: skip
     zarr_format = _format_of(arguments)
     check_arguments(arguments, "open_group")
+    attributes = arguments.get("attributes")
     options = options_from(arguments, Options(read_only=wanted == "r"))
     if wanted not in ("w", "w-", "x"):
-        found = node.find_in(backing, normal, zarr_format)
+        found = found or node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+"):
-            place, model = node.require_group(backing, normal, zarr_format)
+            place, model = node.as_group(found, backing, normal)
             if use_consolidated:
                 model = _consolidated(place)
             elif use_consolidated is None and not backing.capabilities.listable:

@@ -95,7 +95,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         if self._stored.consolidated is not None:
             model = self._stored.consolidated.get(path)
             return None if model is None else (None, model)
-        return node.find(self.store, paths.join(self.path, path))
+        return node.find(self.store, paths.join(self.path, path), self._place.format)
 
     def _find(self, path: str) -> Array | Group | None:
         if not path:
@@ -350,18 +350,20 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         """Give a member another name, in this group or below it."""
         self._check_writable()
         from_path, to_path = self._relative(source), self._relative(dest)
-        if not from_path or self._locate(from_path) is None:
+        found = self._locate(from_path) if from_path else None
+        if found is None or found[0] is None:
             raise NodeNotFoundError(f"{self._place}: no member {source!r}")
         taken = self._locate(to_path)
         if taken is not None:
             raise node.exists(self._place.child(to_path), taken[1])
         if (to_path + "/").startswith(from_path + "/"):
             raise MetadataError(f"{self._place}: cannot move {source!r} into itself")
+        chosen = found[0].format
+        origin, target = (paths.join(self.path, path) for path in (from_path, to_path))
+        chosen.check_place(self.store, target, origin)
         for ancestor in paths.ancestors(to_path)[1:]:
             self.require_group(ancestor)
-        self._place.format.move(
-            self.store, paths.join(self.path, from_path), paths.join(self.path, to_path)
-        )
+        chosen.move(self.store, origin, target)
 
     # -- life ---------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:

@@ -7,7 +7,7 @@ of one node's metadata lose nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -86,9 +86,9 @@ class StorePath(NamedTuple):
         return f"{self.store!r}/{self.path}"
 
 
-def find(store: Store, path: str) -> tuple[Place, Node] | None:
-    """The node at `path`, in whatever format it is."""
-    found = formats.find(store, path)
+def find(store: Store, path: str, preferred: Format | None = None) -> tuple[Place, Node] | None:
+    """The node at `path`, in whatever format it is; in the preferred one if there are several."""
+    found = formats.find(store, path, preferred=preferred)
     if found is None:
         return None
     return Place(store, path, found[0]), found[1]
@@ -103,7 +103,11 @@ def find_in(store: Store, path: str, zarr_format: Any) -> tuple[Place, Node] | N
 
 
 def require_array(store: Store, path: str, zarr_format: Any = None) -> tuple[Place, ArrayModel]:
-    found = find_in(store, path, zarr_format)
+    return as_array(find_in(store, path, zarr_format), store, path)
+
+
+def as_array(found: tuple[Place, Node] | None, store: Store, path: str) -> tuple[Place, ArrayModel]:
+    """What was found, if it is an array."""
     if found is None:
         raise ArrayNotFoundError(_not_found("array", store, path))
     place, model = found
@@ -113,7 +117,11 @@ def require_array(store: Store, path: str, zarr_format: Any = None) -> tuple[Pla
 
 
 def require_group(store: Store, path: str, zarr_format: Any = None) -> tuple[Place, GroupModel]:
-    found = find_in(store, path, zarr_format)
+    return as_group(find_in(store, path, zarr_format), store, path)
+
+
+def as_group(found: tuple[Place, Node] | None, store: Store, path: str) -> tuple[Place, GroupModel]:
+    """What was found, if it is a group."""
     if found is None:
         raise GroupNotFoundError(_not_found("group", store, path))
     place, model = found
@@ -155,23 +163,24 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
     for ancestor in paths.ancestors(path):
         found = formats.find(store, ancestor)
         if found is None:
-            check_unclaimed(store, ancestor)
-            missing |= chosen.parent_documents(ancestor)
+            above = chosen.parent_documents(ancestor)
+            check_unclaimed(store, ancestor, above)
+            missing |= above
         elif isinstance(found[1], ArrayModel):
             raise ContainsArrayError(
                 f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
             )
     if overwrite and _is_taken(store, path):
         # A full or failing store should say so before anything is gone.
-        probe = paths.join(path, PROBE)
+        probe = chosen.keys(path)[0] + PROBE
         store.set(probe, b"".join(documents.values()))
         remove(store, path)
         store.delete(probe)
     elif not overwrite and (existing := formats.find(store, path)) is not None:
         raise exists(place, existing[1])
     elif not overwrite:
-        check_unclaimed(store, path)
-    elif isinstance(model, ArrayModel):
+        check_unclaimed(store, path, documents)
+    if isinstance(model, ArrayModel) and (overwrite or _keeps_chunks_apart(place, model)):
         remove_stale_chunks(place, model)
     for key, document in (missing | documents).items():
         store.set(key, document)
@@ -179,9 +188,10 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
         store.make_prefix(prefix)
 
 
-def check_unclaimed(store: Store, path: str) -> None:
-    """Refuse to replace a document that is there, though it describes no node known here."""
-    for key in formats.claimed(store, path):
+def check_unclaimed(store: Store, path: str, documents: Iterable[str] = ()) -> None:
+    """Refuse to replace a document that is there, though it describes no node known here: one that
+    says that a node is there, or one of those that would be written."""
+    for key in formats.claimed(store, path, documents):
         raise NodeExistsError(
             f"{store!r}, key {key!r}: a document is there that describes no node of a format known"
             " here; it is not replaced (mode 'w' or overwrite=True at its path would)"
@@ -206,15 +216,25 @@ def exists(place: Place, node: Node) -> NodeExistsError:
 
 
 def remove(store: Store, path: str) -> None:
-    """Delete a node and everything below it, a broken one included."""
-    try:
-        found = formats.find(store, path)
-    except MetadataError:
-        found = None
-    if found is None or not path:
-        store.delete_prefix(path + "/" if path else "")
-    else:
-        found[0].remove(store, path)
+    """Delete a node and everything below it, a broken one included, in every format in which it
+    has documents."""
+    for known in formats.FORMATS if path else ():
+        try:
+            found = formats.find(store, path, (known,))
+        except MetadataError:
+            continue
+        if found is not None:
+            known.remove(store, path)
+    store.delete_prefix(path + "/" if path else "")
+
+
+def _keeps_chunks_apart(place: Place, model: ArrayModel) -> bool:
+    """Whether chunks lie elsewhere than documents: what is left of a deletion that was interrupted
+    would then be taken for chunks of the new array."""
+    own = place.path + "/" if place.path else ""
+    return place.store.capabilities.listable and not place.format.chunk_prefix(
+        place.path, model
+    ).startswith(own)
 
 
 def stale_chunks(place: Place, model: ArrayModel) -> Iterator[str]:

@@ -108,6 +108,8 @@ def same_fill(one: Any, two: Any, dtype: np.dtype[Any]) -> bool:
     if dtype.hasobject or dtype.kind == "T":
         return bool(one == two)
     left, right = np.array(one, dtype), np.array(two, dtype)
+    if dtype.names is not None:  # what lies between the fields is nobody's
+        return repr(left.tolist()) == repr(right.tolist())
     if left.tobytes() == right.tobytes():
         return True
     return dtype.kind in "fc" and bool(np.isnan(left)) and bool(np.isnan(right))

@@ -233,9 +233,11 @@ def test_broken_json() -> None:
     store.set("a/attributes.json", b"[1]")
     with pytest.raises(MetadataError, match=r"key 'a/attributes.json': the document must be"):
         find(store, "a")
-    store.set("attributes.json", b"nonsense")
+    store.set("attributes.json", b'{"n5": "4.0')
     with pytest.raises(MetadataError, match=r"key 'attributes.json': invalid JSON"):
         find(store, "")
+    store.set("attributes.json", b"other software's")
+    assert find(store, "") is None
 
 
 def test_hostile_documents() -> None:

@@ -16,6 +16,7 @@ from omnizarr.errors import (
     ContainsArrayError,
     ContainsGroupError,
     MetadataError,
+    NodeExistsError,
     NodeNotFoundError,
     UnknownExtensionError,
     UnsupportedError,
@@ -91,11 +92,19 @@ def test_one_layout_asked_for_by_name(name: str) -> None:
                 zarr.open_group(store, zarr_format=other, mode="r")
 
 
+@every
+def test_a_document_of_another_kind_is_no_bootstrap(name: str) -> None:
+    store = stored(name, {}, {**BOOTSTRAPS[name], "zarr_format": "three"})
+    with pytest.raises(NodeNotFoundError, match=r"found zarr\.json, which describe no node"):
+        zarr.open(store, mode="r")
+    with pytest.raises(NodeExistsError, match="not replaced"):
+        zarr.open_group(dict(store.items()), mode="a")
+
+
 @pytest.mark.parametrize(
     ("member", "value", "error", "text"),
     [
         ("zarr_format", "https://purl.org/zarr/spec/protocol/core/4.0", MetadataError, "version 4"),
-        ("zarr_format", "three", MetadataError, "URI of a core protocol"),
         ("metadata_encoding", "application/cbor", UnsupportedError, "JSON only"),
         ("metadata_encoding", {"type": "json"}, UnsupportedError, "JSON only"),
         ("metadata_encoding", None, UnsupportedError, "JSON only"),

@@ -37,7 +37,9 @@ from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
 
-COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
+READ_ONLY = ("snappy", "zstd-0.7")
+"""Nothing here writes them; the second is the Zstandard of zarr 1.1."""
+COMPRESSORS = ("blosclz", "lz4", "lz4hc", "zlib", "zstd", *READ_ONLY)
 SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 MAX_BYTES = 2**31 - 1 - 16
 HEADER = struct.Struct("<BBBBIII")
@@ -190,10 +192,14 @@ class BloscCodec:
         decompress = module.decompress
         typesize = self.typesize or stage.itemsize
 
-        if self.cname == "snappy":
+        if self.cname in READ_ONLY:
+            cname = self.cname
 
             def encode(data: Buffer) -> bytes:
-                raise EncodeError("codec 'blosc': snappy can be read here, not written; use lz4")
+                raise EncodeError(
+                    f"codec 'blosc': {cname} can be read here, not written; convert the array to"
+                    " another compressor (omnizarr.convert)"
+                )
         else:
             encode = _encoder(module, self, typesize, self._shuffle(typesize))
 

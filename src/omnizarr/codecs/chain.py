@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from omnizarr import limits
+from omnizarr.codecs import text
 from omnizarr.codecs.base import (
     Array,
     ArrayStage,
@@ -116,6 +117,8 @@ class Chain:
         self.encode = _encoder(stage, steps)
         self.decode = _decoder(stage, steps)
         self.decode_into = _into(stage, steps, self.decode)
+        if text.is_in(stage.dtype):
+            self.decode, self.decode_into = _checked(self.decode, self.decode_into)
         self.footprint = 2 if _raw(steps) is not None or self.shard is not None else 3
         self._origin = origin
 
@@ -237,6 +240,21 @@ def _decoder(stage: ArrayStage, steps: Sequence[Step]) -> Decode:
         return decode(data) if scratch is None else straight(data, scratch)
 
     return decode_with
+
+
+def _checked(decode: Decode, decode_into: DecodeInto) -> tuple[Decode, DecodeInto]:
+    """The same, for elements that are text: not every bit pattern is."""
+
+    def decode_text(data: Any, scratch: Scratch | None = None) -> Array:
+        array = decode(data, scratch)
+        text.check(array)
+        return array
+
+    def decode_text_into(data: Any, out: Array, scratch: Scratch | None = None) -> None:
+        decode_into(data, out, scratch)
+        text.check(out)
+
+    return decode_text, decode_text_into
 
 
 class _Raw(NamedTuple):

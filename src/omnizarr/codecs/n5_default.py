@@ -28,6 +28,8 @@ from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer
 
 NAME = "n5_default"
+LARGEST_ODD_BLOCK = 16 << 20
+"""Bytes that are read of a block larger than its chunk, which no known writer makes."""
 DEFAULT, VARLENGTH = 0, 1
 MAX_LENGTH = (1 << 32) - 1
 KEPT = 64
@@ -71,7 +73,7 @@ class N5DefaultCodec:
         whole = build(self.codecs, stage, self.context)
         prefix = header.pack(DEFAULT, ndim, *shape)
         fill = 0 if stage.fill is None else stage.fill
-        room = max(limits.current.max_expansion, stage.nbytes or 0)
+        room = max(LARGEST_ODD_BLOCK, stage.nbytes or 0)
         chains: dict[Shape, Chain] = {shape: whole}
 
         def encode(array: Array) -> bytes:
@@ -100,8 +102,8 @@ class N5DefaultCodec:
             if prod(block) * dtype.itemsize > room:
                 raise LimitError(
                     f"codec {NAME!r}: a block of shape {block} takes"
-                    f" {prod(block) * dtype.itemsize} bytes; the limit is {room}"
-                    " (omnizarr.limits.set(max_expansion=…) raises it)"
+                    f" {prod(block) * dtype.itemsize} bytes; a chunk of shape {shape} takes"
+                    f" {stage.nbytes}, and no more than {room} are read"
                 )
             if mode == DEFAULT:
                 return block, view[header.size :]

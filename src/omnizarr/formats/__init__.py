@@ -7,6 +7,8 @@ ones is found, one more batch of reads asks for all the older ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from omnizarr.errors import MetadataError
 from omnizarr.formats.base import Format, FormatName, Node
 from omnizarr.formats.hierarchy import fetch, located
@@ -17,6 +19,7 @@ from omnizarr.formats.v2 import V2
 from omnizarr.formats.v3 import V3
 from omnizarr.formats.v3draft import DRAFTS
 from omnizarr.model.json import show
+from omnizarr.model.paths import is_key
 from omnizarr.model.store import Buffer, Store
 
 CURRENT: tuple[Format, ...] = (V3(), V2())
@@ -35,14 +38,18 @@ def get_format(name: object) -> Format:
 
 
 def find(
-    store: Store, path: str, formats: tuple[Format, ...] | None = None
+    store: Store,
+    path: str,
+    formats: tuple[Format, ...] | None = None,
+    preferred: Format | None = None,
 ) -> tuple[Format, Node] | None:
     """The node at `path` and its format, from one batch of reads, or a second one for the older
-    formats; None if there is none."""
+    formats; None if there is none. Where it has documents of several, one may be preferred."""
     asked: set[str] = set()
     documents: dict[str, Buffer] = {}
-    for batch in (CURRENT, OLDER) if formats is None else (formats,):
-        keys = dict.fromkeys(key for known in batch for key in known.probes(path))
+    for batch in _batches(preferred) if formats is None else (formats,):
+        # A path that is too long for the keys of one format may be that of another one.
+        keys = {key: None for known in batch for key in known.probes(path) if is_key(key)}
         documents |= fetch(store, [key for key in keys if key not in asked])
         asked.update(keys)
         for known in batch if documents else ():
@@ -55,20 +62,29 @@ def find(
     return None
 
 
+def _batches(preferred: Format | None) -> tuple[tuple[Format, ...], ...]:
+    if preferred is None or preferred is CURRENT[0]:
+        return CURRENT, OLDER
+    first = (preferred, *(known for known in CURRENT if known is not preferred))
+    return first, tuple(known for known in OLDER if known is not preferred)
+
+
 def read(chosen: Format, store: Store, path: str) -> Node | None:
     """The node at `path` in one format; None if there is none."""
     found = find(store, path, (chosen,))
     return None if found is None else found[1]
 
 
-def claimed(store: Store, path: str) -> list[str]:
-    """The documents at `path` that say that a node is there, known or not."""
-    return list(fetch(store, [key for known in FORMATS for key in known.claims(path)]))
+def claimed(store: Store, path: str, also: Iterable[str] = ()) -> list[str]:
+    """The documents at `path` that say that a node is there, known or not; and those of `also`."""
+    keys = dict.fromkeys([*(key for known in FORMATS for key in known.claims(path)), *also])
+    return list(fetch(store, [key for key in keys if is_key(key)]))
 
 
 def explain_missing(store: Store, path: str) -> str:
     """What was looked for at `path`, and what lies there instead."""
-    keys = list(dict.fromkeys(key for known in FORMATS for key in known.probes(path)))
+    keys = [key for known in FORMATS for key in known.probes(path)]
+    keys = [key for key in dict.fromkeys(keys) if is_key(key)]
     where = f"{store!r}, path {path!r}" if path else f"{store!r}"
     looked = ", ".join(repr(key) for key in keys)
     present = sorted(fetch(store, keys))

@@ -24,8 +24,6 @@ from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 BLOSC = PREFIX + "blosc"
-MAX_ELEMENT_BYTES = 1 << 24
-"""The largest element that is taken seriously: its fill value is made when an array is opened."""
 
 
 class ArraysOnly(hierarchy.BelowPath):
@@ -108,11 +106,6 @@ def decode_type(value: Json) -> DataType:
             " types only",
             what="data_type",
         )
-    if data_type.numpy.itemsize > MAX_ELEMENT_BYTES:
-        raise MetadataError(
-            f"dtype {show(value)}: elements of {data_type.numpy.itemsize} bytes; no more than"
-            f" {MAX_ELEMENT_BYTES} are read"
-        )
     return data_type
 
 
@@ -129,8 +122,6 @@ def encode_type(data_type: DataType, name: FormatName) -> Json:
             problem = str(error)
         else:
             problem = _problem(value)
-            if data_type.numpy.itemsize > MAX_ELEMENT_BYTES:
-                problem = f"its elements are larger than {MAX_ELEMENT_BYTES} bytes"
     if problem:
         raise UnsupportedError(
             f"format {name} cannot store the data type {data_type.name!r}: {problem};"

@@ -80,9 +80,9 @@ class Format(Protocol):
         ...
 
     # -- writing ------------------------------------------------------------------------------
-    def check_place(self, store: Store, path: str) -> None:
+    def check_place(self, store: Store, path: str, besides: str = "") -> None:
         """UnsupportedError if no new node of this format may lie at `path`, for its name or for
-        what else is in the store."""
+        what else is in the store, but for the node at `besides`, which will be gone."""
         ...
 
     def parent_documents(self, path: str) -> dict[str, bytes]:

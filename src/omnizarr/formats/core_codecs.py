@@ -14,6 +14,8 @@ from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
 
 PREFIX = "numcodecs."
+OLD_ZSTD = "zstd-0.7"
+"""Blosc's name here for the Zstandard that zarr 1.1 came with: it can be read, not written."""
 SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 _DEFAULT_SHUFFLE = 1
 _AUTO_SHUFFLE = -1

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr.errors import MetadataError
-from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, to_core
+from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, OLD_ZSTD, to_core
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import from_json
@@ -176,6 +176,8 @@ def without_idle_bytes(specs: Sequence[CodecSpec]) -> list[CodecSpec]:
 def _step(spec: CodecSpec, width: int) -> str:
     core = to_core(spec, width)
     given = core.configuration
+    if core.name == "blosc" and given.get("cname") == OLD_ZSTD:
+        return _line(core.name, OLD_ZSTD)  # which no reader of today's Zstandard knows
     if core.name in _IRRELEVANT:
         return core.name.removeprefix("numcodecs.")
     match core.name:

@@ -122,7 +122,9 @@ class BelowPath(ABC):
     def claims(self, path: str) -> tuple[str, ...]:
         return ()
 
-    def check_place(self, store: Store, path: str) -> None:  # noqa: B027 - a limit is optional
+    def check_place(  # noqa: B027 - a limit is optional
+        self, store: Store, path: str, besides: str = ""
+    ) -> None:
         """Any path will do."""
 
     def parent_documents(self, path: str) -> dict[str, bytes]:

@@ -52,7 +52,7 @@ TYPES = (
 DIALECT_TYPES = ("bool", "float16")
 """What zarr-python 2 writes besides."""
 MAX_BLOCK_LENGTH = (1 << 31) - 1
-FOREIGN = ("zarr.json", ".zarray", ".zgroup")
+FOREIGN = ("zarr.json", ".zarray", ".zgroup", "__zmeta__")
 """A directory with one of these is a node of another format, not a bare group."""
 
 _KEYS = ChunkKeys("reversed", "/")
@@ -71,9 +71,6 @@ class N5(hierarchy.BelowPath):
     def probes(self, path: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((join(path, ATTRIBUTES), ATTRIBUTES)))
 
-    def claims(self, path: str) -> tuple[str, ...]:
-        return self.keys(path)
-
     def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         if join(path, ATTRIBUTES) in documents:
             return self.parse(path, documents)
@@ -91,7 +88,12 @@ class N5(hierarchy.BelowPath):
         key = join(path, ATTRIBUTES)
         if key not in documents:
             return None
-        document = _load(path, documents)
+        try:
+            document = _load(path, documents)
+        except MetadataError:
+            if _is_damaged(documents[key]) or (path and _says_version(documents)):
+                raise
+            return None
         known = isinstance(document, dict) and ("n5" in document or _is_dataset(document))
         if known or (path and _says_version(documents)):
             return _node(key, documents[key])
@@ -114,7 +116,7 @@ class N5(hierarchy.BelowPath):
         return found
 
     # -- writing ------------------------------------------------------------------------------
-    def check_place(self, store: Store, path: str) -> None:
+    def check_place(self, store: Store, path: str, besides: str = "") -> None:
         if ATTRIBUTES in path.split("/"):
             raise UnsupportedError(
                 f"no node of N5 can be named {ATTRIBUTES!r}, as its own document is; choose another"
@@ -155,9 +157,20 @@ def _load(path: str, documents: Mapping[str, Buffer]) -> Json:
     return json.loads(documents[key], f"key {key!r}") if key in documents else None
 
 
+def _is_damaged(data: Buffer) -> bool:
+    """Whether a document that cannot be read was one of N5's: other software has files of that
+    name."""
+    return any(member in bytes(data) for member in (b'"n5"', b'"dimensions"'))
+
+
 def _says_version(documents: Mapping[str, Buffer]) -> bool:
     """Whether the root says that it is N5, of a version that is known here."""
-    root = _load("", documents)
+    try:
+        root = _load("", documents)
+    except MetadataError:
+        if _is_damaged(documents[ATTRIBUTES]):
+            raise
+        return False
     if not isinstance(root, dict) or "n5" not in root:
         return False
     try:

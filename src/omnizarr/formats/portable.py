@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnizarr.errors import UnsupportedError
-from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, PREFIX, from_core
+from omnizarr.formats.core_codecs import (
+    ARRAY_TO_ARRAY,
+    ARRAY_TO_BYTES,
+    OLD_ZSTD,
+    PREFIX,
+    from_core,
+)
 from omnizarr.formats.encoding import (
     SHARDING,
     VIEWING,
@@ -212,13 +218,18 @@ def _view(spec: CodecSpec, old: np.dtype[Any], new: np.dtype[Any]) -> CodecSpec:
 
 
 def _settled(specs: Sequence[CodecSpec], width: int) -> list[CodecSpec]:
-    """With what readers may take for something else said outright: the width of a shuffle."""
-    return [
-        CodecSpec(spec.name, {**spec.configuration, "elementsize": element_size(spec, width)})
-        if spec.name == "numcodecs.shuffle"
-        else spec
-        for spec in specs
-    ]
+    """With what readers may take for something else said outright: the width of a shuffle; and
+    with today's Zstandard where zarr 1.1 had its own."""
+    result: list[CodecSpec] = []
+    for spec in specs:
+        changed: dict[str, Json] = {}
+        if spec.name == "numcodecs.shuffle":
+            changed = {"elementsize": element_size(spec, width)}
+        elif spec.configuration.get("cname") == OLD_ZSTD:
+            changed = {"cname": "zstd"}
+        configuration = {**spec.configuration, **changed}
+        result.append(CodecSpec(spec.name, configuration, spec.must_understand))
+    return result
 
 
 def _document(spec: CodecSpec) -> dict[str, Json]:

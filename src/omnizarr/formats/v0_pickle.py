@@ -302,7 +302,10 @@ def _numpy_scalar(value: _Scalar) -> Any:
     dtype = v2_dtypes.decode(_Describer().describe(value.dtype, 0)).numpy
     if dtype.hasobject or len(value.data) != dtype.itemsize:
         raise MetadataError(f"fill_value: {len(value.data)} bytes are no scalar of {dtype}")
-    return np.frombuffer(value.data, dtype=dtype)[0]
+    try:
+        return np.frombuffer(value.data, dtype=dtype)[0]
+    except SystemError as error:  # text with a code point that there is not
+        raise MetadataError(f"fill_value: the bytes are no scalar of {dtype}") from error
 
 
 class _Describer:

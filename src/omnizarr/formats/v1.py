@@ -28,6 +28,8 @@ from omnizarr.model.store import Buffer, Store
 
 META, ATTRIBUTES = "meta", "attrs"
 _KEYS = ChunkKeys("v2", ".")
+_MEMBERS = b'"zarr_format"', b'"compression"', b'"compression_opts"'
+"""What only this format's document is likely to hold under the name `meta`."""
 
 
 class V1(arrays_only.ArraysOnly):
@@ -45,15 +47,14 @@ class V1(arrays_only.ArraysOnly):
 
     def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         # Attributes are read only where there is an array to have them.
-        data = documents.get(join(path, META))
-        if data is None or _document_of(data) is None:
+        key = join(path, META)
+        if key not in documents or _document_of(documents[key], key) is None:
             return None
         return super().find(store, path, documents)
 
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         key, attributes_key = self.keys(path)
-        data = documents.get(key)
-        document = None if data is None else _document_of(data)
+        document = _document_of(documents[key], key) if key in documents else None
         if document is None:
             return None
         data = documents.get(attributes_key)
@@ -78,7 +79,7 @@ class V1(arrays_only.ArraysOnly):
         chunks = arrays_only.check_request(request, 1)
         data_type, ndim = request.data_type, len(request.shape)
         dtype = arrays_only.encode_type(data_type, 1)
-        parts = arrays_only.requested(request, v1_codecs.default(data_type), 1)
+        parts = arrays_only.requested(request, v1_codecs.default(data_type, request.order), 1)
         _check_order(parts)
         compression, options = v1_codecs.encode(parts.compressor, data_type)
         attributes = dimensions.write(request.attributes, request.dimension_names, ndim, 1)
@@ -96,11 +97,14 @@ class V1(arrays_only.ArraysOnly):
         return _array(document, attributes)
 
 
-def _document_of(data: Buffer) -> dict[str, Json] | None:
+def _document_of(data: Buffer, key: str) -> dict[str, Json] | None:
     """The document, if it is one of this format."""
     try:
-        document = json.loads(data)
+        document = json.loads(data, f"key {key!r}")
     except MetadataError:
+        # Other software's file of that name is none of ours; a damaged one of ours is.
+        if any(member in bytes(data) for member in _MEMBERS):
+            raise
         return None
     if not isinstance(document, dict):
         return None

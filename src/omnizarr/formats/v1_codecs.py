@@ -12,7 +12,7 @@ from typing import Any
 
 from omnizarr.errors import MetadataError, UnknownCodecError, UnsupportedError
 from omnizarr.formats import arrays_only
-from omnizarr.formats.core_codecs import PREFIX
+from omnizarr.formats.core_codecs import OLD_ZSTD, PREFIX
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import DataType
 from omnizarr.model.json import show
@@ -25,10 +25,10 @@ _XZ, _ALONE, _RAW = 1, 2, 3
 _NO_CHECK, _CRC64 = 0, 4
 
 
-def default(data_type: DataType) -> CodecSpec:
-    """What release 1.1 uses when nothing is said; for times, which it cannot give to Blosc,
-    what it can."""
-    if arrays_only.has_times(data_type):
+def default(data_type: DataType, order: str) -> CodecSpec:
+    """What carries a checksum; Blosc, which release 1.1 itself takes, where an order is asked for
+    that no other compressor has."""
+    if order == "C" or arrays_only.has_times(data_type):
         return CodecSpec(ZLIB, {"level": 1})
     return CodecSpec(arrays_only.BLOSC, {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0})
 
@@ -43,7 +43,11 @@ def decode(document: Mapping[str, Json]) -> CodecSpec | None:
             case None | "none":
                 return None
             case "blosc":
-                return arrays_only.decode_blosc(_object(options), COMPRESSORS)
+                blosc = arrays_only.decode_blosc(_object(options), COMPRESSORS)
+                if blosc.configuration["cname"] == "zstd":
+                    # What was called so in 2016 is not what is called so today.
+                    return CodecSpec(blosc.name, {**blosc.configuration, "cname": OLD_ZSTD})
+                return blosc
             case "zlib" | "gzip":
                 return CodecSpec(ZLIB, {"level": _integer(options, "a level", 0, 9)})
             case "bz2":

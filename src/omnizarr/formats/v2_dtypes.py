@@ -84,7 +84,7 @@ def _decode_fields(value: list[Json]) -> DataType:
         offsets.append(end)
         end += dtype.itemsize
     if end > MAX_ITEM_BYTES:
-        raise MetadataError(f"dtype: a record of {end} bytes; NumPy allows {MAX_ITEM_BYTES}")
+        raise MetadataError(f"dtype: a record of {end} bytes; {MAX_ITEM_BYTES} are allowed")
     try:
         if sum(dtype.itemsize for dtype in formats) == end:
             return struct(np.dtype(list(zip(names, formats, strict=True))))
@@ -119,7 +119,7 @@ def _decode_field(field: Json) -> tuple[str, np.dtype[Any]]:
         size *= length
     if size > MAX_ITEM_BYTES:
         raise MetadataError(
-            f"dtype: the field {name!r} has {size} bytes; NumPy allows {MAX_ITEM_BYTES}"
+            f"dtype: the field {name!r} has {size} bytes; {MAX_ITEM_BYTES} are allowed"
         )
     return name, np.dtype((dtype, tuple(shape)))
 

@@ -46,6 +46,7 @@ from omnizarr.formats.v3draft_array import (
 )
 from omnizarr.formats.v3draft_layouts import (
     BOOTSTRAP,
+    CONSOLIDATED,
     CONSOLIDATED_KEY,
     META,
     A,
@@ -60,7 +61,7 @@ from omnizarr.formats.v3draft_layouts import (
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
-from omnizarr.model.paths import is_key, join, name_of
+from omnizarr.model.paths import join, name_of
 from omnizarr.model.store import Buffer, ByteRange, Store
 
 _NAME = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]{1,255}\Z")
@@ -142,8 +143,7 @@ class Draft:
         return self.layout.document_keys(path, self.layout.suffix)
 
     def claims(self, path: str) -> tuple[str, ...]:
-        # A path that is too long for this format may be that of another one.
-        return tuple(key for key in self.keys(path) if is_key(key))
+        return self.keys(path)
 
     def children(self, store: Store, path: str) -> dict[str, Node]:
         bootstrap = self._bootstrap(store)
@@ -177,14 +177,20 @@ class Draft:
         return Bootstrap(self.layout, self.layout.suffix, self.layout.bootstrap)
 
     # -- writing ------------------------------------------------------------------------------
-    def check_place(self, store: Store, path: str) -> None:
+    def check_place(self, store: Store, path: str, besides: str = "") -> None:
         if not path:
             return  # whatever lies at the root would have to be replaced with the whole store
         suffix = self._check_hierarchy(store)
         self._check_names(path)
-        self._check_siblings(store, path, suffix)
+        self._check_siblings(store, path, suffix, besides)
 
     def _check_names(self, path: str) -> None:
+        if self.layout.zarr_python and path.split("/")[0] == CONSOLIDATED:
+            raise UnsupportedError(
+                f"{self.name} keeps its consolidated metadata below {CONSOLIDATED!r}, so no node"
+                " can have that name at the root; choose another one",
+                what="name",
+            )
         for name in path.split("/"):
             if _NAME.match(name) is None:
                 raise UnsupportedError(
@@ -220,7 +226,7 @@ class Draft:
             )
         return found.suffix
 
-    def _check_siblings(self, store: Store, path: str, suffix: str, besides: str = "") -> None:
+    def _check_siblings(self, store: Store, path: str, suffix: str, besides: str) -> None:
         """Document 002, "Node names": siblings differ in more than case."""
         if not store.capabilities.listable:
             return
@@ -303,9 +309,8 @@ class Draft:
         new one has all its chunks."""
         layout = self.layout
         suffix = self._bootstrap(store).suffix
-        self._check_names(target)
-        self._check_siblings(store, target, suffix, besides=source)
         from_data, to_data = layout.data_prefix(source), layout.data_prefix(target)
+        self._remove_chunks(store, target)  # of a move that was interrupted
         _copy_prefix(store, from_data, to_data)
         if "" in layout.scalars:
             _copy_key(store, from_data[:-1], to_data[:-1])

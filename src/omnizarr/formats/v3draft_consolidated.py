@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from omnizarr.errors import MetadataError
+from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import members
 from omnizarr.formats.base import Node
 from omnizarr.formats.hierarchy import fetch
@@ -30,7 +30,7 @@ from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
-from omnizarr.model.paths import ancestors, join
+from omnizarr.model.paths import ancestors, is_key, join
 from omnizarr.model.store import Buffer, Store
 
 
@@ -38,12 +38,28 @@ def consolidate(store: Store, bootstrap: Bootstrap) -> dict[str, bytes]:
     """The documents that make a hierarchy consolidated."""
     layout, suffix = bootstrap.layout, bootstrap.suffix
     group_key = layout.document_keys(CONSOLIDATED, suffix)[1]
+    if CONSOLIDATED in list_members(store, layout, "", suffix).all and not _is_home(
+        fetch(store, list(layout.document_keys(CONSOLIDATED, suffix))), group_key
+    ):
+        raise UnsupportedError(
+            f"{store!r}: the root has a member named {CONSOLIDATED!r}, which is where consolidated"
+            " metadata go; move it to another name first",
+            what="name",
+        )
     home: dict[str, Json] = {"attributes": {}}
     metadata = {BOOTSTRAP: json.loads(bootstrap.text, f"key {BOOTSTRAP!r}"), group_key: home}
     for key, data in _documents(store, bootstrap):
         metadata[key] = json.loads(data, f"key {key!r}")
     document = {"metadata": dict(sorted(metadata.items())), "zarr_consolidated_format": 1}
     return {group_key: text(home), CONSOLIDATED_KEY: text(document)}
+
+
+def _is_home(documents: Mapping[str, Buffer], group_key: str) -> bool:
+    """Whether the group of that name says nothing of its own."""
+    if list(documents) != [group_key]:
+        return False
+    group = json.loads(documents[group_key], f"key {group_key!r}")
+    return isinstance(group, dict) and not group.get("attributes")
 
 
 def _documents(store: Store, bootstrap: Bootstrap) -> Iterator[tuple[str, Buffer]]:
@@ -107,5 +123,8 @@ def _path_of(key: str, suffix: str) -> tuple[str, str] | None:
         if key == META + kind + suffix:
             return "", kind
         if key.startswith(META + "/") and key.endswith(kind + suffix):
-            return key[len(META) + 1 : len(key) - len(kind + suffix)], kind
+            path = key[len(META) + 1 : len(key) - len(kind + suffix)]
+            if not is_key(key) or not is_key(path):
+                raise MetadataError(f"metadata has the key {show(key)}, which no node can have")
+            return path, kind
     return None

@@ -142,10 +142,7 @@ def _bootstrap(document: Json, data: bytes) -> Bootstrap | None:
         return None
     protocol = _PROTOCOL.match(version)
     if protocol is None:
-        raise MetadataError(
-            f"zarr_format must be a version number or the URI of a core protocol ({CORE!r}),"
-            f" found {show(version)}"
-        )
+        return None  # no URI of a core protocol: another kind of document
     if int(protocol[1]) != 3:
         raise MetadataError(
             f"zarr_format {show(version)} names version {protocol[1]} of the protocol; version 3 is"

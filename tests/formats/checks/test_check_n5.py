@@ -85,7 +85,7 @@ def test_the_root(document: Any, level: str, fragment: str, section: str) -> Non
     assert_one(report_on({"attributes.json": document}), level, fragment, f"{ITEM} {section}")
 
 
-@pytest.mark.parametrize("data", [b"{", b'{"n5": "4.0.0", "n5": "4.0.0"}'])
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"n5": "4.0.0", "n5": "4.0.0"}'])
 def test_broken_attributes(data: bytes) -> None:
     report = report_on({"attributes.json": ROOT, "a/attributes.json": data})
     found = [f for f in report if f.path == "a"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class Raw(DataType):
     def numpy(self) -> np.dtype[Any]:
         return self.dtype
 
-    @property
+    @cached_property  # shared by all arrays of the type, however large it is
     def zero(self) -> Any:
         return self._of(bytes(self.dtype.itemsize))
 

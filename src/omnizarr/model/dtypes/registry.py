@@ -27,8 +27,8 @@ from omnizarr.model.dtypes.variable import Bytes, Object, String
 from omnizarr.model.json import show
 
 Factory = Callable[[Mapping[str, Json]], DataType]
-MAX_ITEM_BYTES = (1 << 31) - 1
-"""NumPy's own limit on the size of an element."""
+MAX_ITEM_BYTES = 1 << 24
+"""The largest element that is taken seriously: its fill value is made when an array is opened."""
 
 _PLAIN: dict[str, DataType] = {
     "bool": Boolean(),
@@ -53,7 +53,8 @@ def _length(name: str, configuration: Mapping[str, Json], unit: int) -> int:
     if type(length) is not int or not 0 < length <= MAX_ITEM_BYTES or length % unit:
         multiple = f" and a multiple of {unit}" if unit > 1 else ""
         raise MetadataError(
-            f"{name}: length_bytes must be at least 1{multiple}, found {show(length)}"
+            f"{name}: length_bytes must be from 1 to {MAX_ITEM_BYTES}{multiple}, found"
+            f" {show(length)}"
         )
     return length // unit
 
@@ -104,7 +105,10 @@ def from_json(value: Json) -> DataType:
     if raw:
         bits = int(raw[1])
         if bits % 8 or bits // 8 > MAX_ITEM_BYTES:
-            raise MetadataError(f"data_type {name!r}: the number of bits must be a multiple of 8")
+            raise MetadataError(
+                f"data_type {name!r}: the number of bits must be a multiple of 8, and no more than"
+                f" {8 * MAX_ITEM_BYTES}"
+            )
         return Raw(np.dtype(f"V{bits // 8}"))
     entry = _entry_points().get(name)
     if entry is not None:
@@ -168,6 +172,11 @@ def _from_dtype(dtype: np.dtype[Any]) -> DataType:
         raise UnsupportedError(
             f"the sub-array dtype {dtype} is not an element type; give the base dtype"
             f" {dtype.base} and append {dtype.shape} to the array's shape"
+        )
+    if dtype.itemsize > MAX_ITEM_BYTES:
+        raise UnsupportedError(
+            f"elements of {dtype.itemsize} bytes; the largest may have {MAX_ITEM_BYTES}",
+            what="data_type",
         )
     if isinstance(dtype, np.dtypes.StringDType):
         return String()

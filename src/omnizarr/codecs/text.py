@@ -1,0 +1,40 @@
+"""Text of a fixed length: NumPy's `U`, four bytes for each character.
+
+NumPy takes any four bytes for a character and fails only when the text is looked at, with an error
+of the interpreter's own. So what was decoded is looked at here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from omnizarr.codecs.base import Array
+from omnizarr.errors import DecodeError
+
+LAST = 0x10FFFF
+"""The last code point of Unicode."""
+
+
+def is_in(dtype: np.dtype[Any]) -> bool:
+    """Whether elements of this type are text, or have fields that are."""
+    if dtype.subdtype is not None:
+        return is_in(dtype.subdtype[0])
+    if dtype.names is not None:
+        return any(is_in(dtype[name]) for name in dtype.names)
+    return dtype.kind == "U" and dtype.itemsize > 0
+
+
+def check(array: Array) -> None:
+    """DecodeError if there is a character that Unicode does not have."""
+    dtype = array.dtype
+    if dtype.names is not None:
+        for name in dtype.names:
+            if is_in(dtype[name]):
+                check(array[name])
+    elif array.size:
+        points = np.ascontiguousarray(array).view(np.dtype("u4").newbyteorder(dtype.byteorder))
+        highest = int(points.max())
+        if highest > LAST:
+            raise DecodeError(f"text: {highest:#x} is no character of Unicode ({LAST:#x} at most)")
