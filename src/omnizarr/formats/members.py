@@ -7,11 +7,12 @@ was expected and what was found. They know JSON shapes, not what a member means.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from omnizarr import limits
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
+from omnizarr.model.dtypes.base import DataType
 from omnizarr.model.grids import Shape
 from omnizarr.model.json import show
 
@@ -96,3 +97,13 @@ def essential(value: Json, name: str) -> Extension:
     if not found.must_understand:
         raise MetadataError(f"{name} {found.name!r}: must_understand may not be false here")
     return found
+
+
+def scalar(value: Any, data_type: DataType) -> Any:
+    """A user's fill value as a scalar of its type."""
+    try:
+        return data_type.scalar(value)
+    except (TypeError, ValueError) as error:
+        raise MetadataError(
+            f"fill_value {show(value)} does not fit the data type {data_type.name!r}: {error}"
+        ) from error

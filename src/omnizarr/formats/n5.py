@@ -368,12 +368,7 @@ def _new_array(request: ArrayRequest) -> ArrayModel:
 def _check_fill(value: Any, data_type: DataType) -> None:
     if value is DEFAULT or value is None:
         return
-    try:
-        scalar = data_type.scalar(value)
-    except (TypeError, ValueError) as error:
-        raise MetadataError(
-            f"fill_value {show(value)} does not fit the data type {data_type.name!r}: {error}"
-        ) from error
+    scalar = members.scalar(value, data_type)
     if scalar.tobytes() != data_type.zero.tobytes():
         raise UnsupportedError(
             f"N5 has no fill value: what is not stored is 0, found fill_value {show(value)};"

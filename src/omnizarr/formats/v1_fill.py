@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats import members
 from omnizarr.formats.base import DEFAULT, FormatName
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes import (
@@ -186,12 +187,7 @@ def new(value: Any, data_type: DataType, name: FormatName) -> Json:
         if isinstance(data_type, Struct) and not _says_zero(data_type):
             return None
         return encode(data_type.zero, data_type, name)
-    try:
-        scalar = data_type.scalar(value)
-    except (TypeError, ValueError) as error:
-        raise MetadataError(
-            f"fill_value {show(value)} does not fit the data type {data_type.name!r}: {error}"
-        ) from error
+    scalar = members.scalar(value, data_type)
     if type(value) in (bool, int, float) and _says(value, scalar, data_type):
         return value
     return encode(scalar, data_type, name)

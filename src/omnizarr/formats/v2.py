@@ -308,12 +308,7 @@ def _new_fill(value: Any, data_type: DataType) -> Any:
         return data_type.zero
     if value is None or value is DEFAULT:
         return None
-    try:
-        return data_type.scalar(value)
-    except (TypeError, ValueError) as error:
-        raise MetadataError(
-            f"fill_value {show(value)} does not fit the data type {data_type.name!r}: {error}"
-        ) from error
+    return members.scalar(value, data_type)
 
 
 def _consolidated(document: Mapping[str, Json]) -> GroupModel:

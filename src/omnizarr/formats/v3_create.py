@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats import members
 from omnizarr.formats.base import DEFAULT, ArrayRequest
 from omnizarr.formats.core_codecs import to_core
 from omnizarr.formats.v3_codecs import (
@@ -24,7 +25,6 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import Bytes, DataType, Object, String, Time
 from omnizarr.model.grids import Grid, Shape, rectilinear_grid, regular_grid
-from omnizarr.model.json import show
 from omnizarr.model.keys import ChunkKeys
 
 INDEX_CODECS: list[Json] = [
@@ -188,12 +188,7 @@ def _fill(value: Any, data_type: DataType) -> Any:
     """Format 3 always has a fill value; None asks for the default."""
     if value is DEFAULT or value is None:
         return data_type.not_a_time if isinstance(data_type, Time) else data_type.zero
-    try:
-        return data_type.scalar(value)
-    except (TypeError, ValueError) as error:
-        raise MetadataError(
-            f"fill_value {show(value)} does not fit the data type {data_type.name!r}: {error}"
-        ) from error
+    return members.scalar(value, data_type)
 
 
 __all__ = ["default_compressors", "new_array"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.formats import dimensions, v2_codecs, v2_fill, v3draft_array, v3draft_codecs
+from omnizarr.formats import dimensions, members, v2_codecs, v2_fill, v3draft_array, v3draft_codecs
 from omnizarr.formats.base import DEFAULT, ArrayRequest
 from omnizarr.formats.v3draft_codecs import Stored
 from omnizarr.formats.v3draft_dtypes import encode as encode_type
@@ -15,7 +15,6 @@ from omnizarr.formats.v3draft_layouts import Layout
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import DataType, Struct
 from omnizarr.model.grids import Shape
-from omnizarr.model.json import show
 
 
 def new_array(request: ArrayRequest, layout: Layout) -> v3draft_array.DraftArray:
@@ -114,10 +113,5 @@ def _fill(value: Any, data_type: DataType, layout: Layout) -> Json:
             " fill_value=None",
             what="fill_value",
         )
-    try:
-        scalar = data_type.zero if value is DEFAULT else data_type.scalar(value)
-    except (TypeError, ValueError) as error:
-        raise MetadataError(
-            f"fill_value {show(value)} does not fit the data type {data_type.name!r}: {error}"
-        ) from error
+    scalar = data_type.zero if value is DEFAULT else members.scalar(value, data_type)
     return v2_fill.encode(scalar, data_type)
