@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import shlex
 import shutil
 import sys
 import tempfile
@@ -30,7 +31,8 @@ import omnizarr as zarr
 
 DAYS, LATITUDES, LONGITUDES = 365, 91, 180
 MIB = 1 << 20
-FORMATS = (2, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5", 1, 0)
+PREFIX = "omnizarr-demo-"
+FORMATS = (0, 1, 2, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5")
 DROPPED = ("groups", "attributes", "dimension_names", "fill_value")
 REENCODED = ("codecs", "shards", "chunks")
 STATIONS = {
@@ -374,7 +376,7 @@ def convert_everywhere(path: Path, report: Report) -> None:
     _, arrays = nodes_of(path)
     for number, zarr_format in enumerate(FORMATS):
         progress("converting", number, len(FORMATS))
-        folder = Path(tempfile.mkdtemp(prefix="omnizarr-demo-"))
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         target, back = folder / f"{zarr_format}.zarr", folder / "back.zarr"
         with stopwatch() as elapsed:
             passage = there(path, target, zarr_format)
@@ -406,10 +408,6 @@ def convert_everywhere(path: Path, report: Report) -> None:
 # -- showing -----------------------------------------------------------------------------------
 
 
-def times(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape))
-
-
 def size(count: int) -> str:
     for unit, scale in (("MiB", MIB), ("KiB", 1 << 10)):
         if count >= scale:
@@ -432,23 +430,28 @@ def show(report: Report) -> None:
         if row["kind"] == "group":
             print(f"{label}/")
             continue
-        layout = f"{row['dtype']} {times(row['shape'])}"
+        layout = f"{row['dtype']} {'×'.join(map(str, row['shape']))}"
         ratio = row["bytes"] / row["stored"] if row["stored"] else 0
         print(
             f"{label:<18}{layout:<34}{size(row['bytes']):>10}{size(row['stored']):>11}{ratio:>8.1f}"
         )
         if row["shards"] is not None:
-            print(f"{'':<18}chunks {times(row['chunks'])} in shards {times(row['shards'])}")
+            chunks, shards = ("×".join(map(str, row[unit])) for unit in ("chunks", "shards"))
+            print(f"{'':<18}chunks {chunks} in shards {shards}")
     print("\nRead back and compared with NumPy")
     for row in report.checks:
         mark = "✓" if row["ok"] else "✗ DIFFERS"
-        cost = f"{row['values']:>12,} values{row['seconds'] * 1e3:>10.1f} ms"
+        noun = "value" if row["values"] == 1 else "values"
+        cost = f"{row['values']:>12,} {noun:<6}{row['seconds'] * 1e3:>10.1f} ms"
         print(f"  {mark} {row['label']:<28}{cost}")
     show_conversions(report)
-    every = [*report.checks, *report.conversions]
-    failed = sum(not row["ok"] for row in every)
-    verdict = "All equal" if not failed else f"{failed} of {len(every)} differ"
-    print(f"\n{verdict}. Look at the store: omnizarr tree {report.store}")
+    equal = [row["ok"] for row in (*report.checks, *report.conversions)]
+    verdict = "All equal" if all(equal) else f"{equal.count(False)} of {len(equal)} differ"
+    look = shlex.join([sys.executable, "-m", "omnizarr", "tree", report.store])
+    print(f"\n{verdict}. The store remains.\n  look at it  {look}")
+    above = Path(report.store).parent
+    left = str(above) if above.name.startswith(PREFIX) else report.store
+    print(f"  remove it   {shlex.join(['rm', '-r', left])}")
 
 
 def show_conversions(report: Report) -> None:
@@ -478,7 +481,7 @@ def main() -> int:
     arguments = parser.parse_args()
     path = arguments.store
     if path is None:
-        path = Path(tempfile.mkdtemp(prefix="omnizarr-demo-")) / "climate.zarr"
+        path = Path(tempfile.mkdtemp(prefix=PREFIX)) / "climate.zarr"
     elif path.exists():
         parser.error(f"{path} exists already; name a folder that does not")
     report = Report(store=str(path.absolute()))

@@ -147,10 +147,9 @@ def test_the_report() -> None:
         "message": "the member 'x' must not be present",
         "reference": "document 000, Groups",
     }
-    assert str(report).splitlines()[3:6] == [
+    assert str(report).splitlines()[2:4] == [
         "/b",
-        "  error: the member 'x' must not be present",
-        "      b/.zgroup (document 000, Groups)",
+        "  error    b/.zgroup: the member 'x' must not be present (document 000, Groups)",
     ]
     assert str(report).splitlines()[-1] == report.summary
     assert report.summary == "3 nodes: 1 error, 1 warning, 1 dialect"
@@ -279,7 +278,7 @@ def test_places_below_are_found_whatever_lies_between(tmp_path: Path) -> None:
     assert report.nodes == 2
     assert [found.path for found in report if found.level == "error"] == [
         *("deep", "deep/er"),
-        *["deep/er/still"] * 2,
+        "deep/er/still",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ def test_everything_agrees(tmp_path: Path) -> None:
     assert report["store"] == str(store)
     assert sorted(tmp_path.iterdir()) == [store], "what was converted is not left behind"
     rows = {row["zarr_format"]: row for row in report["conversions"]}
-    assert list(rows) == [2, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5", 1, 0]
+    assert list(rows) == [0, 1, 2, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5"]
     assert all(row["ok"] for row in rows.values())
     assert all(row["copied"] + row["reencoded"] == row["arrays"] for row in rows.values())
     assert (rows[2]["arrays"], rows[2]["left_out"], rows[2]["dropped"]) == (7, [], [])
@@ -36,6 +37,18 @@ def test_everything_agrees(tmp_path: Path) -> None:
         assert rows[zarr_format]["left_out"] == ["stations/name"]
     sharded = [node["path"] for node in report["nodes"] if node.get("shards")]
     assert sharded == ["precipitation"]
+
+
+def test_the_last_lines_are_commands_that_work(tmp_path: Path) -> None:
+    store = tmp_path / "my climate.zarr"
+    done = demo("--store", str(store))
+    assert done.returncode == 0, done.stderr
+    assert " 1 values" not in done.stdout and " 1 value " in done.stdout
+    commands = [line[len("  look at it  ") :] for line in done.stdout.splitlines()[-2:]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    looked = subprocess.run(shlex.split(commands[0]), capture_output=True, env=environment)
+    assert looked.returncode == 0 and b"2 groups, 7 arrays" in looked.stdout, looked.stderr
+    assert shlex.split(commands[1]) == ["rm", "-r", str(store)]
 
 
 def test_an_existing_folder_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from omnizarr.cli import main
+from omnizarr.cli.entry import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

@@ -1,7 +1,8 @@
 """`check`: walk a hierarchy and report every departure from the specification of its version.
 
-What a departure is, `formats.checks` knows; here nodes are visited one after the other, each on
-its own, so that a broken one hides none of the others.
+What a departure is, `formats.checks` knows, and whether a codec is usable, the array itself; here
+nodes are visited one after the other, each on its own, so that a broken one hides none of the
+others.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnizarr import formats
-from omnizarr.errors import NodeNotFoundError
+from omnizarr.array import Array
+from omnizarr.errors import MetadataError, NodeNotFoundError, ZarrError
 from omnizarr.formats import checks
 from omnizarr.formats.checks import Finding, Inside
 from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
+from omnizarr.node import Options, Place
 from omnizarr.stores import as_store
 
 
@@ -69,17 +73,17 @@ class Report:
             if finding.path != above:
                 above = finding.path
                 lines.append(f"/{above}")
-            lines.append(f"  {finding.level}: {finding.message}")
-            lines.append(f"      {finding.key} ({finding.reference})")
+            where = f"{finding.level:<8} {finding.key}"
+            lines.append(f"  {where}: {finding.message} ({finding.reference})")
+        if lines:
+            lines.append("")
         return "\n".join([*lines, self.summary])
 
     @property
     def summary(self) -> str:
         """One line: how many nodes, how many findings of each level."""
-        counts = ", ".join(
-            f"{count} {level}{'' if count == 1 else 's'}" for level, count in self.counts.items()
-        )
-        return f"{self.nodes} node{'' if self.nodes == 1 else 's'}: {counts}"
+        counts = [checks.plural(count, level) for level, count in self.counts.items()]
+        return f"{checks.plural(self.nodes, 'node')}: {', '.join(counts)}"
 
 
 def check(store: Any, path: str = "", *, standard: str | None = None) -> Report:
@@ -94,9 +98,11 @@ def check(store: Any, path: str = "", *, standard: str | None = None) -> Report:
     start = paths.normalize_path(path)
     findings: list[Finding] = []
     nodes = 0
-    for place in _walk(backing, start, chosen):
+    for path, place in _walk(backing, start, chosen):
         findings += place.findings
         nodes += place.nodes
+        for known, model in place.arrays:
+            findings += _about_codecs(Place(backing, path, known), model, chosen)
     if not nodes:
         raise NodeNotFoundError(
             f"no array or group at path {'/' + start!r}: {formats.explain_missing(backing, start)}"
@@ -105,11 +111,26 @@ def check(store: Any, path: str = "", *, standard: str | None = None) -> Report:
     return Report(repr(backing), start, tuple(unique), nodes)
 
 
-def _walk(store: Store, start: str, standard: checks.Standard | None) -> Iterator[checks.Visit]:
+def _about_codecs(
+    place: Place, model: ArrayModel, standard: checks.Standard | None
+) -> Iterator[Finding]:
+    """Whether the array's codecs are known, and take their configurations."""
+    try:
+        Array._of(place, model, Options(read_only=True, allow_pickle=True))._check()
+    except MetadataError as error:
+        reason = error.__cause__ if isinstance(error.__cause__, MetadataError) else error
+        yield checks.unusable(place.store, place.path, place.format, standard, reason)
+    except ZarrError:
+        return  # a limit, say: no fault of what is stored
+
+
+def _walk(
+    store: Store, start: str, standard: checks.Standard | None
+) -> Iterator[tuple[str, checks.Visit]]:
     """Every place below `start`, parents first. Chunks are no places."""
     pending: list[tuple[str, Inside | None]] = [(start, None)]
     while pending:
         path, inside = pending.pop()
         place = checks.visit(store, path, standard, inside)
-        yield place
+        yield path, place
         pending.extend(reversed(place.below))

@@ -48,6 +48,9 @@ def outcome(row: Row, target: int) -> tuple[str, str | None]:
         except UnsupportedError as final:
             return "refused", f"{final.what}: {final}"
     array = zarr.open_array(out, mode="r")
+    errors = [str(found) for found in zarr.check(out) if found.level == "error"]
+    if errors and done.nodes[0].source_format != target:
+        return "not valid", str(errors)
     result = array[...]
     values = result if isinstance(result, np.ndarray) else np.asarray(result, array.dtype)
     return done.nodes[0].action, fixtures.difference(row, values)

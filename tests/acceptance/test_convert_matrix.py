@@ -252,6 +252,8 @@ def there_and_back(source: int | str, target: int | str, name: str, **options: A
         problem = difference(first, array, done.dropped + again.dropped)
         assert problem is None, f"{name} as {where}: {problem}"
         assert not any("omnizarr" in key for key in result), "a journal was left"
+        errors = [str(found) for found in zarr.check(result) if found.level == "error"]
+        assert errors == [] or source == target, f"{name} as {where}: {errors}"
     return done
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+import omnizarr as zarr
 from tests.cli.conftest import Run, write
 
 
@@ -35,6 +37,19 @@ def test_findings_name_node_key_and_document(run: Run, odd: Path) -> None:
     assert done.status == 1
     assert "/deep/z\n" in done.out and "error    deep/z/.zarray: " in done.out
     assert "document 000" in done.out
+
+
+def test_the_layout_is_that_of_the_report(run: Run, odd: Path) -> None:
+    done = run("check", odd)
+    assert done.out == f"{zarr.check(odd)}\n"
+
+
+def test_folders_above_a_store_are_no_part_of_it(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "plain" / "out.zarr", zarr_format=2)
+    done = run("check", tmp_path / "plain", "out.zarr", "--level", "error")
+    assert done.status == 0 and "5 nodes: 0 errors" in done.out
+    shutil.make_archive(str(tmp_path / "a"), "zip", tmp_path, "plain")
+    assert run("check", tmp_path / "a.zip" / "plain" / "out.zarr").status == 0
 
 
 def test_json_members(run: Run, odd: Path) -> None:

@@ -101,6 +101,33 @@ def test_refusals_name_the_option(run: Run, store: Path, tmp_path: Path) -> None
     assert "v0" in run("tree", tmp_path / "o.zarr").out
 
 
+def test_the_codecs_that_are_too_many_are_named(run: Run, tmp_path: Path) -> None:
+    zarr.create_array(tmp_path / "s.zarr", shape=(4,), dtype="i4")
+    done = run("convert", tmp_path / "s.zarr", tmp_path / "o.zarr", "--to", "3-draft2019")
+    refused(
+        done, "cannot express 2 codecs ('blosc', 'crc32c'): it has one compressor", "--reencode"
+    )
+
+
+def test_refusals_in_place(run: Run, tmp_path: Path) -> None:
+    """No hint names what is refused there too."""
+    store = tmp_path / "s.zarr"
+    zarr.create_array(store, shape=(4,), dtype="i4", zarr_format=2, compressors=[{"id": "lz4"}])
+    refused(run("convert", store, "--in-place", "--to", 1), "", "DESTINATION")
+    refused(run("convert", store, store, "--to", 3), "inside one another", "--in-place")
+    for option in (["--reencode"], ["--drop", "groups"], ["--chunks", "2"]):
+        done = run("convert", store, "--in-place", "--to", 3, *option)
+        refused(done, f"{option[0]} goes with a DESTINATION", "omnizarr convert old")
+
+
+def test_parts_that_are_left_out(run: Run, store: Path, tmp_path: Path) -> None:
+    done = run("convert", store, tmp_path / "o.zarr", "--to", 2, "--exclude", "deep/*",
+               "--exclude", "text")  # fmt: skip
+    assert done.status == 0, done.err
+    assert sorted(zarr.open_group(tmp_path / "o.zarr", mode="r")) == ["deep", "sparse"]
+    assert not list(zarr.open_group(tmp_path / "o.zarr" / "deep", mode="r"))
+
+
 def test_an_unknown_format(run: Run, store: Path, tmp_path: Path) -> None:
     done = run("convert", store, tmp_path / "o.zarr", "--to", "4")
     assert done.status == 2 and done.err.startswith("omnizarr: unknown format '4'; known are 0, 1")
@@ -183,7 +210,10 @@ def test_ctrl_c_and_going_on(tmp_path: Path, run: Run) -> None:
     assert status == 130, seen
     assert seen.endswith(f"{convert.INTERRUPTED}\r\n") and "Traceback" not in seen
     assert "#" in seen
-    assert run("tree", tmp_path / "o.zarr").status == 2, "half a conversion must be no node"
+    opened = run("tree", tmp_path / "o.zarr")
+    assert opened.status == 2, "half a conversion must be no node"
+    assert "a conversion into this place is unfinished" in opened.err
+    assert "hint: run the same omnizarr convert again" in opened.err
     document = run(*command, "--json").document
     assert document["resumed"] is True
     assert np.array_equal(zarr.open_array(tmp_path / "o.zarr", mode="r")[:],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import omnizarr as zarr
 from tests.cli.conftest import Run, write
@@ -58,6 +60,67 @@ def test_hostile_attributes_stay_on_their_line(run: Run, store: Path) -> None:
     assert 'note            "a\\u001b[2Jb\\nc"' in shown
 
 
+def test_long_names_of_attributes_keep_the_columns(run: Run, tmp_path: Path) -> None:
+    long = "a_name_that_is_longer_than_any_column"
+    attributes = {"units": "K", "valid_range_of_values": [0, 1], long: "x" * 200, "長さ": 1}
+    zarr.create_group(tmp_path / "g.zarr", attributes=attributes)
+    lines = run("info", tmp_path / "g.zarr").out.splitlines()
+    start = lines.index("  attributes") + 1
+    assert lines[start : start + 3] == [
+        '    units                  "K"',
+        "    valid_range_of_values  [0, 1]",
+        f"    {long}",
+    ]
+    assert lines[start + 3].startswith(" " * 27 + '"xxx') and len(lines[start + 3]) <= 80
+    assert lines[start + 4] == "    長さ                   1"
+
+
+def test_styles_in_data_stay_data(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names of attributes, fields and codecs, on a terminal."""
+    store = zarr.create_group(tmp_path / "g.zarr", zarr_format=2)
+    dtype = np.dtype([("\x1b[31mred", "i4")])
+    array = store.create_array("a", shape=(2,), dtype=dtype, attributes={"\x1b[8mhidden": 1})
+    document = tmp_path / "g.zarr" / "a" / ".zarray"
+    assert array.dtype == dtype
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys.stdout.__class__, "isatty", lambda self: True)
+    for broken in (False, True):
+        if broken:
+            text = document.read_text().replace('"blosc"', '"\\u001b[31mblosc"')
+            document.write_text(text)
+        for command in (["tree", tmp_path / "g.zarr"], ["info", tmp_path / "g.zarr/a"]):
+            done = run(*command)
+            assert "\x1b[" in done.out + done.err, "the program's own styles are there"
+            assert "\x1b[31mred" not in done.out and "\x1b[8m" not in done.out
+            assert "\x1b[31mblosc" not in done.out + done.err
+
+
+def test_nczarr_is_named(run: Run, tmp_path: Path) -> None:
+    attributes = {"_nczarr_superblock": {"version": "2.0.0"}}
+    zarr.create_group(tmp_path / "n.zarr", zarr_format=2, attributes=attributes)
+    for command in ("tree", "info"):
+        assert "format 2 (zarr 2, NCZarr)" in run(command, tmp_path / "n.zarr").out
+    (tmp_path / "m.zarr").mkdir()
+    (tmp_path / "m.zarr" / ".zgroup").write_text('{"zarr_format": 2, "_NCZARR_GROUP": {}}')
+    assert "format 2 (zarr 2, NCZarr)" in run("info", tmp_path / "m.zarr").out
+
+
+def test_the_other_one_of_two_formats(run: Run, tmp_path: Path) -> None:
+    store = write(tmp_path / "two.zarr", 2)
+    assert run("convert", store, "--in-place", "--to", 3).status == 0
+    for command in ("tree", "info"):
+        assert run(command, store, "--json").document["zarr_format"] == 3
+        assert run(command, store, "--zarr-format", 2, "--json").document["zarr_format"] == 2
+        done = run(command, store, "--zarr-format", 1)
+        assert done.status == 2 and "no array or group of format 1" in done.err
+        assert "there is one of format 3" in done.err
+    shown = run("tree", store, "--zarr-format", 2).out
+    assert "v2" in shown and "v3" not in shown
+
+
 def test_text_of_a_group(run: Run, store: Path) -> None:
     shown = run("info", store).out
     assert "arrays          2: sparse, text" in shown
@@ -75,7 +138,7 @@ def test_shards(run: Run, tmp_path: Path) -> None:
     assert (found["chunks_stored"], found["chunks_possible"]) == (None, 45)
     assert found["shards"] == [32, 40] and found["chunks"] == [8, 8]
     shown = run("info", tmp_path / "s.zarr").out
-    assert "1 of 3 (45 chunks in them)" in shown and "sharding_indexed [bytes → " in shown
+    assert "1 of 3 (the array has 45 chunks)" in shown and "sharding_indexed [bytes → " in shown
 
 
 def test_the_picture(run: Run, store: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -47,7 +48,7 @@ def test_the_module_runs(store: Path) -> None:
 
 def test_the_script_is_declared() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert 'omnizarr = "omnizarr.cli:main"' in text
+    assert 'omnizarr = "omnizarr.cli.entry:command"' in text
 
 
 def test_ascii_terminals(tmp_path: Path) -> None:
@@ -60,6 +61,87 @@ def test_ascii_terminals(tmp_path: Path) -> None:
         assert done.stdout.isascii() and done.stderr == b""
     done = process("tree", str(tmp_path / "fehlt-ü"), PYTHONIOENCODING="ascii")
     assert done.returncode == 2 and b"Traceback" not in done.stderr
+
+
+def shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    """A line of the shell, in which `omnizarr` is the command."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    line = f'omnizarr() {{ "{sys.executable}" -m omnizarr "$@"; }}; {command}'
+    return subprocess.run(line, shell=True, capture_output=True, env=environment, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "told"),
+    [
+        ("tree {store} >&-", 2, "could not be written"),
+        ("tree {store} > /dev/full", 2, "could not be written: no space left on device"),
+        ("tree {store} --json > /dev/full", 2, "could not be written"),
+        ("--help > /dev/full", 2, "could not be written"),
+        ("tree {store}/nothing 2>&-", 2, ""),
+        ("tree {store}/nothing 2> /dev/full", 2, ""),
+        ("tree {store} >&- 2>&- <&-", 2, ""),
+        ("2> /dev/full", 2, ""),
+        ("check {store} 2>&-", 0, ""),
+    ],
+)
+def test_closed_and_full_streams(store: Path, command: str, status: int, told: str) -> None:
+    done = shell(f"omnizarr {command.format(store=store)}")
+    text = done.stderr.decode()
+    assert done.returncode == status and told in text, text
+    assert len(text.splitlines()) == (1 if told else 0), text
+
+
+def test_the_work_is_done_without_a_standard_error(store: Path, tmp_path: Path) -> None:
+    done = shell(f"omnizarr convert {store} {tmp_path}/o.zarr --to 2 2>&-")
+    assert done.returncode == 0 and b"3 arrays, 2 groups" in done.stdout
+    assert (tmp_path / "o.zarr" / ".zgroup").exists()
+
+
+def test_a_conversion_that_nobody_hears_of_is_complete(store: Path, tmp_path: Path) -> None:
+    done = shell(f"omnizarr convert {store} {tmp_path}/o.zarr --to 2 > /dev/full")
+    assert done.returncode == 2
+    told = done.stderr.decode().splitlines()
+    assert told[0] == "omnizarr: the output could not be written: no space left on device"
+    assert told[1:] == ["hint: the conversion itself is complete"]
+    assert (tmp_path / "o.zarr" / ".zgroup").exists()
+
+
+CLEANING = """
+import omnizarr.cli, sys, time
+def main():
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    finally:
+        print("ready", flush=True)
+        time.sleep(60)
+sys.modules["omnizarr.cli.main"].main = main
+"""
+ENDING = """
+import atexit, omnizarr.cli, sys, time
+def main():
+    atexit.register(time.sleep, 60)
+    atexit.register(print, "ready", flush=True)
+    return 0
+sys.modules["omnizarr.cli.main"].main = main
+"""
+
+
+@pytest.mark.parametrize(("code", "times"), [(CLEANING, 2), (ENDING, 1)])
+def test_a_second_ctrl_c_is_quiet(code: str, times: int) -> None:
+    """While a first Ctrl-C is dealt with, and at the very end."""
+    start = f"import sys\n{code}\nfrom omnizarr.cli.entry import command\nsys.exit(command())"
+    with subprocess.Popen(
+        [sys.executable, "-c", start], env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as child:  # fmt: skip
+        assert child.stdout is not None and child.stderr is not None
+        for _ in range(times):
+            assert child.stdout.readline() == b"ready\n"
+            child.send_signal(signal.SIGINT)
+        assert child.wait(timeout=20) == 130
+        assert child.stderr.read() == b""
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
@@ -92,9 +174,9 @@ def test_help_is_accurate(run: Run, command: str) -> None:
 
 def _parse(arguments: list[str]) -> object:
     from omnizarr.cli.main import make_parser
-    from omnizarr.cli.output import standard_error
+    from omnizarr.cli.output import standard_error, standard_output
 
-    return make_parser(standard_error()).parse_args(arguments)
+    return make_parser(standard_output(), standard_error()).parse_args(arguments)
 
 
 def test_every_command_is_in_the_help(run: Run) -> None:
@@ -116,7 +198,13 @@ def test_every_command_is_in_the_help(run: Run) -> None:
         (["convert", "a", "b"], "required: --to", "omnizarr convert --help"),
         (["convert", "a", "--to", "3"], "DESTINATION or --in-place", "omnizarr convert"),
         (["convert", "a", "b", "--to", "3", "--in-place"], "DESTINATION or --in-place", "convert"),
-        (["convert", "a", "b", "--to", "3", "--chunks", "4,0"], "found '0'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--chunks", "4,0"], "found '4,0'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--chunks", "x"], "10,20, found 'x'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--chunks", "1x"], "10,20, found '1x'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--chunks", "१"], "10,20, found '१'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--chunks", "1_0"], "10,20, found '1_0'", "--help"),
+        (["convert", "a", "b", "--to", "3", "--chunks", "9" * 5000], "10,20, found '999", "--help"),
+        (["tree", ".", "--level", "٣"], "from 0 on, found '٣'", "--help"),
         (["convert", "a", "b", "--to", "3", "--drop", "data"], "invalid choice: 'data'", "--help"),
         (["convert", "a", "b", "--to", "3", "--workers", "no"], "found 'no'", "--help"),
         (["convert", "a", "b", "--to", "3", "--remove-source"], "goes with --in-place", "remove"),
@@ -240,6 +328,39 @@ def test_interruption(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "run", interrupt)
     done = run("tree", ".")
     assert (done.status, done.err) == (130, "interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("message", "shown", "hint"),
+    [
+        ("LocalStore('/d/x.zarr'), key 'a/zarr.json': no", "/d/x.zarr/a/zarr.json: no", None),
+        ("x (ZipStore('/d/x.zip', mode='r'), path '/')", "x (/d/x.zip)", None),
+        ('LocalStore("/d/it\'s"): x', "/d/it's: x", None),
+        (
+            "fill value np.float32(1.0), np.True_ and np.complex64(1+2j)",
+            "fill value 1.0, True and 1+2j",
+            None,
+        ),
+        ("found 'numcodecs.zstd'", "found 'zstd'", None),
+        (
+            "the codec 'x' cannot be expressed in format 2; create the array with zarr_format=3, or"
+            " choose a numcodecs codec. reencode=True uses others",
+            *("the codec 'x' cannot be expressed in format 2", "--reencode uses others"),
+        ),
+        ("no groups; use zarr_format=2 or 3", "no groups; use --to 2 or 3", None),
+        ("x, or\n zarr_format=2 with an object_codec", "x, or --to 2 with an object_codec", None),
+        (
+            "they lie inside one another; choose another place, or no destination at all to change"
+            " the format in place",
+            *("they lie inside one another", "another DESTINATION, or --in-place"),
+        ),
+        ("x; give a destination", "x", "give a DESTINATION instead of --in-place"),
+    ],
+)
+def test_messages_for_those_who_type(message: str, shown: str, hint: str | None) -> None:
+    told, found = explain(errors.UnsupportedError(message))
+    assert told == shown
+    assert (found is None) == (hint is None) and (hint or "") in (found or "")
 
 
 @pytest.mark.parametrize(

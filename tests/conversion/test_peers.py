@@ -102,7 +102,9 @@ def test_converted_from_2_to_3(tmp_path: Path, order: str) -> None:
         chosen: dict[str, Any] = options
         root.create_array(name, data=data, chunks=(4, 3), **chosen)
     done = zarr.convert(tmp_path / "in", tmp_path / "out", zarr_format=3)
-    assert {row.action for row in done.nodes[1:]} == {"copy chunks"}
+    # Readers of format 3 take the order of the bytes for that of the filter's own types.
+    again = {row.path for row in done.nodes if row.action == "re-encode"}
+    assert again == ({"delta", "delta F"} if order == ">" else set())
     assert read_by("zarr3", tmp_path / "out")["arrays"] == sums(root)
     zarr.convert(tmp_path / "out", tmp_path / "back", zarr_format=2)
     assert read_by("zarr2", tmp_path / "back")["arrays"] == sums(root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import omnizarr
-from omnizarr.cli.output import Output, bold, count, dim, red, yellow
+from omnizarr.cli.output import Output, bold, dim, red, yellow
 from omnizarr.cli.places import locate
 
 HELP = "report every departure from the specification of the store's format"
@@ -49,16 +49,14 @@ def run(arguments: Any, out: Output) -> int:
 
 
 def show(findings: list[Any], report: Any, out: Output) -> None:
+    """As `str(report)` has it, in colours."""
     before: str | None = None
     for finding in findings:
         if finding.path != before:
             out.line(bold(f"/{finding.path}"))
             before = finding.path
         level = _STYLE[finding.level](finding.level.ljust(8))
-        key = f"{finding.key}: " if finding.key else ""
-        reference = dim(f" ({finding.reference})") if finding.reference else ""
-        out.line(f"  {level} {key}{finding.message}{reference}")
+        out.line("  ", level, f" {finding.key}: {finding.message}", dim(f" ({finding.reference})"))
     if findings:
         out.line()
-    numbers = [count(sum(finding.level == level for finding in report), level) for level in LEVELS]
-    out.line(f"{count(report.nodes, 'node')}: {', '.join(numbers)}")
+    out.line(report.summary)

@@ -8,9 +8,11 @@ from io import StringIO
 from typing import Any
 
 import omnizarr
-from omnizarr.cli.arguments import integer
-from omnizarr.cli.output import Output
+from omnizarr.cli.arguments import integer, lengths
+from omnizarr.cli.output import Output, Unwritable
 from omnizarr.cli.places import Problem, locate
+from omnizarr.cli.problems import explain
+from omnizarr.errors import UnsupportedError
 from omnizarr.formats.titles import names
 
 HELP = "convert a store from any format into any other"
@@ -42,6 +44,10 @@ def add_arguments(parser: Any) -> None:
         "--drop", metavar="PART", action="append", default=[], choices=PARTS,
         help=f"leave out what the format cannot express: {', '.join(PARTS)}; may be repeated",
     )  # fmt: skip
+    add(
+        "--exclude", metavar="PATTERN", action="append", default=[],
+        help="leave out the nodes whose path matches, such as 'raw/*'; may be repeated",
+    )  # fmt: skip
     add("--reencode", action="store_true", help="other codecs where the format lacks the stored")
     add("--chunks", metavar="N,N", type=lengths, help="another chunk shape, such as 10,20")
     add("--overwrite", action="store_true", help="replace what lies at the destination")
@@ -51,11 +57,6 @@ def add_arguments(parser: Any) -> None:
     add("--no-resume", action="store_true", help="begin anew instead of going on")
     add("--workers", metavar="N", type=positive, help="how many threads work at once")
     add("--quiet", action="store_true", help="print nothing when all goes well")
-
-
-def lengths(text: str) -> tuple[int, ...]:
-    """A chunk shape: `10,20`, or `10x20`."""
-    return tuple(integer(part, least=1) for part in text.replace("x", ",").split(","))
 
 
 def positive(text: str) -> int:
@@ -68,35 +69,55 @@ def run(arguments: Any, out: Output) -> int:
     options: dict[str, Any] = {}
     if arguments.chunks is not None:
         options["chunks"] = arguments.chunks
+    if arguments.exclude:
+        options["exclude"] = tuple(arguments.exclude)
     with ExitStack() as stack:
         source: Any = place.file if arguments.in_place else place.store
         if source is not place.file:
             stack.callback(source.close)
         # A dry run prints its plan; here it is shown like every other result.
         stack.enter_context(redirect_stdout(StringIO()))
-        done = omnizarr.convert(
-            source,
-            None if arguments.in_place else arguments.destination,
-            zarr_format=arguments.to,
-            path=place.path,
-            destination_path=arguments.destination_path,
-            drop=tuple(arguments.drop),
-            reencode=arguments.reencode,
-            overwrite=arguments.overwrite,
-            remove_source=arguments.remove_source,
-            resume=not arguments.no_resume,
-            dry_run=arguments.dry_run,
-            progress=not (arguments.quiet or arguments.json),
-            workers=arguments.workers,
-            **options,
-        )
-    if arguments.json:
-        there = place.file if arguments.in_place else arguments.destination
-        out.json({**done.to_dict(), "source": str(place), "destination": there})
-    elif not arguments.quiet:
-        for line in str(done).splitlines():
-            out.line(line)
+        try:
+            done = omnizarr.convert(
+                source,
+                None if arguments.in_place else arguments.destination,
+                zarr_format=arguments.to,
+                path=place.path,
+                destination_path=arguments.destination_path,
+                drop=tuple(arguments.drop),
+                reencode=arguments.reencode,
+                overwrite=arguments.overwrite,
+                remove_source=arguments.remove_source,
+                resume=not arguments.no_resume,
+                dry_run=arguments.dry_run,
+                progress=not (arguments.quiet or arguments.json),
+                workers=arguments.workers,
+                **options,
+            )
+        except UnsupportedError as error:
+            if arguments.in_place:
+                raise _needs_destination(error) from error
+            raise
+    try:
+        if arguments.json:
+            there = place.file if arguments.in_place else arguments.destination
+            out.json({**done.to_dict(), "source": str(place), "destination": there})
+        elif not arguments.quiet:
+            for line in str(done).splitlines():
+                out.line(line)
+        out.flush()
+    except Unwritable as error:
+        error.hint = None if arguments.dry_run else "the conversion itself is complete"
+        raise
     return 0
+
+
+def _needs_destination(error: UnsupportedError) -> Problem:
+    """The refusal of a conversion in place: what else helps, helps with a destination only."""
+    message, hint = explain(error)
+    if hint is not None and hint.startswith(("--reencode", "--drop", "--chunks")):
+        hint = f"not with --in-place; with a DESTINATION, {hint}"
+    return Problem(message, hint)
 
 
 def check(arguments: Any) -> None:
@@ -104,6 +125,17 @@ def check(arguments: Any) -> None:
     if arguments.in_place == (arguments.destination is not None):
         raise Problem(
             "convert takes either a DESTINATION or --in-place",
+            "omnizarr convert old.zarr new.zarr --to 3",
+        )
+    changes = {
+        "--drop": arguments.drop,
+        "--exclude": arguments.exclude,
+        "--reencode": arguments.reencode,
+        "--chunks": arguments.chunks,
+    }
+    for option in [name for name, given in changes.items() if given and arguments.in_place]:
+        raise Problem(
+            f"{option} goes with a DESTINATION: --in-place changes metadata alone",
             "omnizarr convert old.zarr new.zarr --to 3",
         )
     if arguments.in_place and arguments.destination_path:

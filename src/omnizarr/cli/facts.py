@@ -11,7 +11,10 @@ from math import prod
 from typing import Any
 
 import omnizarr
+from omnizarr.cli.plainly import plainly
 from omnizarr.errors import ZarrError
+from omnizarr.formats.nczarr import is_marked
+from omnizarr.formats.titles import title
 
 Facts = dict[str, Any]
 
@@ -34,12 +37,17 @@ def of_node(path: str, node: Any) -> Facts:
         facts["codecs"] = [_codec(spec) for spec in _specs(node)]
         facts |= {"chunks": node.chunks, "shards": node.shards}
     except ZarrError as error:
-        facts["problem"] = str(error)
+        facts["problem"] = plainly(error)
     return facts
 
 
+def format_of(node: Any) -> str:
+    """What people call the format of a node."""
+    return title(node.zarr_format, nczarr=is_marked(node.metadata.model))
+
+
 def of_broken(path: str, error: Exception) -> Facts:
-    return {"path": path, "kind": "unreadable", "problem": str(error)}
+    return {"path": path, "kind": "unreadable", "problem": plainly(error)}
 
 
 def of_storage(array: Any) -> Facts:
@@ -55,7 +63,7 @@ def of_storage(array: Any) -> Facts:
             facts[f"{unit}_stored"] = len(array.stored_chunks())
             facts["bytes_stored"] = int(array.nbytes_stored)
     except ZarrError as error:
-        facts["problem"] = str(error)
+        facts["problem"] = plainly(error)
     return facts
 
 

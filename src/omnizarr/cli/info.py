@@ -8,11 +8,22 @@ from typing import Any
 import omnizarr
 from omnizarr.cli import facts, picture
 from omnizarr.cli.facts import Facts
-from omnizarr.cli.output import Output, bold, count, dim, plain, red, shortened, times
+from omnizarr.cli.output import (
+    Output,
+    bold,
+    columns,
+    count,
+    dim,
+    padded,
+    plain,
+    red,
+    shortened,
+    times,
+)
 from omnizarr.cli.output import size as human_size
 from omnizarr.cli.places import Place, opened
+from omnizarr.cli.plainly import plainly
 from omnizarr.errors import ZarrError
-from omnizarr.formats.titles import title
 
 HELP = "show everything about one array or group"
 EXAMPLES = """\
@@ -22,18 +33,23 @@ examples:
   omnizarr info archive.zip group/array --json
 """
 _LABEL = 16
+_LONGEST = 28
+"""How long the name of an attribute may be that shares a line with its value."""
 
 
 def add_arguments(parser: Any) -> None:
     parser.add_argument("path", metavar="PATH", help="a folder, a .zip archive, or a path into one")
     parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
     parser.add_argument(
+        "--zarr-format", metavar="F", help="look at the node of this format where there are two"
+    )
+    parser.add_argument(
         "--chunks", action="store_true", help="draw which chunks (or shards) are stored"
     )
 
 
 def run(arguments: Any, out: Output) -> int:
-    with opened(arguments.path, arguments.node) as (place, node):
+    with opened(arguments.path, arguments.node, arguments.zarr_format) as (place, node):
         found = of_node(place, node)
         map_wanted = arguments.chunks and isinstance(node, omnizarr.Array)
         if arguments.json:
@@ -52,7 +68,7 @@ def of_node(place: Place, node: Any) -> Facts:
     found: Facts = {
         "store": place.file,
         "store_kind": place.kind,
-        "format": title(node.zarr_format),
+        "format": facts.format_of(node),
         **facts.of_node(place.path, node),
     }
     if isinstance(node, omnizarr.Array):
@@ -69,7 +85,7 @@ def of_node(place: Place, node: Any) -> Facts:
         try:
             members = dict(node.members())
         except ZarrError as error:
-            found["problem"] = str(error)
+            found["problem"] = plainly(error)
         else:
             arrays = {n for n, member in members.items() if isinstance(member, omnizarr.Array)}
             found |= {"arrays": sorted(arrays), "groups": sorted(set(members) - arrays)}
@@ -82,22 +98,32 @@ def of_node(place: Place, node: Any) -> Facts:
 
 def show(found: Facts, out: Output) -> None:
     kind = found["kind"]
-    out.line(f"{bold(_where(found))}  {kind}")
+    out.line(bold(_where(found)), f"  {kind}")
     rows = [("format", found["format"]), ("store", f"{found['store']} ({found['store_kind']})")]
     rows += _array_rows(found) if kind == "array" else _group_rows(found)
     for label, text in rows:
-        out.line(f"  {dim(label.ljust(_LABEL))}{text}")
+        out.line("  ", dim(label.ljust(_LABEL)), text)
     if found.get("problem"):
-        out.line(f"  {red('problem'.ljust(_LABEL))}{' '.join(found['problem'].split())}")
+        out.line("  ", red("problem".ljust(_LABEL)), " ".join(found["problem"].split()))
     if not found["attributes"]:
-        out.line(f"  {dim('attributes'.ljust(_LABEL))}none")
+        out.line("  ", dim("attributes".ljust(_LABEL)), "none")
         return
-    out.line(f"  {dim('attributes')}")
-    for name, value in found["attributes"].items():
-        text = json.dumps(plain(value), ensure_ascii=False)
-        room = max(out.width - _LABEL - 4, 40)
-        label = name.ljust(_LABEL) if len(name) < _LABEL else f"{name}  "
-        out.line(f"    {dim(label)}{shortened(text, room)}")
+    out.line("  ", dim("attributes"))
+    _show_attributes(found["attributes"], out)
+
+
+def _show_attributes(attributes: Facts, out: Output) -> None:
+    """Names in one column, values in another; below its name where a name is too long for that."""
+    fitting = [columns(name) for name in attributes if columns(name) <= _LONGEST]
+    label = max([_LABEL, *(width + 2 for width in fitting)])
+    room = max(out.width - label - 4, 40)
+    for name, value in attributes.items():
+        text = shortened(json.dumps(plain(value), ensure_ascii=False), room)
+        if columns(name) <= _LONGEST:
+            out.line("    ", dim(padded(name, label)), text)
+        else:
+            out.line("    ", dim(name))
+            out.line(" " * (label + 4), text)
 
 
 def _where(found: Facts) -> str:
@@ -130,7 +156,7 @@ def _array_rows(found: Facts) -> list[tuple[str, str]]:
     if possible is not None:
         text = f"{'?' if stored is None else f'{stored:,}'} of {possible:,}"
         if unit == "shards":
-            text += f" ({count(found['chunks_possible'], 'chunk')} in them)"
+            text += f" (the array has {count(found['chunks_possible'], 'chunk')})"
         rows.append((f"{unit} stored", text))
     sizes = []
     if found["bytes"] is not None:
@@ -168,6 +194,6 @@ def show_chunks(array: Any, out: Output) -> None:
         name = names[axis] or f"dimension {axis}"
         way = " ↓" if axis == drawn.rows else " →" if axis == drawn.columns else ""
         legend.append(f"{name}{way} {number:,}")
-    out.line(f"  {dim(f'{unit}s: ' + (', '.join(legend) or 'one'))}")
+    out.line("  ", dim(f"{unit}s: {', '.join(legend) or 'one'}"))
     block = "×".join(map(str, drawn.per_block)) if drawn.per_block else "1"
-    out.line(f"  {dim(f'a block is {block} {unit}s; · none is stored, ░▒▓ some are, █ all are')}")
+    out.line("  ", dim(f"a block is {block} {unit}s; · none is stored, ░▒▓ some are, █ all are"))

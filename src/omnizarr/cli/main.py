@@ -1,8 +1,8 @@
 """The entry: arguments, the command that they name, and what is said when it fails.
 
 Exit status: 0 done; 1 the check found errors; 2 it could not be done (usage, nothing found, a
-refusal, a failing store); 130 interrupted. Errors are one line on the standard error, with a hint
-where something helps; `--debug` shows where they arose.
+refusal, a failing store, output that nobody takes); 130 interrupted. Errors are one line on the
+standard error, with a hint where something helps; `--debug` shows where they arose.
 """
 
 from __future__ import annotations
@@ -10,11 +10,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import omnizarr
 from omnizarr.cli import check, convert, info, tree
-from omnizarr.cli.output import Output, dim, red, standard_error, standard_output
+from omnizarr.cli.output import (
+    Output,
+    Unwritable,
+    dim,
+    red,
+    standard_error,
+    standard_output,
+)
 from omnizarr.cli.problems import explain
 
 if TYPE_CHECKING:
@@ -28,53 +36,79 @@ DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _fill_closed()
     out, err = standard_output(), standard_error()
-    debug = "--debug" in arguments
+    try:
+        return _run(arguments, out, err)
+    except KeyboardInterrupt:
+        command = next((word for word in arguments if word in COMMANDS), "")
+        with suppress(Unwritable, BrokenPipeError):
+            err.line(getattr(COMMANDS.get(command), "INTERRUPTED", "interrupted"))
+        return INTERRUPTED
+    except (Unwritable, BrokenPipeError):  # there is nobody to tell
+        return REFUSED
+    finally:
+        _let_go(sys.stdout)
+        _let_go(sys.stderr)
+
+
+def _run(arguments: list[str], out: Output, err: Output) -> int:
     try:
         if not arguments:
-            make_parser(err).print_help(sys.stderr)
+            err.own(make_parser(out, err).format_help())
             return REFUSED
-        parsed = make_parser(err).parse_args(arguments)
+        parsed = make_parser(out, err).parse_args(arguments)
         status = int(COMMANDS[parsed.command].run(parsed, out))
         out.flush()
         return status
     except SystemExit as leaving:  # argparse has said what it had to say
         return leaving.code if isinstance(leaving.code, int) else REFUSED
     except BrokenPipeError:
-        # Whoever read has seen enough. Nothing must be flushed into the closed pipe at exit.
-        _close_quietly()
-        return PIPE_CLOSED
-    except KeyboardInterrupt:
-        command = next((word for word in arguments if word in COMMANDS), "")
-        err.line(getattr(COMMANDS.get(command), "INTERRUPTED", "interrupted"))
-        return INTERRUPTED
+        return PIPE_CLOSED  # whoever read has seen enough
     except Exception as error:
-        if debug:
+        if "--debug" in arguments:
             raise
         tell(err, *explain(error))
         return REFUSED
 
 
 def tell(err: Output, message: str, hint: str | None) -> None:
-    err.line(f"{red('omnizarr:')} {message}")
+    err.line(red("omnizarr:"), f" {message}")
     if hint:
         err.line(dim(f"hint: {hint}"))
 
 
-def _close_quietly() -> None:
+def _fill_closed() -> None:
+    """No file that is opened later may take the number of a standard stream that is closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _let_go(stream: TextIO | None) -> None:
+    """What a stream could not take must not be tried again when the interpreter ends."""
+    if stream is None:
+        return
     try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
-    except (OSError, ValueError, AttributeError):
-        pass
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())
+            os.close(null)
 
 
-def make_parser(err: Output) -> ArgumentParser:
+def make_parser(out: Output, err: Output) -> ArgumentParser:
     import argparse
 
     class Parser(argparse.ArgumentParser):
         """Usage errors look like all others."""
+
+        def _print_message(self, message: str, file: Any = None) -> None:
+            out.own(message)
+            out.flush()
 
         def error(self, message: str) -> NoReturn:
             tell(err, message, f"{self.prog} --help")

@@ -2,7 +2,8 @@
 
 This module knows streams and text. It must not know what is written. Text is written in Unicode
 here and falls back to ASCII where the stream's encoding has no better; what comes out of a store
-cannot move the cursor or change the terminal, since control characters are escaped.
+cannot move the cursor or change the terminal, since control characters are escaped. Styles are a
+type of their own, not characters in the text, so that no text can bring its own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 _DRAWING = "├└│─━×→↓·…✓✗█▓▒░"
 _ASCII = str.maketrans(
@@ -22,7 +23,6 @@ _ASCII = str.maketrans(
     }
 )  # fmt: skip
 
-_STYLE = re.compile(r"\x1b\[\d\d?m")
 # C0 and C1 control characters, and those that change the direction of the text around them.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -36,11 +36,25 @@ def harmless(text: str) -> str:
     return _CONTROL.sub(_escaped, text)
 
 
+class Styled(NamedTuple):
+    """Text in a style, for `Output.line`."""
+
+    style: int
+    text: str
+
+
+class Unwritable(Exception):
+    """The stream that a command writes to takes no more."""
+
+    hint: str | None = None
+
+
 @dataclass(frozen=True)
 class Output:
     """A stream, and what it can show."""
 
-    stream: TextIO
+    stream: TextIO | None
+    """None where the program was started without one."""
     colour: bool
     drawing: bool
     """Whether the encoding has the characters that drawings use."""
@@ -48,8 +62,8 @@ class Output:
     width: int
 
     @classmethod
-    def to(cls, stream: TextIO) -> Output:
-        terminal = stream.isatty()
+    def to(cls, stream: TextIO | None) -> Output:
+        terminal = stream is not None and stream.isatty()
         encoding = getattr(stream, "encoding", None) or "ascii"
         try:
             _DRAWING.encode(encoding)
@@ -59,26 +73,52 @@ class Output:
         plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
         return cls(stream, terminal and not plain, drawing, terminal, _width(stream, terminal))
 
-    def line(self, text: str = "") -> None:
+    def line(self, *parts: str | Styled) -> None:
         """Write one line; whatever it holds, it stays one line."""
-        parts, end = [], 0
-        for match in _STYLE.finditer(text):
-            parts += [harmless(text[end : match.start()]), match[0] if self.colour else ""]
-            end = match.end()
-        whole = "".join([*parts, harmless(text[end:])])
-        if not self.drawing:
-            whole = whole.translate(_ASCII)
-        encoding = getattr(self.stream, "encoding", None) or "utf-8"
-        self.stream.write(whole.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        self.own("".join(self._shown(part) for part in parts) + "\n")
+
+    def _shown(self, part: str | Styled) -> str:
+        if not isinstance(part, Styled):
+            return harmless(part)
+        text = harmless(part.text)
+        return f"\x1b[{part.style}m{text}\x1b[0m" if self.colour else text
 
     def json(self, document: Any) -> None:
         """Write one JSON document, in ASCII, valid whatever the values are."""
         import json
 
-        self.stream.write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
+        self._write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
+
+    def own(self, text: str) -> None:
+        """Write text of the program's own, as it is."""
+        if not self.drawing:
+            text = text.translate(_ASCII)
+        encoding = getattr(self.stream, "encoding", None) or "utf-8"
+        self._write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+    def _write(self, text: str) -> None:
+        try:
+            if self.stream is None:
+                raise OSError("there is no such stream")
+            self.stream.write(text)
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError) as error:
+            raise _unwritable(error) from error
 
     def flush(self) -> None:
-        self.stream.flush()
+        try:
+            if self.stream is not None:
+                self.stream.flush()
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError) as error:
+            raise _unwritable(error) from error
+
+
+def _unwritable(error: Exception) -> Unwritable:
+    reason = getattr(error, "strerror", None) or str(error)
+    return Unwritable(f"the output could not be written: {reason.lower()}")
 
 
 def standard_output() -> Output:
@@ -89,12 +129,12 @@ def standard_error() -> Output:
     return Output.to(sys.stderr)
 
 
-def _width(stream: TextIO, terminal: bool) -> int:
+def _width(stream: TextIO | None, terminal: bool) -> int:
     """Columns to write in; a file is as wide as a usual terminal."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and int(columns) > 0:
         return int(columns)
-    if terminal:
+    if stream is not None and terminal:
         try:
             return os.get_terminal_size(stream.fileno()).columns or 80
         except (OSError, ValueError):
@@ -105,24 +145,24 @@ def _width(stream: TextIO, terminal: bool) -> int:
 # -- styles ------------------------------------------------------------------------------------
 
 
-def bold(text: str) -> str:
-    return f"\x1b[1m{text}\x1b[0m"
+def bold(text: str) -> Styled:
+    return Styled(1, text)
 
 
-def dim(text: str) -> str:
-    return f"\x1b[2m{text}\x1b[0m"
+def dim(text: str) -> Styled:
+    return Styled(2, text)
 
 
-def red(text: str) -> str:
-    return f"\x1b[31m{text}\x1b[0m"
+def red(text: str) -> Styled:
+    return Styled(31, text)
 
 
-def yellow(text: str) -> str:
-    return f"\x1b[33m{text}\x1b[0m"
+def yellow(text: str) -> Styled:
+    return Styled(33, text)
 
 
-def blue(text: str) -> str:
-    return f"\x1b[34m{text}\x1b[0m"
+def blue(text: str) -> Styled:
+    return Styled(34, text)
 
 
 # -- text --------------------------------------------------------------------------------------

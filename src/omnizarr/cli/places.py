@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import omnizarr
 from omnizarr.errors import MetadataError, NodeNotFoundError, ZarrError
+from omnizarr.stores import as_store
 
 _ZIP = b"PK"
+_JOURNAL = ".omnizarr-convert.json"
+"""What lies beside a conversion until it is finished."""
 _FEW = 24
 """How many folders are looked into for a hint."""
 
@@ -54,28 +57,37 @@ class Place:
 
 
 @contextmanager
-def opened(path: str, node: str | None = None) -> Iterator[tuple[Place, Any]]:
+def opened(
+    path: str, node: str | None = None, zarr_format: str | None = None
+) -> Iterator[tuple[Place, Any]]:
     """The array or group that a person means, for reading; closed at the end."""
-    place, found = find(path, node)
+    place, found = find(path, node, zarr_format)
     try:
         yield place, found
     finally:
         found.store.close()
 
 
-def find(path: str, node: str | None = None) -> tuple[Place, Any]:
+def find(path: str, node: str | None = None, zarr_format: str | None = None) -> tuple[Place, Any]:
     """The array or group, and where it was found."""
     places = list(_places(path, node or ""))
     first: ZarrError | None = None
     for place in places:
         try:
-            return place, _open(place)
+            return place, _open(place, zarr_format)
         except NodeNotFoundError as error:
             first = first or error
         except (ZarrError, OSError):
             # Above the path lies what a person did not ask for, unless only that exists.
             if place is places[0]:
                 raise
+    if zarr_format is not None:
+        place, found = find(path, node)
+        found.store.close()
+        raise Problem(
+            f"{place}: no array or group of format {zarr_format}",
+            f"there is one of format {found.zarr_format}",
+        )
     raise _missing(path, places, first)
 
 
@@ -89,10 +101,10 @@ def locate(path: str, node: str | None = None) -> Place:
     return place
 
 
-def _open(place: Place) -> Any:
+def _open(place: Place, zarr_format: str | None = None) -> Any:
     store = place.store
     try:
-        return omnizarr.open(store, mode="r", path=place.path)
+        return omnizarr.open(store, mode="r", path=place.path, zarr_format=zarr_format)
     except BaseException:
         if place.archive:
             store.close()
@@ -159,6 +171,11 @@ def _no_store(file: str) -> Problem:
 
 def _missing(path: str, places: list[Place], first: ZarrError | None) -> Problem:
     nearest = places[0]
+    if _is_unfinished(nearest):
+        return Problem(
+            f"{nearest}: a conversion into this place is unfinished, so nothing opens yet",
+            "run the same omnizarr convert again to finish it",
+        )
     for place in places:
         known = _deepest(place)
         if known is not None:
@@ -170,6 +187,15 @@ def _missing(path: str, places: list[Place], first: ZarrError | None) -> Problem
         hint = f"did you mean {os.path.join(os.path.dirname(path), beside)}?" if beside else None
         return Problem(f"{path}: no such file or folder", hint)
     return Problem(_shortly(str(first)), _stores_inside(nearest))
+
+
+def _is_unfinished(place: Place) -> bool:
+    """Whether a conversion into this place was begun and not finished."""
+    if place.kind == "URL":
+        return False
+    with suppress(ZarrError, OSError), as_store(place.store, mode="r") as store:
+        return store.get(f"{place.path}/{_JOURNAL}".lstrip("/")) is not None
+    return False
 
 
 def _shortly(message: str) -> str:

@@ -6,28 +6,42 @@ import os
 import re
 
 from omnizarr import errors
+from omnizarr.cli.output import Unwritable
 from omnizarr.cli.places import Problem
+from omnizarr.cli.plainly import plainly
 
 
 def _flag(match: re.Match[str]) -> str:
     return "--" + match[1].replace("_", "-")
 
 
-# Options as the functions spell them, and as a person types them.
+# Options as the functions spell them, and as a person types them. An array that is converted is not
+# created by hand: advice about that is left out.
 _OPTIONS = (
+    (re.compile(r"; create the array with [^.;]*"), ""),
     (re.compile(r"drop=\(?['\"](\w+)['\"],?\)?"), r"--drop \1"),
     (re.compile(r"\b(reencode|overwrite|remove_source|dry_run)=True"), _flag),
     (re.compile(r"\bresume=False"), "--no-resume"),
-    (re.compile(r"\bzarr_format="), "--to "),
+    (re.compile(r"\Aexclude:"), "--exclude:"),
+    (re.compile(r"\b(use|or) zarr_format="), r"\1 --to "),
+    (re.compile(r"\bzarr_format="), "format "),
     (re.compile(r"\b(unknown|another) zarr_format\b"), r"\1 format"),
+    (re.compile(r"\bgive a destination\b"), "give a DESTINATION instead of --in-place"),
+    (
+        re.compile(r"choose another place, or no destination at all[^.;]*"),
+        "choose another DESTINATION, or --in-place instead of one",
+    ),
 )
-_ADVICE = re.compile(r"(?<=[.;]) (?=--|no option of convert|pass --)| (?=\(--[^()]*\)\Z)")
+_ADVICE = re.compile(
+    r"(?<=[.;]) (?=--|no option of convert|pass --|give a DESTINATION|choose another DESTINATION)"
+    r"| (?=\(--[^()]*\)\Z)"
+)
 
 
 def explain(error: BaseException) -> tuple[str, str | None]:
     """What is wrong and where, and what to do."""
-    message = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, Problem):
+    message = plainly(error) or type(error).__name__
+    if isinstance(error, Problem | Unwritable):
         return message, error.hint
     if isinstance(error, errors.ZarrError):
         for spelling, typed in _OPTIONS:

@@ -24,7 +24,7 @@ from omnizarr.cli.output import (
 from omnizarr.cli.output import size as human_size
 from omnizarr.cli.places import Place, opened
 from omnizarr.errors import ZarrError
-from omnizarr.formats.titles import short, title
+from omnizarr.formats.titles import short
 
 HELP = "show a hierarchy: every group and array, its shape, type, chunks, format and codecs"
 EXAMPLES = """\
@@ -41,6 +41,9 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("path", metavar="PATH", help="a folder, a .zip archive, or a path into one")
     parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
     parser.add_argument(
+        "--zarr-format", metavar="F", help="look at the node of this format where there are two"
+    )
+    parser.add_argument(
         "--level", metavar="N", type=level, help="how many levels to show (0: the node alone)"
     )
     parser.add_argument(
@@ -53,7 +56,7 @@ def level(text: str) -> int:
 
 
 def run(arguments: Any, out: Output) -> int:
-    with opened(arguments.path, arguments.node) as (place, node):
+    with opened(arguments.path, arguments.node, arguments.zarr_format) as (place, node):
         rows = list(walk(node, arguments.level, sizes=arguments.sizes, path=place.path))
         if arguments.json:
             out.json(
@@ -61,7 +64,7 @@ def run(arguments: Any, out: Output) -> int:
                     "store": place.file,
                     "path": place.path,
                     "zarr_format": node.zarr_format,
-                    "format": title(node.zarr_format),
+                    "format": facts.format_of(node),
                     "nodes": rows,
                     "totals": totals(rows),
                 }
@@ -145,17 +148,18 @@ def show(place: Place, node: Any, rows: list[Facts], out: Output) -> None:
     first = max(columns(label) for label in labels)
     for row, label, cell in zip(rows, labels, cells, strict=True):
         name = bold(label) if row["kind"] == "group" else label
-        gap = " " * (first - columns(label))
+        gap = " " * (first - columns(label) + 2)
         if row["kind"] == "group" and row is rows[0]:
-            out.line(f"{name}{gap}  {dim(title(node.zarr_format))}")
+            out.line(name, gap, dim(facts.format_of(node)))
         elif row["kind"] == "group":
-            before = " " * (sum(widths[:3]) + 4)
-            out.line(f"{name}{gap}  {before}  {dim(short(row['zarr_format']))}")
+            before = " " * (sum(widths[:3]) + 6)
+            out.line(name, gap, before, dim(short(row["zarr_format"])))
         elif row["kind"] == "unreadable":
-            out.line(f"{red(label)}{gap}  {red('✗ ' + one_line(row['problem']))}")
+            out.line(red(label), gap, red("✗ " + one_line(row["problem"])))
         else:
             text = [padded(part, width) for part, width in zip(cell, widths, strict=True)]
-            out.line(f"{name}{gap}  " + "  ".join([text[0], blue(text[1]), *text[2:]]).rstrip())
+            rest = "  ".join(text[2:]).rstrip()
+            out.line(name, gap, f"{text[0]}  ", blue(text[1]), f"  {rest}")
     out.line()
     out.line(summary(rows))
 

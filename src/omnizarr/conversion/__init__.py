@@ -2,7 +2,10 @@
 
 plan      what is to be done to every node, as facts
 planning  deciding it, before anything is written
+walking   the nodes of the source, but for those that are excluded
+apart     whether source and destination are in each other's way
 chunks    the chunks of an array as numbered portions of work
+begin     what may lie at the destination, and what is removed
 execute   carrying the plan out, safe to interrupt
 migrate   new documents in place, chunks untouched
 report    what was done
@@ -19,19 +22,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omnizarr import codecs, formats
 from omnizarr.array import Array
 from omnizarr.config import config
-from omnizarr.conversion.execute import Manner, check_free, execute
+from omnizarr.conversion.apart import Location, check_apart
+from omnizarr.conversion.begin import check_free
+from omnizarr.conversion.execute import execute
 from omnizarr.conversion.migrate import (
     check_agreement,
     check_alone,
+    check_root,
     finish_removal,
     migrate,
     plan_in_place,
     source_of,
 )
-from omnizarr.conversion.plan import Plan, Wanted
+from omnizarr.conversion.plan import Manner, Plan, Wanted
 from omnizarr.conversion.planning import make_plan
 from omnizarr.conversion.report import Conversion, Row
-from omnizarr.errors import NodeNotFoundError, Part, StoreError
+from omnizarr.errors import NodeNotFoundError, Part
 from omnizarr.formats import Format, Node
 from omnizarr.formats.translate import DROPPABLE
 from omnizarr.group import Group
@@ -55,6 +61,7 @@ def convert(
     path: str = "",
     destination_path: str = "",
     drop: Iterable[Part] | Part = (),
+    exclude: Iterable[str] | str = (),
     reencode: bool = False,
     chunks: Any = None,
     shards: Any = None,
@@ -77,12 +84,16 @@ def convert(
     drop: parts that may be left out where the format cannot express them, of "groups",
         "attributes", "dimension_names" and "fill_value". Values never change: where the fill value
         is left out, every missing chunk is written.
+    exclude: nodes to leave out, with everything below them: paths from the node that is converted,
+        or patterns such as "stations/*". One that cannot be opened is no obstacle then.
     reencode: codecs, shards and chunk grids that have no equal in the format may be replaced by
         what the format has by default.
-    chunks, shards, compressors: other ones than the source has, for all arrays or (as a mapping)
-        by path. `shards=False` means none.
-    overwrite: replace what lies at the destination.
-    resume: go on with the same conversion if it was interrupted; False begins anew.
+    chunks, shards, compressors: other ones than the source has, for all arrays; chunks and shards
+        also as a mapping, by path. `shards=False` means none.
+    overwrite: replace the node that lies at the destination, and everything below it.
+    resume: go on with the same conversion if it was interrupted; False begins anew and removes
+        what that one has written, and nothing else. A source whose documents, chunks or their sizes
+        have changed since is another conversion's; other values of the same size are not noticed.
     dry_run: print the plan, write nothing.
     progress: True draws a bar on a terminal; a callable gets a `Progress` after every step.
     workers, executor: how many portions run at once, and on what; threads unless told otherwise.
@@ -94,7 +105,10 @@ def convert(
     target = formats.get_format(
         config.get("default_zarr_format") if zarr_format is None else zarr_format
     )
-    wanted = Wanted(_parts(drop), bool(reencode), chunks, shards, _specs(compressors))
+    excluded = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    wanted = Wanted(
+        _parts(drop), bool(reencode), chunks, shards, _specs(compressors), exclude=excluded
+    )
     manner = Manner(overwrite, resume, progress, workers, executor)
     with ExitStack() as stack:
         if destination is None:
@@ -182,7 +196,9 @@ def _found(here: _Opened) -> tuple[Place, Node]:
 def _to(
     here: _Opened, there: _Opened, target: Format, wanted: Wanted, manner: Manner, dry_run: bool
 ) -> _Result:
-    _check_apart(here, there)
+    beside = here.options.chunk_store
+    stores = (here.store,) if beside is None else (here.store, beside)
+    check_apart([Location(store, here.path) for store in stores], Location(there.store, there.path))
     place, model = _found(here)
     if there.path or not manner.overwrite:
         target.check_place(there.store, there.path)
@@ -203,16 +219,17 @@ def _in_place(
     dry_run: bool,
 ) -> _Result:
     store, path = here.store, here.path
-    if remove_source and not dry_run:
-        rows = finish_removal(store, path, target)
-        if rows is not None:
-            return _Result(rows, (), True)
+    rows = finish_removal(store, path, target, dry_run=dry_run)
+    if rows is not None:
+        return _Result(rows, (), True)
     found = source_of(store, path, target)
     if found is None:
         _found(here)  # raises if there is nothing at all
         return _Result(())
     plan = plan_in_place(*found, target, wanted)
     if dry_run:
+        if remove_source:
+            check_root(plan)
         check_alone(plan)
         check_agreement(plan, manner.overwrite)
         return _Result(_rows(plan))
@@ -224,26 +241,4 @@ def _in_place(
 
 
 def _rows(plan: Plan) -> tuple[Row, ...]:
-    return tuple(planned.row() for planned in plan.nodes)
-
-
-def _check_apart(here: _Opened, there: _Opened) -> None:
-    """Refuse a destination that lies in the source, or around it."""
-    one, other = _location(here), _location(there)
-    if one is None or other is None or one[0] != other[0]:
-        return
-    left, right = (path + "/" if path else "" for path in (one[1], other[1]))
-    if left.startswith(right) or right.startswith(left):
-        raise StoreError(
-            f"the destination ({there}) and the source ({here}) lie inside one another; choose"
-            " another place, or no destination at all to change the format in place"
-        )
-
-
-def _location(opened: _Opened) -> tuple[Any, str] | None:
-    """A node's place, comparable through all wrappers; that of a folder goes by its path."""
-    identity, key = opened.store.locate(paths.join(opened.path, "x"))
-    path = paths.parent(key)
-    if isinstance(identity, tuple) and len(identity) == 2 and identity[0] == "local":
-        return "local", paths.join(str(identity[1]).rstrip("/"), path)
-    return identity, path
+    return tuple(planned.row() for planned in plan.nodes) + plan.left_out

@@ -1,15 +1,19 @@
 """The chunks of one array as work: which are stored, and in what portions they are converted.
 
-Chunks are found by listing, so that a sparse array of 10¹² chunks costs what is stored of it.
-Portions are numbered; the same array gives the same portions every time, so that a journal can name
-them. Two kinds: *copying* stored values under their new keys, and *encoding* regions again, each
-aligned with what the destination writes as one value.
+Chunks are found by listing, so that a sparse array of 10¹² chunks costs what is stored of it. A
+listing is taken once, nine bytes for each chunk, and has a digest: whoever works through it knows
+that it is the one that was planned with. Portions are numbered; the same listing gives the same
+portions every time, so that a journal can name them. Two kinds: *copying* stored values under their
+new keys, and *encoding* regions again, each aligned with what the destination writes as one value.
 
 This module knows grids and keys. It must not read or write a chunk.
 """
 
 from __future__ import annotations
 
+import hashlib
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -22,7 +26,8 @@ from omnizarr.engine import Source
 from omnizarr.errors import StoreError, UnsupportedError
 from omnizarr.model.grids import Grid, RegularAxis, Shape
 from omnizarr.model.keys import ChunkKeys
-from omnizarr.model.store import keys_at
+from omnizarr.model.store import Store, keys_at
+from omnizarr.stores import LocalStore, MemoryStore, WrapperStore
 
 TASK_BYTES = 4 << 20
 """Small chunks are taken together until about this much is in one portion. It is part of what a
@@ -52,6 +57,8 @@ class Encoding(NamedTuple):
 
     number: int
     regions: tuple[Region, ...]
+    stored: tuple[int, ...]
+    """How many stored chunks of the source each region touches."""
 
     @property
     def units(self) -> int:
@@ -61,8 +68,9 @@ class Encoding(NamedTuple):
 Portion = Copying | Encoding
 
 
-def stored_chunks(source: Source) -> Iterator[tuple[str, Shape]]:
-    """Key and grid coordinates of every stored chunk, in the order of the store's listing.
+def stored_chunks(source: Source) -> Iterator[tuple[str, Shape, int]]:
+    """Key, grid coordinates and spelling (0 for the array's own, else that of the alternatives) of
+    every stored chunk, in the order of the store's listing.
 
     What lies outside the grid (after a shrink) is not part of the array. Where a chunk is stored
     under two spellings of its key, the one that is read is the one that counts."""
@@ -85,8 +93,61 @@ def stored_chunks(source: Source) -> Iterator[tuple[str, Shape]]:
             if inside and not any(
                 store.exists(prefix + encode(coordinates)) for encode in encoders[:place]
             ):
-                yield key, coordinates
+                yield key, coordinates, place
             break
+
+
+class Listed:
+    """One listing of the stored chunks of an array, in the store's order.
+
+    `digest` is that of their keys and, where the store knows them without reading, their sizes."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._shape = source.model.grid.shape
+        self._numbers: array[int] | None = array("q") if prod(self._shape) < _FITS else None
+        self._coordinates: list[Shape] = []
+        self._spellings = bytearray()
+        summary = hashlib.sha256()
+        sized = _knows_sizes(source.store)
+        for key, coordinates, place in stored_chunks(source):
+            size = source.store.size(key) if sized else None
+            summary.update(f"{key}\n{size}\n".encode())
+            self._spellings.append(place)
+            if self._numbers is None:
+                self._coordinates.append(coordinates)
+            else:
+                self._numbers.append(_ravel(coordinates, self._shape))
+        self.digest = summary.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._spellings)
+
+    def __iter__(self) -> Iterator[Shape]:
+        if self._numbers is None:
+            return iter(self._coordinates)
+        return (_unravel(number, self._shape) for number in self._numbers)
+
+    def located(self) -> Iterator[tuple[str, Shape]]:
+        """Each chunk's key and coordinates."""
+        source, model = self.source, self.source.model
+        encoders = [keys.encoder(model.ndim) for keys in (model.keys, *model.keys.alternatives)]
+        for coordinates, place in zip(self, self._spellings, strict=True):
+            yield source.prefix + encoders[place](coordinates), coordinates
+
+
+def innermost(store: Store) -> Store:
+    """The store inside all wrappers."""
+    while isinstance(store, WrapperStore):
+        store = store.store
+    return store
+
+
+def _knows_sizes(store: Store) -> bool:
+    """Whether the size of a value costs next to nothing there."""
+    from omnizarr.stores import ZipStore  # which is imported when it is first needed
+
+    return isinstance(innermost(store), LocalStore | MemoryStore | ZipStore)
 
 
 def spelling(source: Source) -> ChunkKeys:
@@ -96,12 +157,9 @@ def spelling(source: Source) -> ChunkKeys:
     if not model.keys.alternatives:
         return plain
     used: dict[ChunkKeys, str] = {}
-    for key, _ in stored_chunks(source):
-        name = key[len(source.prefix) :]
-        for keys in (plain, *model.keys.alternatives):
-            if keys.decode(name, model.ndim) is not None:
-                used.setdefault(keys, key)
-                break
+    spellings = (plain, *model.keys.alternatives)
+    for key, _, place in stored_chunks(source):
+        used.setdefault(spellings[place], key)
     if len(used) > 1:
         raise UnsupportedError(
             "the keys of its chunks are spelled in two ways,"
@@ -151,8 +209,8 @@ class Blocks:
 
 
 def blocks_for(source: Grid, unit: Shape, target: Grid, itemsize: int) -> Blocks:
-    """Blocks as large as what is decoded at once on the source's side (`unit`), where memory
-    allows, so that no source chunk is decoded for every destination chunk in it."""
+    """Blocks as large as what the source stores as one value (`unit`), where memory allows, so that
+    no source chunk is decoded, and no shard's index read, for every destination chunk in it."""
     factors = [1] * len(target.axes)
     nbytes = prod(target.chunk_shape) * max(1, itemsize)
     if source.regular and target.regular:
@@ -166,25 +224,22 @@ def blocks_for(source: Grid, unit: Shape, target: Grid, itemsize: int) -> Blocks
     return Blocks(target, tuple(factors))
 
 
-def stored_blocks(source: Source, blocks: Blocks) -> Iterator[Shape]:
-    """The blocks that hold anything of a stored source chunk, each once."""
-    grid = source.model.grid
+def stored_blocks(listed: Listed, blocks: Blocks) -> Iterator[tuple[Shape, int]]:
+    """The blocks that hold anything of a stored source chunk, each once, with the number of those
+    chunks."""
+    grid = listed.source.model.grid
     if grid == blocks.grid and blocks.nbytes_factor == 1:
-        for _, coordinates in stored_chunks(source):
-            yield coordinates
+        for coordinates in listed:
+            yield coordinates, 1
         return
-    found = (
-        block
-        for _, coordinates in stored_chunks(source)
-        for block in blocks.touching(grid, coordinates)
-    )
+    found = (block for coordinates in listed for block in blocks.touching(grid, coordinates))
     shape = blocks.shape
     if prod(shape) >= _FITS:
-        yield from sorted(set(found))
+        yield from sorted(Counter(found).items())
         return
     numbers = np.fromiter((_ravel(block, shape) for block in found), np.int64)
-    for number in np.unique(numbers):
-        yield _unravel(int(number), shape)
+    for number, count in zip(*np.unique(numbers, return_counts=True), strict=True):
+        yield _unravel(int(number), shape), int(count)
 
 
 def all_blocks(blocks: Blocks) -> Iterator[Shape]:
@@ -213,21 +268,25 @@ def per_portion(nbytes: int) -> int:
     return max(1, min(MOST_CHUNKS, TASK_BYTES // max(1, nbytes)))
 
 
-def copying(source: Source, target: Source) -> Iterator[Copying]:
+def copying(listed: Listed, target: Source) -> Iterator[Copying]:
     """Every stored chunk with the key that it gets."""
-    pairs = ((key, target.key(coordinates)) for key, coordinates in stored_chunks(source))
-    for number, portion in enumerate(_portions(pairs, per_portion(source.chunk_bytes))):
+    pairs = ((key, target.key(coordinates)) for key, coordinates in listed.located())
+    for number, portion in enumerate(_portions(pairs, per_portion(listed.source.chunk_bytes))):
         yield Copying(number, portion)
 
 
 def encoding(
-    source: Source, target: Source, blocks: Blocks, *, everything: bool
+    listed: Listed, target: Source, blocks: Blocks, *, everything: bool
 ) -> Iterator[Encoding]:
     """The regions that hold stored chunks, or `everything`."""
-    chosen = all_blocks(blocks) if everything else stored_blocks(source, blocks)
+    chosen = stored_blocks(listed, blocks)
+    if everything:
+        stored = dict(chosen)
+        chosen = ((block, stored.get(block, 0)) for block in all_blocks(blocks))
     size = per_portion(target.chunk_bytes * blocks.nbytes_factor)
-    for number, portion in enumerate(_portions(map(blocks.region, chosen), size)):
-        yield Encoding(number, portion)
+    for number, portion in enumerate(_portions(chosen, size)):
+        regions = tuple(blocks.region(block) for block, _ in portion)
+        yield Encoding(number, regions, tuple(count for _, count in portion))
 
 
 def _portions(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:

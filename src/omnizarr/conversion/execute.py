@@ -8,48 +8,34 @@ portion that was done but not yet in the journal is done again, with the same re
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from omnizarr import formats, limits, node
+from omnizarr import limits
 from omnizarr.array import Array
-from omnizarr.conversion.chunks import Copying, Portion
+from omnizarr.conversion.begin import start
+from omnizarr.conversion.chunks import Copying, Portion, Region
 from omnizarr.conversion.meter import MeteredStore
-from omnizarr.conversion.plan import NodePlan, Plan, ordered
+from omnizarr.conversion.plan import Manner, NodePlan, Plan, ordered, region_blocks, source_changed
 from omnizarr.conversion.report import Row
-from omnizarr.errors import (
-    MetadataError,
-    NodeExistsError,
-    StoreError,
-    UnsupportedError,
-    ZarrError,
-)
+from omnizarr.errors import MetadataError, UnsupportedError, ZarrError
 from omnizarr.jobs import Journal, Reporter, Shared, run, workers_for
-from omnizarr.jobs.journal import read as read_journal
-from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import ByteRange
 from omnizarr.node import Place
 
-JOB = "convert"
-_EMPTY = "empty"
-"""What a journal says once nothing else is left at the destination."""
-
-
-@dataclass(frozen=True)
-class Manner:
-    """How a plan is carried out."""
-
-    overwrite: bool = False
-    resume: bool = True
-    progress: Any = None
-    workers: int | None = None
-    executor: Any = None
-
-
 # -- the work on one array, in this thread or in another process --------------------------------
+
+
+class _Ends(NamedTuple):
+    """The two ends of one array's work, counted apart from those of other threads."""
+
+    reading: MeteredStore
+    writing: MeteredStore
+    source: Array
+    target: Array
 
 
 class ArrayWork:
@@ -63,21 +49,30 @@ class ArrayWork:
         return {"_planned": self._planned, "_identity": self._identity}
 
     @cached_property
-    def _stores(self) -> tuple[MeteredStore, MeteredStore]:
+    def _local(self) -> threading.local:
+        return threading.local()
+
+    @property
+    def _ends(self) -> _Ends:
+        found: _Ends | None = getattr(self._local, "ends", None)
+        if found is None:
+            found = self._local.ends = self._opened()
+        return found
+
+    def _opened(self) -> _Ends:
         planned = self._planned
         if planned.target.store.identity != self._identity:
             raise UnsupportedError(
                 f"{planned.target.store!r} lives in one process: what another one writes into its"
                 " copy is lost; use threads (no executor, or a ThreadPoolExecutor)"
             )
-        chunks = planned.options.chunk_store or planned.source.store
-        return MeteredStore(chunks), MeteredStore(planned.target.store)
-
-    @cached_property
-    def _arrays(self) -> tuple[Array, Array]:
-        (source, target), (reading, writing) = self._planned.arrays(), self._stores
-        there = Place(writing, target.path, self._planned.target.format)
-        return (
+        source, target = planned.arrays()
+        reading = MeteredStore(planned.options.chunk_store or planned.source.store)
+        writing = MeteredStore(planned.target.store)
+        there = Place(writing, target.path, planned.target.format)
+        return _Ends(
+            reading,
+            writing,
             Array._of(source._place, source._stored, source._options.changed(chunk_store=reading)),
             Array._of(there, target._stored, target._options),
         )
@@ -86,30 +81,35 @@ class ArrayWork:
     def _most(self) -> ByteRange:
         """The longest value that is copied; one that is longer is no chunk of this array."""
         try:
-            return self._arrays[0]._source.most
+            return self._ends.source._source.most
         except ZarrError:  # a codec that is not installed need not be, to be copied
             return ByteRange(0, limits.current.max_chunk_bytes + 1)
 
     def do(self, portion: Portion) -> tuple[int, int]:
         """Bytes read and bytes written."""
-        reading, writing = self._stores
+        ends = self._ends
         if isinstance(portion, Copying):
             for key, new in portion.keys:
                 self._copy(key, new)
         else:
-            source, target = self._arrays
-            for region in portion.regions:
-                target[region] = source[(*region, ...)]
-        return reading.take()[0], writing.take()[1]
+            for region, stored in zip(portion.regions, portion.stored, strict=True):
+                self._encode(region, stored)
+        return ends.reading.take()[0], ends.writing.take()[1]
+
+    def _encode(self, region: Region, stored: int) -> None:
+        """Write a region again. A chunk that was listed must not read as one that never was."""
+        ends = self._ends
+        ends.reading.take_found()
+        values = ends.source[(*region, ...)]
+        if len(ends.reading.take_found()) != stored:
+            raise source_changed(f"{ends.reading!r}, path {'/' + ends.source.path!r}")
+        ends.target[region] = values
 
     def _copy(self, key: str, new: str) -> None:
-        reading, writing = self._stores
+        reading, writing = self._ends[:2]
         value = reading.get(key, self._most)
         if value is None:
-            raise StoreError(
-                f"{reading!r}, key {key!r}: the chunk vanished while it was converted; nobody may"
-                " change the source meanwhile"
-            )
+            raise source_changed(f"{reading!r}, key {key!r}")
         if self._most.stop is not None and len(value) >= self._most.stop:
             raise MetadataError(
                 f"{reading!r}, key {key!r}: a stored chunk takes at most {self._most.stop - 1}"
@@ -152,7 +152,8 @@ def execute(plan: Plan, manner: Manner) -> tuple[tuple[Row, ...], bool]:
     finally:
         reporter.close()
     journal.remove()
-    return tuple(n.row(*totals.get(n.path, (0, 0))) for n in plan.nodes), resumed
+    rows = tuple(planned.row(*totals.get(planned.path, (0, 0))) for planned in plan.nodes)
+    return rows + plan.left_out, resumed
 
 
 def _documents(plan: Plan) -> dict[str, bytes]:
@@ -216,99 +217,9 @@ def _workers(planned: NodePlan, manner: Manner) -> int:
     source, target = planned.arrays()
     chunk_bytes = source._source.chunk_bytes
     if planned.action != "copy chunks":
-        chunk_bytes = 3 * max(chunk_bytes, target._source.chunk_bytes)
+        region = target._source.chunk_bytes * region_blocks(source, target).nbytes_factor
+        chunk_bytes = 3 * max(chunk_bytes, region)
     wanted = manner.workers
     if not planned.target.store.capabilities.concurrent_writes:
         wanted = 1
     return workers_for(chunk_bytes, wanted)
-
-
-# -- beginning, again or anew ---------------------------------------------------------------------
-
-
-def start(plan: Plan, manner: Manner) -> tuple[Journal, bool]:
-    """The journal of this run. The destination is checked, and emptied if it may be."""
-    store = plan.target.store
-    journal = Journal(store, plan.journal_key, JOB, plan.fingerprint)
-    found = read_journal(store, plan.journal_key)
-    if found is not None and manner.resume and journal.load() and journal.facts.get(_EMPTY):
-        return journal, True
-    check_free(plan, manner)
-    if found is not None or manner.overwrite:
-        # A full or failing store says so before anything is gone; one that was emptied in part is
-        # known by a journal that does not say that it is empty.
-        Journal(store, plan.journal_key, JOB, plan.fingerprint).begin()
-        for path in plan.roots:
-            if found is not None or is_taken(plan, path):
-                _remove(plan, path)
-        for planned in plan.nodes:
-            if isinstance(planned.target_model, ArrayModel):
-                node.remove_stale_chunks(planned.target, planned.target_model)
-    journal = Journal(store, plan.journal_key, JOB, plan.fingerprint)
-    journal.facts[_EMPTY] = True
-    journal.begin()
-    return journal, False
-
-
-def _remove(plan: Plan, path: str) -> None:
-    """Delete what lies at a path: its documents first, so that half of it is no node, and the
-    journal last, so that half of it is not taken for nothing."""
-    store = plan.target.store
-    try:
-        found = formats.find(store, path)
-    except MetadataError:
-        found = None
-    for key in formats.claimed(store, path):
-        store.delete(key)
-    listing = store.list_dir(f"{path}/" if path else "")
-    for prefix in listing.prefixes:
-        store.delete_prefix(prefix)
-    for key in listing.keys:
-        if key != plan.journal_key:
-            store.delete(key)
-    if found is not None:
-        found[0].remove(store, path)
-
-
-def is_taken(plan: Plan, path: str) -> bool:
-    store = plan.target.store
-    try:
-        return formats.find(store, path) is not None or bool(formats.claimed(store, path))
-    except MetadataError:
-        return True
-
-
-def check_free(plan: Plan, manner: Manner) -> None:
-    """Refuse a destination where something lies that may not be replaced."""
-    store, chosen = plan.target.store, plan.target.format
-    found = read_journal(store, plan.journal_key)
-    if manner.overwrite:
-        return
-    if found is not None and manner.resume:
-        facts = found.get("facts")
-        empty = isinstance(facts, dict) and facts.get(_EMPTY)
-        if empty and found.get("fingerprint") == plan.fingerprint:
-            return
-        raise NodeExistsError(
-            f"{store!r}, key {plan.journal_key!r}: another conversion into this place was"
-            " interrupted, or its source has changed since. Call it again as it was to finish it;"
-            " overwrite=True replaces what it left, resume=False begins anew"
-        )
-    for path in plan.roots:
-        existing = formats.find(store, path)
-        if existing is not None:
-            raise node.exists(Place(store, path, chosen), existing[1])
-        node.check_unclaimed(store, path)
-    if found is not None:
-        return  # resume=False: what the interrupted conversion left is removed
-    for planned in plan.nodes:
-        if planned.target_model is None:
-            continue
-        if planned.target.path not in plan.roots:
-            node.check_unclaimed(store, planned.target.path)
-        if isinstance(planned.target_model, ArrayModel):
-            for key in node.stale_chunks(planned.target, planned.target_model):
-                raise NodeExistsError(
-                    f"{store!r}, key {key!r}: a value is there that would become a chunk of the"
-                    " new array (overwrite=True removes it)"
-                )

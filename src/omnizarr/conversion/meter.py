@@ -15,12 +15,14 @@ from omnizarr.stores import WrapperStore
 
 
 class MeteredStore(WrapperStore):
-    """The same store; `take()` gives the bytes read and written since it was last asked."""
+    """The same store; `take()` gives the bytes read and written since it was last asked, and
+    `take_found()` the keys under which there was something to read."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self._guard = threading.Lock()
         self._read = self._written = 0
+        self._found: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self.store}
@@ -37,18 +39,26 @@ class MeteredStore(WrapperStore):
             self._read = self._written = 0
             return taken
 
-    def _count(self, *values: Buffer | None) -> None:
+    def take_found(self) -> set[str]:
         with self._guard:
-            self._read += sum(len(value) for value in values if value is not None)
+            taken, self._found = self._found, set()
+            return taken
+
+    def _count(self, key: str, value: Buffer | None) -> None:
+        if value is not None:
+            with self._guard:
+                self._read += len(value)
+                self._found.add(key)
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         value = super().get(key, byte_range)
-        self._count(value)
+        self._count(key, value)
         return value
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         values = super().get_many(requests)
-        self._count(*values)
+        for (key, _), value in zip(requests, values, strict=True):
+            self._count(key, value)
         return values
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
@@ -60,7 +70,7 @@ class MeteredStore(WrapperStore):
 
             def counted(byte_range: ByteRange | None) -> Buffer | None:
                 value = read(byte_range)
-                self._count(value)
+                self._count(key, value)
                 return value
 
             yield counted

@@ -15,8 +15,9 @@ from dataclasses import replace
 
 from omnizarr import formats
 from omnizarr.conversion.plan import JOURNAL, NodePlan, Plan, Wanted, ordered
-from omnizarr.conversion.planning import difference, make_plan, walk
+from omnizarr.conversion.planning import difference, make_plan
 from omnizarr.conversion.report import Row
+from omnizarr.conversion.walking import walk
 from omnizarr.errors import MetadataError, NodeExistsError, UnsupportedError
 from omnizarr.formats import FORMATS, Format, Node
 from omnizarr.formats.encoding import same_keys
@@ -25,6 +26,7 @@ from omnizarr.jobs import Journal, Reporter
 from omnizarr.jobs.journal import read as read_journal
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.json import show
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
 
@@ -44,10 +46,10 @@ def source_of(store: Store, path: str, target: Format) -> tuple[Place, Node] | N
 
 def plan_in_place(source: Place, model: Node, target: Format, wanted: Wanted) -> Plan:
     """The plan of a migration; UnsupportedError where chunks could not stay as they are."""
-    if wanted.changes or wanted.reencode or wanted.drop:
+    if wanted.changes or wanted.reencode or wanted.drop or wanted.exclude:
         raise UnsupportedError(
-            "in place only metadata change: drop, reencode, chunks, shards and compressors need a"
-            " destination"
+            "in place only metadata change: drop, reencode, exclude, chunks, shards and compressors"
+            " need a destination"
         )
     place = Place(source.store, source.path, target)
     wanted = replace(wanted, same_keys=True)
@@ -101,6 +103,8 @@ def migrate(
     store.check_writable()
     journal = Journal(store, plan.journal_key, JOB, plan.fingerprint)
     again = journal.load()
+    if remove_source:
+        check_root(plan)
     if not again:
         check_alone(plan)
         check_agreement(plan, overwrite)
@@ -129,6 +133,19 @@ def check_alone(plan: Plan) -> None:
             f"{plan.target.store!r}, key {plan.journal_key!r}: a conversion into this place was"
             " interrupted; finish it first"
         )
+
+
+def check_root(plan: Plan) -> None:
+    """Refuse to remove the old documents of a node that is a member of an old group: that group
+    would no longer list it."""
+    source = plan.source
+    for above in paths.ancestors(source.path):
+        if formats.read(source.format, source.store, above) is not None:
+            raise UnsupportedError(
+                f"{source}: remove_source would hide the node from the group of format"
+                f" {source.format.name} at {'/' + above!r}; migrate the whole hierarchy, or leave"
+                " the old documents where they are"
+            )
 
 
 def check_agreement(plan: Plan, overwrite: bool) -> None:
@@ -178,7 +195,9 @@ def _old_documents(plan: Plan) -> list[str]:
     return [key for key in fetch(plan.source.store, keys) if key not in new]
 
 
-def finish_removal(store: Store, path: str, target: Format) -> tuple[Row, ...] | None:
+def finish_removal(
+    store: Store, path: str, target: Format, *, dry_run: bool = False
+) -> tuple[Row, ...] | None:
     """Go on with a removal that was interrupted; None if there was none. The journal names the
     documents; only what is a document of another format beside one of the target's is removed."""
     key = paths.join(path, JOURNAL)
@@ -187,6 +206,12 @@ def finish_removal(store: Store, path: str, target: Format) -> tuple[Row, ...] |
     pending = facts.get(_REMOVING) if isinstance(facts, dict) else None
     if not isinstance(pending, dict) or pending.get("target") != target.name:
         return None
+    pending_keys = pending.get("keys")
+    if not isinstance(pending_keys, list) or not all(isinstance(old, str) for old in pending_keys):
+        raise MetadataError(
+            f"{store!r}, key {key!r}: the journal is damaged: it names the documents that are still"
+            f" to be removed as {show(pending_keys)}; delete it, and what is left of them"
+        )
     root = formats.read(target, store, path)
     if root is None:
         return None
@@ -201,13 +226,14 @@ def finish_removal(store: Store, path: str, target: Format) -> tuple[Row, ...] |
         if document not in (*target.keys(here.path), *target.consolidated_keys(here.path))
     }
     rows: list[Row] = []
-    for old in pending.get("keys") or ():
+    for old in () if dry_run else pending_keys:
         if old in documents:
             store.delete(old)
     for relative, _, model in nodes:
         kind = "array" if isinstance(model, ArrayModel) else "group"
         action = "metadata" if isinstance(model, ArrayModel) else "group"
-        note = ("the removal of older documents was finished",)
+        note = ("the removal of older documents, which was interrupted, is finished",)
         rows.append(Row(relative, kind, target.name, target.name, action, notes=note))  # type: ignore[arg-type]  # both are of the literals
-    store.delete(key)
+    if not dry_run:
+        store.delete(key)
     return tuple(rows)

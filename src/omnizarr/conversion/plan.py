@@ -12,9 +12,9 @@ from typing import Any
 
 from omnizarr.array import Array
 from omnizarr.chunking import normalize_chunks, normalize_shards
-from omnizarr.conversion.chunks import Blocks, Portion, blocks_for, copying, encoding
+from omnizarr.conversion.chunks import Blocks, Listed, Portion, blocks_for, copying, encoding
 from omnizarr.conversion.report import Action, Row
-from omnizarr.errors import Part
+from omnizarr.errors import Part, StoreError
 from omnizarr.formats import Node
 from omnizarr.formats.translate import Choices
 from omnizarr.model import paths
@@ -35,6 +35,8 @@ class Wanted:
     shards: Any = None
     compressors: Any = "keep"
     same_keys: bool = False
+    """Chunks keep their keys: documents are changed in place."""
+    exclude: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -50,6 +52,17 @@ class Wanted:
         if shards is not None and shards is not False:
             split = normalize_shards(shards, model.shape, inner)
         return Choices(self.drop, self.reencode, cut, split, self.compressors, self.same_keys)
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a plan is carried out."""
+
+    overwrite: bool = False
+    resume: bool = True
+    progress: Any = None
+    workers: int | None = None
+    executor: Any = None
 
 
 def _by_path(value: Any, path: str) -> Any:
@@ -74,7 +87,7 @@ class NodePlan:
     size: int = 1
     """Units in one portion."""
     digest: str = ""
-    """Of the keys of all stored chunks."""
+    """Of all stored chunks: see `chunks.Listed`."""
     everything: bool = False
     """Regions without a stored chunk are written too, because they would read as something else."""
     options: Options = field(default_factory=lambda: Options(read_only=True))
@@ -84,6 +97,11 @@ class NodePlan:
     @property
     def is_array(self) -> bool:
         return isinstance(self.source_model, ArrayModel)
+
+    @property
+    def written_model(self) -> ArrayModel | None:
+        """The array that is written; None for a group."""
+        return self.target_model if isinstance(self.target_model, ArrayModel) else None
 
     def row(self, bytes_read: int = 0, bytes_written: int = 0) -> Row:
         return Row(
@@ -111,11 +129,15 @@ class NodePlan:
     def portions(self) -> Iterator[Portion]:
         """The work on an array, in the same numbered portions every time."""
         source, target = self.arrays()
+        listed = Listed(source._source)
+        if listed.digest != self.digest:
+            # Portions of another listing are others, though they have the same numbers.
+            raise source_changed(str(self.source))
         if self.action == "copy chunks":
-            yield from copying(source._source, target._source)
+            yield from copying(listed, target._source)
         elif self.action == "re-encode":
             blocks = region_blocks(source, target)
-            yield from encoding(source._source, target._source, blocks, everything=self.everything)
+            yield from encoding(listed, target._source, blocks, everything=self.everything)
 
 
 @dataclass(frozen=True)
@@ -128,6 +150,8 @@ class Plan:
     """Documents of groups that are missing above the destination."""
     consolidated: Mapping[str, bytes]
     fingerprint: str
+    left_out: tuple[Row, ...] = ()
+    """Nodes that the caller excluded."""
 
     @property
     def journal_key(self) -> str:
@@ -157,5 +181,12 @@ def ordered(planned: NodePlan) -> dict[str, bytes]:
 
 
 def region_blocks(source: Array, target: Array) -> Blocks:
-    unit = source._pipeline.inner_chunks or source._model.grid.chunk_shape
-    return blocks_for(source._model.grid, unit, target._model.grid, target.itemsize)
+    grid = source._model.grid
+    return blocks_for(grid, grid.chunk_shape, target._model.grid, target.itemsize)
+
+
+def source_changed(where: str) -> StoreError:
+    return StoreError(
+        f"{where}: the source changed while it was converted; nobody may write to it meanwhile."
+        " Convert again once it is at rest"
+    )

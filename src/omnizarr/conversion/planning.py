@@ -9,17 +9,25 @@ documents that are written in the end are known from the beginning.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from typing import Any
 
 from omnizarr import formats
 from omnizarr.array import Array
-from omnizarr.conversion.chunks import per_portion, spelling, stored_blocks, stored_chunks
-from omnizarr.conversion.plan import NodePlan, Plan, Wanted, region_blocks
+from omnizarr.conversion.chunks import Listed, per_portion, spelling, stored_blocks
+from omnizarr.conversion.plan import JOURNAL, NodePlan, Plan, Wanted, region_blocks
 from omnizarr.conversion.report import Action
-from omnizarr.errors import EncodeError, MetadataError, Part, UnsupportedError, ZarrError
+from omnizarr.conversion.walking import Exclusion, walk
+from omnizarr.errors import (
+    ArrayNotFoundError,
+    EncodeError,
+    MetadataError,
+    Part,
+    UnsupportedError,
+    ZarrError,
+)
 from omnizarr.formats import FormatName, Node
 from omnizarr.formats.encoding import same_encoding, same_fill, same_grid, same_keys
 from omnizarr.formats.hierarchy import fetch
@@ -36,20 +44,8 @@ from omnizarr.model.store import Buffer, Store
 from omnizarr.node import Options, Place
 from omnizarr.stores import MemoryStore
 
-_PORTIONS = 1
+_PORTIONS = 2
 """Raised whenever chunks are put into other portions, so that no old journal is misread."""
-
-
-def walk(place: Place, model: Node) -> Iterator[tuple[str, Place, Node]]:
-    """Every node of one format from here down, parents first, by its path from here."""
-    pending: list[tuple[str, Node]] = [("", model)]
-    while pending:
-        path, found = pending.pop(0)
-        here = place.child(path) if path else place
-        yield path, here, found
-        if isinstance(found, GroupModel):
-            members = place.format.children(place.store, here.path)
-            pending += [(paths.join(path, name), member) for name, member in members.items()]
 
 
 def is_consolidated(place: Place) -> bool:
@@ -71,12 +67,15 @@ def make_plan(source: Place, model: Node, target: Place, wanted: Wanted, options
     for key, document in {**_existing_parents(target), **parents}.items():
         preview.set(key, document)
     nodes: list[NodePlan] = []
-    for path, here, found in walk(source, model):
+    exclusion = Exclusion(wanted.exclude)
+    for path, here, found in walk(source, model, exclusion):
         there = target.child(path) if path else target
         try:
             nodes.append(_plan_node(path, here, found, there, wanted, options, preview))
         except UnsupportedError as error:
-            raise refusal(error, path) from error
+            raise refusal(error, path, in_place=wanted.same_keys) from error
+    left_out = exclusion.left_out(source, target.format.name)
+    _check_named(wanted, nodes)
     if all(node.target_model is None for node in nodes):
         raise UnsupportedError(
             f"{source}: there is no array here, and format {target.format.name} has no groups",
@@ -85,8 +84,20 @@ def make_plan(source: Place, model: Node, target: Place, wanted: Wanted, options
     consolidated = _consolidated(source, target, nodes, preview)
     return Plan(
         source, target, tuple(nodes), parents, consolidated,
-        _fingerprint(source, target, nodes, consolidated),
+        _fingerprint(source, target, nodes, consolidated), left_out,
     )  # fmt: skip
+
+
+def _check_named(wanted: Wanted, nodes: list[NodePlan]) -> None:
+    """Refuse chunks and shards for a path where there is no array: it is misspelled."""
+    arrays = {node.path for node in nodes if node.is_array}
+    for option, given in (("chunks", wanted.chunks), ("shards", wanted.shards)):
+        for path in given if isinstance(given, Mapping) else ():
+            if path not in arrays:
+                raise ArrayNotFoundError(
+                    f"{option}: no array is converted at path {path!r}; expected its path from the"
+                    " node that is converted, such as 'a/b'"
+                )
 
 
 def _missing_parents(target: Place) -> dict[str, bytes]:
@@ -119,6 +130,10 @@ def _plan_node(
     options: Options,
     preview: Store,
 ) -> NodePlan:
+    if path == JOURNAL:
+        raise UnsupportedError(
+            f"no node can be named {JOURNAL!r}, as the journal of a conversion is", what="name"
+        )
     if isinstance(found, ArrayModel):
         planned = _plan_array(path, here, found, there, wanted, options)
     else:
@@ -206,10 +221,8 @@ def _try_out(planned: NodePlan) -> None:
 def _counted(planned: NodePlan) -> NodePlan:
     """With the number of chunks or regions, and what tells whether they are still the same."""
     source, target = planned.arrays()
-    summary = hashlib.sha256()
-    count = 0
-    for count, (key, _) in enumerate(stored_chunks(source._source), 1):  # noqa: B007 - it is used below
-        summary.update(key.encode() + b"\n")
+    listed = Listed(source._source)
+    count = len(listed)
     size = per_portion(source._source.chunk_bytes)
     if planned.action == "re-encode":
         blocks = region_blocks(source, target)
@@ -217,8 +230,8 @@ def _counted(planned: NodePlan) -> NodePlan:
         if planned.everything:
             count = prod(blocks.shape)
         elif blocks.nbytes_factor > 1 or not same_grid(source._stored, target._stored):
-            count = sum(1 for _ in stored_blocks(source._source, blocks))
-    return replace(planned, units=count, size=size, digest=summary.hexdigest())
+            count = sum(1 for _ in stored_blocks(listed, blocks))
+    return replace(planned, units=count, size=size, digest=listed.digest)
 
 
 def _check_readable(preview: Store, there: Place, made: Node) -> None:

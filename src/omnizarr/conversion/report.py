@@ -10,13 +10,15 @@ from omnizarr.formats import FormatName
 from omnizarr.jobs.progress import duration, size
 
 Action = Literal["copy chunks", "re-encode", "metadata", "group", "left out"]
+Kind = Literal["array", "group", "unknown"]
+"""Unknown is what a node is that was left out because it cannot be opened."""
 
 
 @dataclass(frozen=True)
 class Row:
     path: str
     """Relative to the node that was converted; "" for that node itself."""
-    kind: Literal["array", "group"]
+    kind: Kind
     source_format: FormatName
     zarr_format: FormatName
     action: Action
@@ -76,7 +78,7 @@ class Conversion:
 
     def _summary(self) -> str:
         arrays = sum(row.kind == "array" for row in self.nodes)
-        groups = len(self.nodes) - arrays
+        groups = sum(row.kind == "group" for row in self.nodes)
         counts = f"{arrays} array{'s' * (arrays != 1)}, {groups} group{'s' * (groups != 1)}"
         if self.dry_run:
             return f"{counts}; nothing was written (dry run)"

@@ -145,6 +145,9 @@ class BelowPath(ABC):
     def children(self, store: Store, path: str) -> dict[str, Node]:
         return children(store, path, self.keys, self.parse)
 
+    def hidden_members(self, store: Store, path: str) -> list[str]:
+        return []  # what lies below an array are its chunks
+
     def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
         raise UnsupportedError(
             f"format {self.name} has no consolidated metadata; convert the hierarchy to format 2"

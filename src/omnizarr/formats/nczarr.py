@@ -39,6 +39,7 @@ MARKERS = ("_nczarr_array", "_NCZARR_ARRAY")
 REFERENCES = ("dimension_references", "dimrefs")
 OBJECTS = (".nczvar", ".nczarray")
 SCALAR = "_scalar_"
+_PREFIX = "_nczarr_"
 
 N = TypeVar("N", bound=Node)
 
@@ -65,6 +66,13 @@ def _names_of(marker: Json, ndim: int) -> Names | None:
         return None
     found = tuple(reference.rpartition("/")[2] for reference in references)
     return found if all(found) else None
+
+
+def is_marked(node: Node) -> bool:
+    """Whether netCDF-C has left a marker of its own in the documents of a node of format 2."""
+    if node.document.get("zarr_format") != 2:
+        return False
+    return any(name.lower().startswith(_PREFIX) for name in (*node.document, *node.attributes))
 
 
 def completed(store: Store, nodes: Mapping[str, N]) -> dict[str, N]:

@@ -8,7 +8,7 @@ them in the order that the target has in memory. The stored bytes stay the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,9 @@ OBJECT_CODECS = frozenset(
     )
 )
 N5_BLOCK = "n5_default"
+_DEFLATING = frozenset({"gzip", PREFIX + "gzip", PREFIX + "zlib"})
+_ZLIB_LEVEL = 6
+"""What zlib takes -1 for."""
 _ENDIAN = {"<": "little", ">": "big"}
 
 
@@ -218,8 +221,8 @@ def _view(spec: CodecSpec, old: np.dtype[Any], new: np.dtype[Any]) -> CodecSpec:
 
 
 def _settled(specs: Sequence[CodecSpec], width: int) -> list[CodecSpec]:
-    """With what readers may take for something else said outright: the width of a shuffle; and
-    with today's Zstandard where zarr 1.1 had its own."""
+    """With what readers may take for something else, or refuse, said outright: the width of a
+    shuffle, the level that zlib calls -1; and with today's Zstandard where zarr 1.1 had its own."""
     result: list[CodecSpec] = []
     for spec in specs:
         changed: dict[str, Json] = {}
@@ -227,9 +230,45 @@ def _settled(specs: Sequence[CodecSpec], width: int) -> list[CodecSpec]:
             changed = {"elementsize": element_size(spec, width)}
         elif spec.configuration.get("cname") == OLD_ZSTD:
             changed = {"cname": "zstd"}
+        elif spec.name in _DEFLATING and spec.configuration.get("level") == -1:
+            changed = {"level": _ZLIB_LEVEL}
         configuration = {**spec.configuration, **changed}
         result.append(CodecSpec(spec.name, configuration, spec.must_understand))
     return result
+
+
+def readable(specs: Sequence[CodecSpec]) -> list[CodecSpec]:
+    """The codecs in words that readers of format 3 agree on: behind a filter that names types they
+    take the order in `bytes` for that of the filter's types, so it must be the same one."""
+    if not any(spec.name in VIEWING for spec in specs):
+        return [*specs]
+    big = {"endian": "big"}
+    return [
+        CodecSpec("bytes", {"endian": "little"})
+        if spec.name == "bytes" and spec.configuration == big
+        else spec
+        for spec in specs
+    ]
+
+
+def unchecked(specs: Sequence[CodecSpec], document: Mapping[str, Json]) -> list[CodecSpec]:
+    """The codecs of chunks that are copied: their Zstandard frames have a checksum for certain only
+    where the array's own document says so."""
+    codecs = {name: value for name, value in document.items() if name != "attributes"}
+    if _says_checksum(codecs):
+        return [*specs]
+    return [
+        CodecSpec(spec.name, {**spec.configuration, "checksum": False}, spec.must_understand)
+        if spec.name in ("zstd", PREFIX + "zstd") and spec.configuration.get("checksum")
+        else spec
+        for spec in specs
+    ]
+
+
+def _says_checksum(value: Json) -> bool:
+    if isinstance(value, Mapping):
+        return value.get("checksum") is True or any(map(_says_checksum, value.values()))
+    return isinstance(value, list) and any(map(_says_checksum, value))
 
 
 def _document(spec: CodecSpec) -> dict[str, Json]:

@@ -19,9 +19,10 @@ _TITLES: dict[FormatName, str] = {
 }
 
 
-def title(name: FormatName) -> str:
+def title(name: FormatName, *, nczarr: bool = False) -> str:
     """A format's name with what it is known for."""
-    return _TITLES.get(name, f"format {name}")
+    found = _TITLES.get(name, f"format {name}")
+    return f"{found[:-1]}, NCZarr)" if nczarr and found.endswith(")") else found
 
 
 def short(name: FormatName) -> str:

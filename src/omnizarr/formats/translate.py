@@ -16,8 +16,9 @@ from omnizarr.errors import MetadataError, Part, UnsupportedError
 from omnizarr.formats import dimensions
 from omnizarr.formats.base import DEFAULT, ArrayRequest, Format
 from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, BYTES_TO_BYTES, PREFIX
-from omnizarr.formats.encoding import SHARDING, inner_specs, same_fill
-from omnizarr.formats.portable import inner_chunks, parts_of, portable
+from omnizarr.formats.encoding import SHARDING, inner_specs, same_encoding, same_fill
+from omnizarr.formats.portable import inner_chunks, parts_of, portable, readable, unchecked
+from omnizarr.formats.v3 import ARRAY_MEMBERS, GROUP_MEMBERS
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import Object
@@ -57,7 +58,7 @@ def translate_group(
     """The group in the target format (None if it has no groups and they may be left out), the
     parts that were left out, and what a user should know."""
     try:
-        return target.new_group(model.attributes), (), ()
+        return target.new_group(model.attributes), (), _unknown(model.document, GROUP_MEMBERS)
     except UnsupportedError as error:
         if error.what not in choices.drop:
             raise
@@ -75,10 +76,20 @@ def translate_array(
     """The array in the target format; UnsupportedError where that is impossible."""
     request = _request(model, source, target, choices)
     dropped: list[Part] = []
-    notes: list[str] = []
+    notes = [*_unknown(model.document, ARRAY_MEMBERS)]
+    if request.dimension_names != model.dimension_names:
+        dropped.append("dimension_names")
+        names = request.attributes[dimensions.ATTRIBUTE]
+        notes.append(f"dimension names left out: {dimensions.ATTRIBUTE} says {show(names)}")
     while True:
         try:
-            made = _make(model, target, request, filled="fill_value" not in dropped)
+            filled = "fill_value" not in dropped
+            made = _make(model, target, request, filled=filled)
+            if same_encoding(model, made) and request.codecs is not None:
+                as_told = replace(request, codecs=unchecked(request.codecs, model.document))
+                made = _make(model, target, as_told, filled=filled)
+            if model.fill_value is None and made.fill_value is not None and filled:
+                notes.append(f"no fill value: format {target.name} says {_shown(made)}")
             return Translation(made, tuple(dropped), tuple(notes))
         except UnsupportedError as error:
             relaxed = _relaxed(model, request, error.what, choices)
@@ -88,6 +99,14 @@ def translate_array(
             if error.what in DROPPABLE:
                 dropped.append(error.what)
             notes.append(note)
+
+
+def _unknown(document: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
+    """A note of the extensions of format 3 that no other document takes over."""
+    if document.get("zarr_format") != 3 or "node_type" not in document:
+        return ()
+    names = sorted(document.keys() - known)
+    return (f"members not known here are left out: {', '.join(names)}",) if names else ()
 
 
 def _make(model: ArrayModel, target: Format, request: ArrayRequest, *, filled: bool) -> ArrayModel:
@@ -139,8 +158,12 @@ def _new(target: Format, request: ArrayRequest) -> ArrayModel:
 
 def _request(model: ArrayModel, source: Format, target: Format, choices: Choices) -> ArrayRequest:
     data_type, codecs = portable(model, native=target.name == 3)
+    if target.name == 3:
+        codecs = tuple(readable(codecs))
     names = model.dimension_names
-    attributes = dimensions.strip(model.attributes, names)
+    attributes = dict(model.attributes)
+    if not source.name == target.name == 3:  # where the attribute is one like any other
+        attributes = dimensions.strip(attributes, names)
     if names is not None and dimensions.ATTRIBUTE in attributes and target.name != 3:
         if "dimension_names" not in choices.drop:
             raise UnsupportedError(
@@ -342,8 +365,13 @@ _HELP: dict[Part, str] = {
 }
 
 
-def refusal(error: UnsupportedError, path: str) -> UnsupportedError:
+def refusal(error: UnsupportedError, path: str, *, in_place: bool = False) -> UnsupportedError:
     """The error with the node's path in front and the option that helps behind it."""
-    helps = _HELP.get(error.what) if error.what is not None else None
-    hint = helps or "no option of convert changes that; choose another zarr_format"
-    return UnsupportedError(f"node {'/' + path!r}: {error}. {hint}", error.what)
+    hint = _HELP.get(error.what) if error.what is not None else None
+    if hint is None and path:
+        hint = f'exclude=("{path}",) leaves it out'
+    if hint is None:
+        hint = "no option of convert changes that; choose another zarr_format"
+    elif in_place:
+        hint = f"in place that cannot be helped; give a destination, where {hint}"
+    return UnsupportedError(f"node {'/' + path!r}: {str(error).rstrip('.')}; {hint}", error.what)

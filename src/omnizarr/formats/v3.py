@@ -26,8 +26,8 @@ from omnizarr.model.store import Buffer, Store
 DOCUMENT = "zarr.json"
 CONSOLIDATED = "consolidated_metadata"
 
-_GROUP_MEMBERS = frozenset({"zarr_format", "node_type", "attributes", CONSOLIDATED})
-_ARRAY_MEMBERS = frozenset(
+GROUP_MEMBERS = frozenset({"zarr_format", "node_type", "attributes", CONSOLIDATED})
+ARRAY_MEMBERS = frozenset(
     {
         "zarr_format",
         "node_type",
@@ -142,7 +142,7 @@ def _node(value: Json) -> Node | None:
     if kind == "array":
         return _array(document)
     if kind == "group":
-        _check_members(document, _GROUP_MEMBERS)
+        _check_members(document, GROUP_MEMBERS)
         return GroupModel(_attributes(document), document)
     raise MetadataError(f"node_type must be 'array' or 'group', found {show(kind)}")
 
@@ -163,7 +163,7 @@ def _attributes(document: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _array(document: Mapping[str, Json]) -> ArrayModel:
-    _check_members(document, _ARRAY_MEMBERS)
+    _check_members(document, ARRAY_MEMBERS)
     _check_transformers(document.get("storage_transformers", []))
     shape = members.lengths(members.required(document, "shape"), "shape", 0)
     data_type = _data_type(members.required(document, "data_type"))

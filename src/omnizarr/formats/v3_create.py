@@ -32,6 +32,10 @@ INDEX_CODECS: list[Json] = [
     {"name": "crc32c"},
 ]
 LEVEL = 3
+_OPTIONS: dict[str, dict[str, Json]] = {
+    "gzip": {"level": 5},
+    "zstd": {"level": 0, "checksum": False},
+}
 MAX_BLOSC_BYTES = (1 << 31) - 17
 MAX_TYPESIZE = 255
 
@@ -151,10 +155,13 @@ def _transpose(request: ArrayRequest, given: Sequence[CodecSpec]) -> list[CodecS
 
 
 def _known(specs: Sequence[CodecSpec], size: int) -> list[CodecSpec]:
-    """A user's codecs under their core names, blosc's typesize filled in."""
+    """A user's codecs under their core names, with the options that the specifications ask for."""
     found = []
     for spec in specs:
         spec = to_core(spec, size)
+        if spec.name in _OPTIONS:
+            configuration = {**_OPTIONS[spec.name], **spec.configuration}
+            spec = CodecSpec(spec.name, configuration, spec.must_understand)
         if spec.name == "blosc" and not spec.configuration.get("typesize"):
             configuration = {
                 "cname": "zstd",

@@ -257,17 +257,24 @@ def _split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType, layout: L
             continue
         known = from_core(spec)
         if known is None:
-            raise _refused(f"the codec {spec.name!r}", layout)
+            raise _refused(f"the codec {_plain_name(spec)!r}", layout)
         found.append(known)
     compressor = found.pop() if found and found[-1].name in COMPRESSORS else None
     if found and not layout.zarr_python:
-        raise _refused(
-            f"the codec {found[0].name!r} here: it has one compressor"
-            f" ({', '.join(sorted(name.removeprefix(PREFIX) for name in COMPRESSORS))}) and no"
-            " filters",
-            layout,
-        )
+        raise _refused(_too_many([*found, compressor] if compressor else found), layout)
     return Pipeline(order, tuple(found), compressor)
+
+
+def _too_many(specs: Sequence[CodecSpec]) -> str:
+    names = [repr(_plain_name(spec)) for spec in specs]
+    what = f"the codec {names[0]}" if len(names) == 1 else f"{len(names)} codecs"
+    listed = "" if len(names) == 1 else f" ({', '.join(names)})"
+    known = ", ".join(sorted(name.removeprefix(PREFIX) for name in COMPRESSORS))
+    return f"{what}{listed}: it has one compressor ({known}) and no filters"
+
+
+def _plain_name(spec: CodecSpec) -> str:
+    return spec.name.removeprefix(PREFIX)
 
 
 def _refused(what: str, layout: Layout) -> UnsupportedError:

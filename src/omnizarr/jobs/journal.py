@@ -24,6 +24,8 @@ VERSION = 1
 SECONDS = 1.0
 """A journal is written no more often than this, except at the beginning and the end."""
 MAX_BYTES = 64 << 20
+MAX_TASKS = 1 << 53
+"""No task has a larger number."""
 
 
 class Done:
@@ -88,10 +90,7 @@ class Journal:
             self._done = {part: Done(_ranges(value)) for part, value in found["done"].items()}
             self.facts = dict(found["facts"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise MetadataError(
-                f"{self._store!r}, key {self._key!r}: the journal is damaged ({error}); pass"
-                " resume=False to begin anew"
-            ) from error
+            raise damaged(self._store, self._key, error) from error
         return True
 
     def begin(self) -> None:
@@ -149,10 +148,18 @@ def read(store: Store, key: str) -> Mapping[str, Any] | None:
     return found
 
 
+def damaged(store: Store, key: str, problem: object) -> MetadataError:
+    """The error for a journal that says what no job has written."""
+    return MetadataError(
+        f"{store!r}, key {key!r}: the journal is damaged ({problem}); overwrite=True replaces it"
+        " and begins anew"
+    )
+
+
 def _ranges(value: Any) -> list[list[int]]:
     last = -1
     for start, stop in value:
-        if type(start) is not int or type(stop) is not int or not last < start < stop:
+        if type(start) is not int or type(stop) is not int or not last < start < stop <= MAX_TASKS:
             raise ValueError(f"no range of tasks: {start!r} to {stop!r}")
         last = stop
     return [[start, stop] for start, stop in value]

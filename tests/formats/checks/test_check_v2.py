@@ -296,15 +296,56 @@ def test_a_hierarchy(documents: dict[str, Any], level: str, fragment: str, secti
     assert_one(report_on(documents), level, fragment, section)
 
 
+@pytest.mark.parametrize(
+    ("members", "level", "fragment"),
+    [
+        ({"compressor": {"id": "nonsense"}}, "warning", "cannot be opened here: unknown codec"),
+        ({"filters": [{"id": "nope"}]}, "warning", "cannot be opened here: unknown codec"),
+        ({"compressor": {"id": "zlib", "level": "x"}}, "error", "level must be an integer"),
+        ({"compressor": {"id": "blosc", "cname": "zzz"}}, "error", "cname must be one of"),
+        ({"filters": [{"id": "delta"}]}, "error", "configuration lacks 'dtype'"),
+    ],
+)
+def test_codecs_that_cannot_be_used(members: dict[str, Any], level: str, fragment: str) -> None:
+    report = report_on({".zgroup": GROUP, "a/.zarray": changed(SECOND, **members)})
+    assert [(f.path, f.key, f.level, fragment in f.message) for f in report] == [
+        ("a", "a/.zarray", level, True)
+    ]
+    assert "MemoryStore" not in str(report)
+
+
+def test_codecs_whose_data_run_code_are_no_fault() -> None:
+    document = changed(SECOND, dtype="|O", filters=[{"id": "pickle"}], fill_value=None)
+    assert report_on({".zarray": document}).ok
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        {".zarray": changed(SECOND, order="c")},
+        {".zarray": changed(SECOND, shape="x")},
+        {".zarray": changed(SECOND, dtype=DELETE)},
+        {".zarray": b"{"},
+        {".zgroup": b"{"},
+        {".zgroup": {"zarr_format": 3}},
+    ],
+)
+def test_one_departure_is_one_finding(documents: dict[str, Any]) -> None:
+    report = report_on(documents)
+    assert report.counts["error"] == len(report) == 1, str(report)
+    assert report.findings[0].key in documents
+
+
 def test_what_lies_above_the_start() -> None:
     documents = {"a/b/.zarray": SECOND}
-    found = rules_only(report_on(documents, "a/b"))
-    assert [(f.path, f.level, f.key) for f in found] == [
-        ("", "error", ".zgroup"),
-        ("a", "error", "a/.zgroup"),
-    ]
+    assert report_on(documents, "a/b").findings == (), "folders above a hierarchy are no part of it"
+    gap = report_on({**documents, ".zgroup": GROUP}, "a/b")
+    assert [(f.path, f.level, f.key) for f in gap] == [("a", "error", "a/.zgroup")]
+    gap = report_on({**documents, ".zgroup": b"{"}, "a/b")
+    assert [(f.path, f.level, f.key) for f in gap] == [("a", "error", "a/.zgroup")]
     report = report_on({**documents, ".zgroup": GROUP, "a/.zarray": SECOND}, "a/b")
     assert_one(report, "error", "below the array at '/a'", "Hierarchies")
+    assert [found.key for found in report] == ["a/b/.zarray"]
 
 
 def test_a_broken_child_hides_none_of_the_others() -> None:

@@ -208,6 +208,22 @@ def test_a_hierarchy(documents: dict[str, Any], level: str, fragment: str, secti
     assert_one(report_on({"zarr.json": BOOTSTRAP, **documents}), level, fragment, section)
 
 
+def test_keys_that_are_named_exist() -> None:
+    """Groups need no document of their own."""
+    report = report_on(
+        {
+            "zarr.json": BOOTSTRAP,
+            "meta/root/foo.group": GROUP,
+            "meta/root/FOO.group": GROUP,
+            "meta/root/a b/c.group": GROUP,
+        }
+    )
+    assert sorted((f.path, f.key) for f in report) == [
+        ("", "meta/root/"),
+        ("a b", "meta/root/a b/"),
+    ]
+
+
 def test_a_broken_child_hides_none_of_the_others() -> None:
     report = report_on(
         {

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from omnizarr import formats
-from omnizarr.errors import InvalidKeyError, MetadataError
+from omnizarr.errors import InvalidKeyError, MetadataError, UnknownCodecError
 from omnizarr.formats.base import Format, FormatName, Node
 from omnizarr.formats.checks import n5, v0, v1, v2, v3, v3draft
 from omnizarr.formats.checks.base import (
@@ -23,6 +23,7 @@ from omnizarr.formats.checks.base import (
     Look,
     Rules,
     Standard,
+    plural,
 )
 from omnizarr.formats.checks.consolidated import unlisted
 from omnizarr.formats.hierarchy import child_names, fetch
@@ -53,6 +54,9 @@ class Visit:
     findings: tuple[Finding, ...] = ()
     nodes: int = 0
     below: tuple[tuple[str, Inside], ...] = ()
+    arrays: tuple[tuple[Format, ArrayModel], ...] = ()
+    """The arrays in which nothing forbidden was found: whether their codecs are usable is not
+    known here."""
 
 
 def standard_named(name: object) -> Standard | None:
@@ -97,21 +101,42 @@ def _visit(store: Store, path: str, standard: Standard | None, inside: Inside | 
         return _nothing(store, path, standard, inside)
     findings: list[Finding] = []
     below: dict[str, Inside] = {}
+    arrays: list[tuple[Format, ArrayModel]] = []
     for known, (node, refusal) in claims.items():
         look = Look(store, path, known, node, standard, inside is None)
         rules = RULES.get(known.name, _NO_RULES)
-        findings += rules.check(look)
-        if refusal is not None:
-            key = known.keys(path)[0]
-            at = At(path, key, _document_of(known, standard))
-            findings.append(at.error("as omnizarr reads it", f"cannot be opened: {refusal}"))
+        found = list(rules.check(look))
+        findings += found
+        # What is forbidden is why a node cannot be opened, and is said once.
+        if not any(finding.level == "error" and finding.path == path for finding in found):
+            if refusal is not None:
+                findings.append(unusable(store, path, known, standard, refusal))
+            elif isinstance(node, ArrayModel):
+                arrays.append((known, node))
         findings += _about_parents(look, rules, inside)
         is_array = isinstance(node, ArrayModel) or (node is None and rules.is_array(look))
         if not is_array and store.capabilities.listable:
             beneath = Inside(known, (), _consolidated(look, rules, inside))
             for name in rules.children(look):
                 below.setdefault(paths.join(path, name), beneath)
-    return Visit(tuple(dict.fromkeys(findings)), len(claims), tuple(below.items()))
+    return Visit(tuple(dict.fromkeys(findings)), len(claims), tuple(below.items()), tuple(arrays))
+
+
+def unusable(
+    store: Store, path: str, known: Format, standard: Standard | None, reason: MetadataError
+) -> Finding:
+    """A node that cannot be opened for a reason that no rule names. What is only not known here may
+    be sound for other readers."""
+    at = At(path, _stored_key(store, path, known), _document_of(known, standard))
+    if isinstance(reason, UnknownCodecError):
+        return at.warning("as omnizarr reads it", f"cannot be opened here: {reason}")
+    return at.error("as omnizarr reads it", f"cannot be opened: {reason}")
+
+
+def _stored_key(store: Store, path: str, known: Format) -> str:
+    """A document of a node that exists."""
+    keys = [*known.keys(path), *known.probes(path)]
+    return next(iter(fetch(store, keys)), keys[0])
 
 
 Claim = tuple[Node | None, MetadataError | None]
@@ -177,21 +202,29 @@ def _about_parents(look: Look, rules: Rules, inside: Inside | None) -> Iterator[
         group, listed = listing
         relative = look.path[len(group) + 1 :] if group else look.path
         if relative not in listed:
-            at = At(look.path, look.format.keys(look.path)[0], _document_of(look.format, None))
+            key = _stored_key(look.store, look.path, look.format)
+            at = At(look.path, key, _document_of(look.format, None))
             yield unlisted(at, "Consolidated metadata", group)
 
 
 def _ancestors(look: Look, rules: Rules) -> Iterator[Finding]:
-    """The check began here: are the places above groups?"""
+    """The check began here: are the places above groups? Above the topmost node there is nothing
+    but folders, whatever they are called."""
+    above = False
     for path in paths.ancestors(look.path):
         try:
             found = formats.find(look.store, path, (look.format,))
         except MetadataError:
+            above = True
             continue  # a broken node above is no finding about this one
         if found is None:
-            yield from rules.missing_group(path, look.standard)
-        elif isinstance(found[1], ArrayModel):
-            at = At(look.path, look.key(""), _document_of(look.format, look.standard))
+            if above:
+                yield from rules.missing_group(path, look.standard)
+            continue
+        above = True
+        if isinstance(found[1], ArrayModel):
+            key = _stored_key(look.store, look.path, look.format)
+            at = At(look.path, key, _document_of(look.format, look.standard))
             yield at.error("Hierarchies", f"this node lies below the array at {'/' + path!r}")
 
 
@@ -211,6 +244,8 @@ __all__ = [
     "Standard",
     "Visit",
     "check_node",
+    "plural",
     "standard_named",
+    "unusable",
     "visit",
 ]

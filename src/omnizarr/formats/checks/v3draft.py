@@ -35,9 +35,10 @@ def check(look: Look) -> Iterator[Finding]:
     base = join(META, look.path)
     array_key, group_key = f"{base}.array{suffix}", f"{base}.group{suffix}"
     stored = _fetch(look, array_key, group_key)
-    at = At(look.path, array_key if array_key in stored else group_key, DOCUMENT)
-    yield from _name(at, name_of(look.path))
     names = _names(look, suffix)
+    # A group without a document is there because something lies below it.
+    at = At(look.path, next(iter(stored), f"{base}/" if names else "zarr.json"), DOCUMENT)
+    yield from _name(at, name_of(look.path))
     if array_key in stored and group_key in stored:
         message = "the path has an array document and a group document"
         if look.path:
