@@ -106,21 +106,29 @@ def test_a_conversion_that_nobody_hears_of_is_complete(store: Path, tmp_path: Pa
     assert (tmp_path / "o.zarr" / ".zgroup").exists()
 
 
-CLEANING = """
+# In short naps: a signal that comes just before a long one would be heard only after it.
+NAPS = """
+def nap():
+    for _ in range(600):
+        time.sleep(0.1)
+"""
+CLEANING = f"""
 import omnizarr.cli, sys, time
+{NAPS}
 def main():
     try:
         print("ready", flush=True)
-        time.sleep(60)
+        nap()
     finally:
         print("ready", flush=True)
-        time.sleep(60)
+        nap()
 sys.modules["omnizarr.cli.main"].main = main
 """
-ENDING = """
+ENDING = f"""
 import atexit, omnizarr.cli, sys, time
+{NAPS}
 def main():
-    atexit.register(time.sleep, 60)
+    atexit.register(nap)
     atexit.register(print, "ready", flush=True)
     return 0
 sys.modules["omnizarr.cli.main"].main = main
