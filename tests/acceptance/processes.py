@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,8 @@ def start(script: str, *arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        # Whoever runs the tests in the background has Ctrl-C ignored, and a child inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

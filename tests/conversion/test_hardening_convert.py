@@ -637,3 +637,76 @@ def test_nodes_below_an_array_do_not_vanish_unsaid() -> None:
 def test_a_codec_by_its_name_alone_has_the_options_that_are_asked_for(compressor: str) -> None:
     array = zarr.create_array({}, shape=4, dtype="i4", compressors=[compressor])
     assert not list(zarr.check(array.store))
+
+
+def _interrupted(source: zarr.MemoryStore, **options: Any) -> zarr.MemoryStore:
+    """A destination whose conversion stopped after some chunks, and says so in its journal."""
+    there = zarr.MemoryStore()
+    faulty = FaultStore(there)
+    faulty.fail("set", OSError("full"), at=150)
+    with pytest.raises(OSError, match="full"):
+        zarr.convert(source, faulty, zarr_format=3, workers=1, **options)
+    assert JOURNAL in there
+    return there
+
+
+def _many_chunks() -> zarr.MemoryStore:
+    store = zarr.MemoryStore()
+    root = zarr.create_group(store, zarr_format=2)
+    root.create_array("a", data=np.arange(1, 1_200_001), chunks=(4_000,))
+    return store
+
+
+@pytest.mark.parametrize("options", [{}, {"chunks": 5_000}])
+@pytest.mark.parametrize("lost", ["one", "all"])
+def test_what_vanished_from_the_destination_is_written_again(
+    options: dict[str, Any], lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "SECONDS", 0.0)
+    source = _many_chunks()
+    there = _interrupted(source, **options)
+    assert json.loads(there[JOURNAL])["done"]["/a"]
+    keys = [key for key in there if key != JOURNAL]
+    for key in keys[:1] if lost == "one" else keys:
+        del there[key]
+    done = zarr.convert(source, there, zarr_format=3, **options)
+    assert done.resumed
+    assert np.array_equal(zarr.open_group(there)["a"][:], np.arange(1, 1_200_001))
+
+
+def test_a_node_made_meanwhile_is_not_replaced() -> None:
+    source = _many_chunks()
+    there = _interrupted(source)
+    zarr.create_group(there, zarr_format=3, attributes={"mine": 1})
+    with pytest.raises(NodeExistsError, match="did not write"):
+        zarr.convert(source, there, zarr_format=3)
+    assert zarr.open_group(there).attrs["mine"] == 1
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_a_level_of_null_is_the_default(codec: str) -> None:
+    store = zarr.MemoryStore()
+    array = zarr.create_array(
+        store, data=np.arange(5), zarr_format=2, compressor={"id": codec, "level": 1}
+    )
+    document = json.loads(store[".zarray"])
+    document["compressor"]["level"] = None
+    store[".zarray"] = json.dumps(document).encode()
+    there = zarr.MemoryStore()
+    zarr.convert(store, there, zarr_format=3)
+    assert zarr.check(there).ok
+    assert np.array_equal(zarr.open_array(there)[:], array[:])
+
+
+@pytest.mark.parametrize("linked", ["source", "destination"])
+def test_a_link_inside_a_hierarchy_leads_to_the_other(tmp_path: Path, linked: str) -> None:
+    for name in ("s", "d"):
+        zarr.create_group(tmp_path / name, zarr_format=2).create_array("a", data=np.arange(9))
+    here, there = ("s", "d") if linked == "source" else ("d", "s")
+    shutil.rmtree(tmp_path / here / "a")
+    os.symlink(f"../{there}/a", tmp_path / here / "a")
+    source = zarr.LocalStore(tmp_path / "s", follow_symlinks=True)
+    target = zarr.LocalStore(tmp_path / "d", follow_symlinks=True)
+    with pytest.raises(StoreError, match="inside one another"):
+        zarr.convert(source, target, zarr_format=3, overwrite=True)
+    assert zarr.open_group(tmp_path / there)["a"][:].tolist() == list(range(9))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omnizarr import codecs, formats
 from omnizarr.array import Array
 from omnizarr.config import config
-from omnizarr.conversion.apart import Location, check_apart
+from omnizarr.conversion.apart import Location, check_apart, check_nodes_apart
 from omnizarr.conversion.begin import check_free
 from omnizarr.conversion.execute import execute
 from omnizarr.conversion.migrate import (
@@ -203,6 +203,10 @@ def _to(
     if there.path or not manner.overwrite:
         target.check_place(there.store, there.path)
     plan = make_plan(place, model, Place(there.store, there.path, target), wanted, here.options)
+    check_nodes_apart(
+        (Location(store, node.source.path) for node in plan.nodes for store in stores if node.path),
+        (Location(there.store, node.target.path) for node in plan.nodes if node.path),
+    )
     if dry_run:
         check_free(plan, manner)
         return _Result(_rows(plan), plan.dropped)

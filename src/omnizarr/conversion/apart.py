@@ -53,10 +53,24 @@ def check_apart(sources: Iterable[Location], target: Location) -> None:
     """Refuse a destination that lies in a source, around it, or is the same."""
     for source in sources:
         if _overlap(source, target):
-            raise StoreError(
-                f"the destination ({target}) and the source ({source}) lie inside one another;"
-                " choose another place, or no destination at all to change the format in place"
-            )
+            raise _in_the_way(source, target)
+
+
+def check_nodes_apart(sources: Iterable[Location], targets: Iterable[Location]) -> None:
+    """Refuse nodes whose folders are the same: links inside a hierarchy may lead to the other."""
+    folders = {_identity(file): source for source in sources if (file := source.file) is not None}
+    folders.pop(None, None)
+    for target in targets:
+        found = folders.get(_identity(target.file)) if target.file is not None else None
+        if found is not None:
+            raise _in_the_way(found, target)
+
+
+def _in_the_way(source: Location, target: Location) -> StoreError:
+    return StoreError(
+        f"the destination ({target}) and the source ({source}) lie inside one another; choose"
+        " another place, or no destination at all to change the format in place"
+    )
 
 
 def _overlap(one: Location, other: Location) -> bool:

@@ -19,6 +19,7 @@ from omnizarr import formats, node
 from omnizarr.conversion.plan import Manner, Plan
 from omnizarr.errors import MetadataError, NodeExistsError
 from omnizarr.formats import Format
+from omnizarr.formats.hierarchy import fetch
 from omnizarr.jobs import Journal
 from omnizarr.jobs.journal import damaged
 from omnizarr.jobs.journal import read as read_journal
@@ -78,6 +79,7 @@ def start(plan: Plan, manner: Manner) -> tuple[Journal, bool]:
     journal = Journal(store, plan.journal_key, JOB, plan.fingerprint)
     found = _found(plan, manner)
     if found is not None and manner.resume and found.empty and _load(journal, manner):
+        _check_untouched(plan)
         return journal, True
     check_free(plan, manner)
     written = () if found is None else found.written
@@ -93,6 +95,18 @@ def start(plan: Plan, manner: Manner) -> tuple[Journal, bool]:
             _remove(store, path, plan.journal_key)
         _clear((*written, *_writes(plan)) if manner.overwrite else written)
     return _begin(plan, {_EMPTY: True, _WRITES: _described(_writes(plan))}), False
+
+
+def _check_untouched(plan: Plan) -> None:
+    """Refuse to go on where somebody has stored documents of his own meanwhile."""
+    store = plan.target.store
+    for planned in plan.nodes:
+        for key, found in fetch(store, list(planned.documents)).items():
+            if bytes(found) != planned.documents[key]:
+                raise NodeExistsError(
+                    f"{store!r}, key {key!r}: a document is there that the interrupted conversion"
+                    " did not write; it is not replaced (overwrite=True does so)"
+                )
 
 
 def _load(journal: Journal, manner: Manner) -> bool:
@@ -153,9 +167,9 @@ def check_free(plan: Plan, manner: Manner) -> None:
         _check_nodes(plan, found.written)
     elif not found.empty or found.fingerprint != plan.fingerprint:
         raise NodeExistsError(
-            f"{where}: another conversion into this place was interrupted, or its source has"
-            " changed since. The same call with the same source finishes it; overwrite=True"
-            " replaces what it left, resume=False begins anew"
+            f"{where}: another conversion into this place was interrupted, or this one while it"
+            " was begun anew, or its source has changed since. resume=False begins anew;"
+            " overwrite=True replaces what is there"
         )
 
 

@@ -68,6 +68,24 @@ class Encoding(NamedTuple):
 Portion = Copying | Encoding
 
 
+def is_whole(portion: Portion, target: Source) -> bool:
+    """Whether every chunk that a portion can write lies at the destination. One that holds nothing
+    but fill values is not written, so a portion may be complete and not look so."""
+    if isinstance(portion, Copying):
+        keys: Iterable[str] = (new for _, new in portion.keys)
+    else:
+        keys = (key for region in portion.regions for key in _keys_of(region, target))
+    return all(target.store.exists(key) for key in keys)
+
+
+def _keys_of(region: Region, target: Source) -> Iterator[str]:
+    ranges = [
+        range(axis.chunk_of(part.start), axis.chunk_of(part.stop - 1) + 1)
+        for axis, part in zip(target.model.grid.axes, region, strict=True)
+    ]
+    return (target.key(coordinates) for coordinates in product(*ranges))
+
+
 def stored_chunks(source: Source) -> Iterator[tuple[str, Shape, int]]:
     """Key, grid coordinates and spelling (0 for the array's own, else that of the alternatives) of
     every stored chunk, in the order of the store's listing.

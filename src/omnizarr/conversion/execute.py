@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from omnizarr import limits
 from omnizarr.array import Array
 from omnizarr.conversion.begin import start
-from omnizarr.conversion.chunks import Copying, Portion, Region
+from omnizarr.conversion.chunks import Copying, Portion, Region, is_whole
 from omnizarr.conversion.meter import MeteredStore
 from omnizarr.conversion.plan import Manner, NodePlan, Plan, ordered, region_blocks, source_changed
 from omnizarr.conversion.report import Row
@@ -194,11 +194,13 @@ def _array(
 ) -> tuple[int, int]:
     done = journal.done(_part(planned))
     work = Shared(ArrayWork(planned))
+    target = planned.arrays()[1]._source
     nbytes = [0, 0]
 
     def tasks() -> Iterator[_Task]:
         for portion in planned.portions():
-            if portion.number not in done:
+            # The journal is believed as far as what it says can be seen.
+            if portion.number not in done or not is_whole(portion, target):
                 yield _Task(work, portion)
 
     def finished(task: _Task, counted: tuple[int, int]) -> None:

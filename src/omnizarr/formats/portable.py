@@ -220,6 +220,9 @@ def _view(spec: CodecSpec, old: np.dtype[Any], new: np.dtype[Any]) -> CodecSpec:
     )
 
 
+_LEVELS = ("level", "clevel")
+
+
 def _settled(specs: Sequence[CodecSpec], width: int) -> list[CodecSpec]:
     """With what readers may take for something else, or refuse, said outright: the width of a
     shuffle, the level that zlib calls -1; and with today's Zstandard where zarr 1.1 had its own."""
@@ -232,7 +235,9 @@ def _settled(specs: Sequence[CodecSpec], width: int) -> list[CodecSpec]:
             changed = {"cname": "zstd"}
         elif spec.name in _DEFLATING and spec.configuration.get("level") == -1:
             changed = {"level": _ZLIB_LEVEL}
-        configuration = {**spec.configuration, **changed}
+        # A level of null is the codec's default, which is what a level left out means.
+        given = {k: v for k, v in spec.configuration.items() if v is not None or k not in _LEVELS}
+        configuration = {**given, **changed}
         result.append(CodecSpec(spec.name, configuration, spec.must_understand))
     return result
 

@@ -143,7 +143,8 @@ def read(store: Store, key: str) -> Mapping[str, Any] | None:
         found = json.loads(data, f"key {key!r}")
     except MetadataError:
         return {}
-    if not isinstance(found, dict) or found.get("omnizarr_journal") != VERSION:
+    version = found.get("omnizarr_journal") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or type(version) is not int or version != VERSION:
         return {}
     return found
 
