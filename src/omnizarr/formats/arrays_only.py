@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import hierarchy, v2_dtypes
-from omnizarr.formats.base import ArrayRequest, FormatName
+from omnizarr.formats.base import ArrayRequest, FormatName, Node
 from omnizarr.formats.core_codecs import PREFIX, SHUFFLES, from_core, shuffle_name
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -21,13 +21,27 @@ from omnizarr.model.dtypes import DataType, Struct
 from omnizarr.model.dtypes.small import NAMES as SMALL_NAMES
 from omnizarr.model.grids import Shape
 from omnizarr.model.json import show
+from omnizarr.model.paths import join
 from omnizarr.model.store import Buffer
 
 BLOSC = PREFIX + "blosc"
 
 
 class ArraysOnly(hierarchy.BelowPath):
-    """The part of a format that follows from its having no groups."""
+    """The part of a format that follows from its having no groups, and one document for an array
+    beside one for its attributes."""
+
+    documents: tuple[str, str]
+    """What the two are called."""
+
+    def keys(self, path: str) -> tuple[str, ...]:
+        return tuple(join(path, name) for name in self.documents)
+
+    def probes(self, path: str) -> tuple[str, ...]:
+        return self.keys(path)[:1]
+
+    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
+        return {self.keys(path)[1]: text(model.attributes)}
 
     def new_group(self, attributes: Mapping[str, Json]) -> GroupModel:
         raise UnsupportedError(

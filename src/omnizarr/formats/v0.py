@@ -39,16 +39,11 @@ class V0(arrays_only.ArraysOnly):
     separator is not one that this format can grant, and changes nothing that is read."""
 
     name: FormatName = 0
+    documents = (META, ATTRIBUTES)
 
     # -- reading ------------------------------------------------------------------------------
-    def keys(self, path: str) -> tuple[str, ...]:
-        return join(path, META), join(path, ATTRIBUTES)
-
-    def probes(self, path: str) -> tuple[str, ...]:
-        return (join(path, META),)
-
     def claims(self, path: str) -> tuple[str, ...]:
-        return (join(path, META),)
+        return self.probes(path)
 
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         key, attributes_key = self.keys(path)
@@ -81,9 +76,6 @@ class V0(arrays_only.ArraysOnly):
             **(self.attribute_documents(path, model) if model.attributes else {}),
             join(path, META): arrays_only.text(_document(model)),
         }
-
-    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
-        return {join(path, ATTRIBUTES): arrays_only.text(model.attributes)}
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:

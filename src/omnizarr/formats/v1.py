@@ -37,14 +37,9 @@ class V1(arrays_only.ArraysOnly):
     separator is not one that this format can grant, and changes nothing that is read."""
 
     name: FormatName = 1
+    documents = (META, ATTRIBUTES)
 
     # -- reading ------------------------------------------------------------------------------
-    def keys(self, path: str) -> tuple[str, ...]:
-        return join(path, META), join(path, ATTRIBUTES)
-
-    def probes(self, path: str) -> tuple[str, ...]:
-        return (join(path, META),)
-
     def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         # Attributes are read only where there is an array to have them.
         key = join(path, META)
@@ -70,9 +65,6 @@ class V1(arrays_only.ArraysOnly):
             **self.attribute_documents(path, model),
             join(path, META): arrays_only.text(_document(model)),
         }
-
-    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
-        return {join(path, ATTRIBUTES): arrays_only.text(model.attributes)}
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:

@@ -23,13 +23,14 @@ from omnizarr.formats.checks.strict import (
     read_object,
     token_list,
 )
+from omnizarr.formats.v0 import ATTRIBUTES, META
+from omnizarr.formats.v0 import DATA as FOLDER
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 DOCUMENT = "document 001"
 CONFIGURATION, DATA, USER = "Configuration metadata", "Array data", "User metadata (attributes)"
-META, ATTRIBUTES, FOLDER = "__zmeta__", "__zattr__", "__zdata__"
 MEMBERS = ("shape", "chunks", "dtype", "fill_value", "cname", "clevel", "shuffle")
 _LIBRARIES = ("blosclz", "lz4", "lz4hc", "snappy", "zlib")
 

@@ -24,12 +24,12 @@ from omnizarr.formats.checks.strict import (
     read_object,
     token_list,
 )
+from omnizarr.formats.v1 import ATTRIBUTES, META
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 DOCUMENT = "storage specification version 1"
-META, ATTRIBUTES = "meta", "attrs"
 SECTION = "Metadata"
 MEMBERS = (
     *("zarr_format", "shape", "chunks", "dtype", "compression", "compression_opts"),
