@@ -42,7 +42,8 @@ _ZARR_PYTHON = {
     "U": "TODO: unicode array protocol URL",
     "V": "TODO: structured array protocol URL",
 }
-"""What zarr-python 2 calls the extension of each kind of type."""
+"""What zarr-python 2 stores as the extension of each kind of type. Four it never gave a URI: these
+very words are in its documents, and it reads no others."""
 _ZARR_PYTHON["m"] = _ZARR_PYTHON["M"]
 
 _EXTENSION = re.compile(
