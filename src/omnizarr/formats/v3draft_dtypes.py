@@ -43,7 +43,7 @@ _ZARR_PYTHON = {
     "V": "TODO: structured array protocol URL",
 }
 """What zarr-python 2 stores as the extension of each kind of type. Four it never gave a URI: these
-very words are in its documents, and it reads no others."""
+very words are in its documents."""
 _ZARR_PYTHON["m"] = _ZARR_PYTHON["M"]
 
 _EXTENSION = re.compile(
