@@ -3,10 +3,13 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+BASE := $(VENV)/.base
 STAMP := $(VENV)/.stamp
 PEER := .peers/zarr3/bin/python
 SOURCES := src tests examples benchmarks scripts
 PYTEST := $(BIN)/python -m pytest -q -rfEs -n auto --maxprocesses 8 --dist worksteal
+NATIVE := $(filter-out native/Cargo.lock,$(wildcard native/*.* native/src/*.rs native/src/*/*.rs))
+CARGO := $(shell command -v cargo)
 CASES ?= 1000000
 ARGS ?=
 
@@ -14,22 +17,27 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup peers demo test check format bench memory oracle long build clean
+.PHONY: help setup peers demo test check format bench benchtext memory oracle long build clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml
+$(BASE): pyproject.toml
 	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && \
 	echo "making $(VENV) with $$($$python --version) …" && \
 	$$python -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+$(STAMP): $(BASE) $(NATIVE)
+	@$(BIN)/python scripts/install_native.py $(BIN)/python
+	@touch $@
+
 setup: $(STAMP)  ## make the environment in .venv (the other commands do it by themselves)
 
 peers: $(STAMP)  ## make the environments of the other libraries in .peers
 	@$(BIN)/python scripts/make_peers.py
+	@$(BIN)/python scripts/install_native.py $(PEER)
 
 demo: $(STAMP)  ## write, read, check a climate hierarchy; convert it through every format
 	@$(BIN)/python examples/demo.py $(ARGS)
@@ -41,13 +49,23 @@ check: $(STAMP)  ## lint, formatting and types
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
+ifneq ($(CARGO),)
+	@cd native && cargo fmt --check
+	@cd native && PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --quiet -- -D warnings
+endif
 
 format: $(STAMP)  ## put every file into the house format
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
+ifneq ($(CARGO),)
+	@cd native && cargo fmt
+endif
 
 bench: peers  ## measure beside zarr-python 3 and tensorstore (make bench ARGS=--quick)
 	@PYTHONPATH=src $(PEER) benchmarks/bench.py $(ARGS)
+
+benchtext: peers  ## measure a million strings beside zarr-python 2 and 3
+	@$(PEER) benchmarks/text.py $(ARGS)
 
 memory: peers  ## peak memory beside zarr-python 3 and tensorstore
 	@PYTHONPATH=src $(PEER) benchmarks/memory.py $(ARGS)
@@ -63,5 +81,5 @@ build: $(STAMP)  ## build the wheel into dist
 
 clean:  ## remove environments, caches and results
 	rm -rf $(VENV) .peers dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
-	rm -rf benchmarks/results demo.zarr
+	rm -rf native/target benchmarks/results demo.zarr
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,11 +4,13 @@
     .peers/zarr1    zarr 1.1, which wrote format 1; likewise
     .peers/z5py     z5 and zarr-python 2, for N5
     .peers/zarr2    the last zarr-python of generation 2
-    .peers/zarr3    zarr-python 3 and tensorstore, on the newest Python that can be found
+    .peers/zarr3    zarr-python 3, tensorstore and zarrs, on the newest Python that can be found
+    .peers/zarrita  zarrita.js, with npm
 
-Each is made from `requirements/<name>.txt` and stamped with that file's hash and its Python, so
-that running this again costs nothing until one of them changes. The old releases need an old Python
-and a C compiler; where one of them is missing this says so and goes on without.
+Each is made from `requirements/<name>.txt` (`.json` for npm) and stamped with that file's hash and
+its Python, so that running this again costs nothing until one of them changes. The old releases
+need an old Python and a C compiler, zarrita.js needs Node.js; where one of them is missing this
+says so and goes on without.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ PREFERRED: dict[str, tuple[Version, ...]] = {
 }
 FROM_SOURCE = {"zarr0": "zarr.ext", "zarr1": "zarr.blosc"}
 """Peers that are compiled, each with the module that shows that it was."""
+FROM_NPM = ("zarrita",)
+"""Peers in JavaScript."""
 PROBE = "import sys, venv, ensurepip; print(*sys.version_info[:2], sys.executable)"
 
 
@@ -83,6 +87,26 @@ def make(name: str, available: dict[Version, str]) -> None:
     stamp.write_text(stamp_text)
 
 
+def make_with_npm(name: str) -> None:
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        _say(f"peer {name}: no Node.js with npm found; its tests are skipped")
+        return
+    package = ROOT / "requirements" / f"{name}.json"
+    stamp_text = f"npm {hashlib.sha256(package.read_bytes()).hexdigest()}\n"
+    folder = ROOT / ".peers" / name
+    stamp = folder / ".stamp"
+    if stamp.exists() and stamp.read_text() == stamp_text:
+        return
+    _say(f"peer {name}: installing {package.relative_to(ROOT)} with npm …")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shutil.copyfile(package, folder / "package.json")
+    quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
+    _run(name, [npm, "install", f"--prefix={folder}", *quiet])
+    stamp.write_text(stamp_text)
+
+
 def _say(line: str) -> None:
     print(line + "\n", end="", flush=True)  # whole, whoever else writes
 
@@ -117,13 +141,20 @@ def _run(name: str, command: list[str], more: dict[str, str] | None = None) -> N
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", default=sorted(PREFERRED), help=", ".join(PREFERRED))
+    known = sorted([*PREFERRED, *FROM_NPM])
+    parser.add_argument("names", nargs="*", default=known, help=", ".join(known))
     names = parser.parse_args().names
-    if unknown := sorted(set(names) - set(PREFERRED)):
-        parser.error(f"unknown peer {unknown}; known are {sorted(PREFERRED)}")
+    if unknown := sorted(set(names) - set(known)):
+        parser.error(f"unknown peer {unknown}; known are {known}")
     available = interpreters()
     with ThreadPoolExecutor() as pool:
-        for made in [pool.submit(make, name, available) for name in names]:
+        jobs = [
+            pool.submit(make_with_npm, name)
+            if name in FROM_NPM
+            else pool.submit(make, name, available)
+            for name in names
+        ]
+        for made in jobs:
             made.result()
 
 

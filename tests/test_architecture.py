@@ -21,7 +21,7 @@ MODULES = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or pa
 # Imports go down only. Names in one row are one layer: they may import each other, except for
 # SIBLINGS. A new top-level module or folder gets its place here first.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "native"),
     ("limits", "config"),
     ("model",),
     ("formats", "codecs", "indexing", "stores"),
@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "node",
             "array",
             "array_facts",
+            "arrow",
             "node_facts",
             "group",
             "attributes",

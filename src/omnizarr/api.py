@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from omnizarr import formats, node
 from omnizarr.array import Array
 from omnizarr.config import config
@@ -26,6 +24,7 @@ from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
 from omnizarr.stores import as_store
 from omnizarr.tree import Tree
+from omnizarr.values import as_values
 
 _MODES = ("r", "r+", "a", "w", "w-", "x")
 
@@ -314,8 +313,8 @@ def array(data: Any, **arguments: Any) -> Array:
     """An array that holds `data`; in memory if no store is given."""
     if isinstance(data, Array):
         arguments = {**_alike(data), **arguments}
-    elif not hasattr(data, "shape") or not hasattr(data, "dtype"):
-        data = np.asanyarray(data)
+    else:
+        data = as_values(data)
     return create(data=data, **arguments)
 
 
@@ -413,7 +412,7 @@ def save_array(store: Any, arr: Any, *, path: str | None = None, **arguments: An
     given = _Closing(store, "w" if path is None else "a", arguments.pop("storage_options", None))
     with given as backing:
         zarr_format = _format_of(arguments)
-        arguments["data"] = arr if hasattr(arr, "dtype") else np.asanyarray(arr)
+        arguments["data"] = as_values(arr)
         make_array(
             backing, paths.normalize_path(path), arguments, zarr_format=zarr_format,
             overwrite=True, function="save_array",
@@ -433,7 +432,7 @@ def save_group(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -
     with given as backing:
         root = open_group(backing, "w", path=path, **options)
         for name, value in (names | kwargs).items():
-            root.create_array(name, data=value if hasattr(value, "dtype") else np.asanyarray(value))
+            root.create_array(name, data=as_values(value))
 
 
 class _Closing:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import engine, indexing, node
+from omnizarr import arrow, engine, indexing, node
 from omnizarr.array_facts import ArrayFacts
 from omnizarr.chunking import normalize_shape
 from omnizarr.errors import LimitError, MetadataError, SelectionError
@@ -21,9 +21,12 @@ from omnizarr.indexing import Transform
 from omnizarr.info import ArrayInfo
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.casting import cast
+from omnizarr.model.column import Column
+from omnizarr.model.dtypes import Bytes, String
 from omnizarr.node import Options
 from omnizarr.stores import as_store
-from omnizarr.values import as_source_array
+from omnizarr.values import as_source
 from omnizarr.views import (
     BlockIndex,
     Converted,
@@ -136,6 +139,49 @@ class Array(ArrayFacts):
         if view is None:
             out[...] = plan.result(working)
 
+    def to_arrow(self, selection: Any = Ellipsis) -> Any:
+        """What `array[selection]` gives as a pyarrow ChunkedArray, flat and in C order.
+
+        Text and byte strings are not copied: each chunk becomes an Arrow array over the buffers
+        that it was decoded into. Every other type goes through NumPy."""
+        values, _ = self._columns(selection)
+        return arrow.to_arrow(values, getattr(self._stored.data_type, "large", False))
+
+    def to_awkward(self, selection: Any = Ellipsis) -> Any:
+        """What `array[selection]` gives as an awkward array."""
+        return arrow.to_awkward(*self._columns(selection))
+
+    def __arrow_array__(self, type: Any = None) -> Any:  # noqa: A002 - pyarrow's name for it
+        """`pyarrow.array(array)`."""
+        values = self.to_arrow()
+        return values if type is None else values.cast(type)
+
+    def _columns(self, selection: Any) -> tuple[list[Column] | NDArray, tuple[int, ...]]:
+        """Text and byte strings as columns, anything else as a NumPy array; and the shape."""
+        fields, selection = indexing.pop_fields(selection)
+        transform = indexing.basic_and_advanced(self._whole, selection)
+        data_type = self._source.model.data_type
+        if fields is not None or not isinstance(data_type, String | Bytes):
+            return self._read(transform, fields=fields), transform.shape
+        plan = indexing.partition(transform, self._stored.grid)
+        try:
+            gathered = engine.Gathered(plan.shape, isinstance(data_type, String))
+            engine.read(self._source, plan, gathered)
+            return gathered.columns(plan.result), transform.shape
+        except LimitError as error:
+            raise error.at(str(self._place)) from error
+
+    def as_binary(self) -> Array:
+        """The same text as byte strings, read-only: what is not UTF-8 can be read so.
+
+        Document 004 calls it the fallback of `string` to `binary`."""
+        data_type = self._stored.data_type
+        if not isinstance(data_type, String):
+            raise TypeError(f"{self._place}: the array holds {data_type.name!r}, not text")
+        return self._of(
+            self._place, self._stored, self._options.changed(text="bytes", read_only=True)
+        )
+
     def get_basic_selection(
         self, selection: Any = Ellipsis, *, out: NDArray | None = None, fields: Any = None, **_: Any
     ) -> Any:
@@ -173,9 +219,15 @@ class Array(ArrayFacts):
         if fields is not None:
             _check_fields(fields, dtype)
             dtype = dtype[fields]
-        source = as_source_array(value, dtype, transform.shape)
-        plan = indexing.partition(transform, self._stored.grid)
-        engine.write(self._source, plan, plan.working(source), fields)
+        model = self._source.model
+        plan = indexing.partition(transform, model.grid)
+        try:
+            values = as_source(value, model.data_type, dtype, transform.shape)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"while writing to {self._place}")
+            raise
+        working = _rearranged(values, plan) if isinstance(values, Column) else plan.working(values)
+        engine.write(self._source, plan, working, fields)
 
     def set_basic_selection(
         self, selection: Any, value: Any, *, fields: Any = None, **_: Any
@@ -258,7 +310,7 @@ class Array(ArrayFacts):
         if copy is False:
             raise ValueError("an array in a store cannot become a NumPy array without a copy")
         values: NDArray = self[...]
-        return values if dtype is None else values.astype(dtype, copy=False)
+        return values if dtype is None else cast(values, np.dtype(dtype))
 
     def __dlpack__(self, **options: Any) -> Any:
         """The values for any library that speaks DLPack: `torch.from_dlpack(array)`."""
@@ -326,7 +378,7 @@ class Array(ArrayFacts):
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Add `data` at the end of a dimension; two processes that append both succeed."""
-        values = as_source_array(data, self.dtype, None)
+        values = as_source(data, self._source.model.data_type, self.dtype, None)
         if not -self.ndim <= axis < self.ndim:
             raise SelectionError(f"{self._place}: axis {axis} of an array with ndim {self.ndim}")
         axis %= self.ndim
@@ -379,6 +431,14 @@ class Array(ArrayFacts):
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()
+
+
+def _rearranged(values: Column, plan: indexing.Plan) -> Column:
+    """A column as a working array: its elements as `Plan.working` puts them."""
+    places = np.arange(values.size).reshape(values.shape)
+    working = plan.working(places)
+    same = working.shape == places.shape and np.array_equal(working, places)
+    return values if same else values.chosen(working)
 
 
 def _has_ellipsis(key: Any) -> bool:

@@ -7,6 +7,7 @@ resizing are `Array`'s, which stands on it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any, Literal, Self
@@ -18,10 +19,27 @@ from omnizarr.config import config
 from omnizarr.errors import MetadataError, ZarrError
 from omnizarr.info import CallableInt
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
 from omnizarr.model.store import keys_at
 from omnizarr.node_facts import NodeFacts
 from omnizarr.pipeline import Pipeline
+
+TEXT_FORMS = ("string", "object", "bytes")
+
+
+def presented(model: ArrayModel, text: str) -> ArrayModel:
+    """The array with its text as a reader wants it: NumPy's strings, Python's, or byte strings."""
+    data_type = model.data_type
+    if text not in TEXT_FORMS:
+        raise ValueError(f"array.text must be one of {', '.join(TEXT_FORMS)}, found {text!r}")
+    if not isinstance(data_type, String) or text == "string":
+        return model
+    if text == "object":
+        return replace(model, data_type=data_type.as_objects())
+    binary = data_type.fallback if isinstance(data_type, ArrowString) else Bytes()
+    fill = None if model.fill_value is None else str(model.fill_value).encode()
+    return replace(model, data_type=binary, fill_value=fill)
 
 
 class ArrayFacts(NodeFacts[ArrayModel]):
@@ -45,7 +63,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         return engine.Source(
             store=options.chunk_store or self.store,
             prefix=self._place.format.chunk_prefix(self.path, self._stored),
-            model=self._stored,
+            model=presented(self._stored, options.text or config.get("array.text")),
             allow_pickle=options.allow_pickle,
             write_empty_chunks=config.get("array.write_empty_chunks") if empty is None else empty,
             on_missing=options.on_missing or config.get("array.on_missing"),
@@ -55,6 +73,11 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     @cached_property
     def _pipeline(self) -> Pipeline:
         return Pipeline.of(self._stored)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the array may not be written; text that is shown as bytes never may."""
+        return self._options.text == "bytes" or super().read_only
 
     def _check(self) -> Self:
         """Fail now, by name, if the array's codecs are unknown or do not fit together.
@@ -104,7 +127,13 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._stored.dtype
+        """The NumPy dtype of what is read."""
+        return self._source.model.dtype
+
+    @property
+    def data_type(self) -> DataType:
+        """The Zarr data type: `name`, `configuration`, and how fill values are written."""
+        return self._source.model.data_type
 
     @property
     def itemsize(self) -> int:
@@ -117,7 +146,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def fill_value(self) -> Any:
-        return self._stored.fill_value
+        return self._source.model.fill_value
 
     @property
     def order(self) -> Literal["C", "F"]:

@@ -19,6 +19,7 @@ _DEFAULTS: dict[str, Any] = {
     "array.order": "C",
     "array.write_empty_chunks": False,
     "array.on_missing": "fill",
+    "array.text": "string",  # or "object": what text reads as
     "fsync": False,
     # zarr-python's, asked for by others; without effect here.
     "async.concurrency": 10,

@@ -8,6 +8,7 @@ an `ArrayRequest`, which the format turns into a model.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
@@ -22,6 +23,7 @@ from omnizarr.model import dtypes
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.node import Options
+from omnizarr.values import as_values, element_type
 
 
 class ArrayArguments(TypedDict, total=False):
@@ -60,6 +62,7 @@ class ArrayArguments(TypedDict, total=False):
     meta_array: Any
     allow_pickle: Any
     on_missing: Any
+    text: Any
     storage_transformers: Any
 
 
@@ -81,6 +84,7 @@ def check_arguments(arguments: Mapping[str, Any], function: str, also: Iterable[
 _OPTIONS = (
     "write_empty_chunks",
     "on_missing",
+    "text",
     "allow_pickle",
     "synchronizer",
     "cache_metadata",
@@ -147,20 +151,23 @@ def _shape_and_type(
     dtype = arguments.get("dtype")
     object_codec = arguments.get("object_codec")
     if data is not None:
-        data = np.asanyarray(data) if not hasattr(data, "dtype") else data
+        data = as_values(data)
         shape = data.shape if shape is None else shape
-        dtype = data.dtype if dtype is None else dtype
+        if dtype is None:
+            dtype = data.dtype if object_codec is not None else element_type(data)
     if shape is None:
         raise TypeError("creating an array needs a shape, or data to take it from")
     shape = normalize_shape(shape)
     if isinstance(dtype, str) and dtype.startswith("array:"):
         # zarr-python 2's spelling of a ragged array.
-        object_codec = object_codec or {"id": "vlen-array", "dtype": dtype.partition(":")[2]}
+        item = dtypes.from_numpy(dtype.partition(":")[2]).numpy
+        object_codec = object_codec or {"id": "vlen-array", "dtype": item.str}
         dtype = object
     if isinstance(dtype, DataType):
         return shape, dtype, object_codec
-    if object_codec is not None:
-        dtype = object
+    if object_codec is not None and not (dtype := _with_objects(dtype)).hasobject:
+        warnings.warn(f"object_codec is for objects, not for {dtype}: it is left out", stacklevel=6)
+        object_codec = None
     if dtype is None:
         dtype = np.float64
     parsed = dtypes.parse(dtype)
@@ -171,6 +178,12 @@ def _shape_and_type(
     if isinstance(parsed, np.dtype):
         parsed = dtypes.from_numpy(parsed)
     return shape, parsed, object_codec
+
+
+def _with_objects(dtype: Any) -> np.dtype[Any]:
+    """The dtype of an array that an object codec is given for: text and bytes are objects too."""
+    found = np.dtype(object) if dtype is None else dtypes.from_numpy(dtype).numpy
+    return np.dtype(object) if found.kind == "T" else found
 
 
 def _specs(value: Any) -> list[CodecSpec]:

@@ -61,7 +61,7 @@ class ArrayInfo(Info):
             ("Name", array.name),
             ("Type", f"{type(array).__module__.partition('.')[0]}.{type(array).__name__}"),
             ("Zarr format", array.zarr_format),
-            ("Data type", array.dtype),
+            ("Data type", array.data_type),
             ("Shape", array.shape),
         ]
         if array.dims is not None:

@@ -11,11 +11,14 @@ import numpy as np
 
 from omnizarr import node
 from omnizarr.array import Array
+from omnizarr.chunking import normalize_shape
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from, request_from
 from omnizarr.formats.base import Format
+from omnizarr.model.column import Column
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
+from omnizarr.values import as_source, as_values, element_type
 
 REGION_BYTES = 32 << 20
 """Values are copied in regions of about this size."""
@@ -36,14 +39,20 @@ def make_array(
     """Create an array and write `data=`, if given. Nothing is changed if an argument is wrong."""
     check_arguments(arguments, function)
     options = options_from(arguments, options or Options())
+    data = arguments.get("data")
+    if data is not None:
+        shape = arguments.get("shape")
+        data = as_values(data, None if shape is None else normalize_shape(shape))
+        arguments = {**arguments, "data": data}
     request = request_from(arguments, getattr(store, "dimension_separator", None))
     if chosen is None:
         chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
     place = Place(store, path, chosen)
     model = chosen.new_array(request)
-    data = arguments.get("data")
     array = Array._of(place, model, options.changed(read_only=False))
     array._source.regular_chain  # noqa: B018 - codecs that do not fit fail here, before anything is stored
+    if write_data and isinstance(data, np.ndarray | Column):
+        data = as_source(data, array.data_type, array.dtype, array.shape)
     node.create(place, model, overwrite=overwrite)
     if data is not None and write_data:
         write_values(data, array)
@@ -52,7 +61,7 @@ def make_array(
 
 def write_values(source: Any, array: Array) -> None:
     """Copy values into an array, in regions of whole chunks or shards."""
-    if not hasattr(source, "dtype") or isinstance(source, np.ndarray):
+    if not hasattr(source, "dtype") or isinstance(source, np.ndarray | Column):
         array[...] = source
         return
     for region in regions(array):
@@ -87,8 +96,11 @@ def like(data: Any) -> dict[str, Any]:
     """The arguments that make an array like another: shape, type, chunks and, if they are known,
     shards, codecs and dimension names. The fill value is the caller's choice."""
     if not isinstance(data, Array):
-        values = np.asanyarray(data) if not hasattr(data, "dtype") else data
-        found: dict[str, Any] = {"shape": values.shape, "dtype": values.dtype}
+        values = as_values(data)
+        found: dict[str, Any] = {
+            "shape": values.shape,
+            "dtype": element_type(values, complete=False),
+        }
         if getattr(data, "chunks", None) is not None:
             found["chunks"] = data.chunks
         return found

@@ -43,6 +43,8 @@ class Options:
     write_empty_chunks: bool | None = None
     on_missing: Literal["fill", "raise"] | None = None
     order: Literal["C", "F"] | None = None
+    text: Literal["string", "object", "bytes"] | None = None
+    """What text reads as: NumPy's StringDType, Python's str, or its bytes in UTF-8."""
     cache_metadata: bool = True
     cache_attrs: bool = True
     synchronizer: Any = None

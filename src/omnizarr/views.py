@@ -17,6 +17,7 @@ import numpy.typing as npt
 from omnizarr import indexing
 from omnizarr.errors import SelectionError
 from omnizarr.indexing import Transform
+from omnizarr.model.casting import cast
 
 if TYPE_CHECKING:
     from omnizarr.array import Array
@@ -91,7 +92,7 @@ class Field:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         values: NDArray = np.asarray(self[...])
-        return values if dtype is None else values.astype(dtype, copy=False)
+        return values if dtype is None else cast(values, np.dtype(dtype))
 
 
 class Fields(Mapping[str, Field]):
@@ -131,11 +132,11 @@ class Converted:
     def __getitem__(self, key: Any) -> Any:
         values = self._array[key]
         return (
-            values.astype(self.dtype) if isinstance(values, np.ndarray) else self.dtype.type(values)
+            cast(values, self.dtype) if isinstance(values, np.ndarray) else self.dtype.type(values)
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        return np.asarray(self._array[...]).astype(self.dtype if dtype is None else dtype)
+        return cast(np.asarray(self._array[...]), np.dtype(self.dtype if dtype is None else dtype))
 
 
 class LazyIndex:
@@ -225,7 +226,7 @@ class View:
                 "a view of an array in a store cannot become a NumPy array without a copy"
             )
         values: NDArray = np.asarray(self.read())
-        return values if dtype is None else values.astype(dtype, copy=False)
+        return values if dtype is None else cast(values, np.dtype(dtype))
 
     def __repr__(self) -> str:
         return f"<omnizarr.View of {self._array.name!r} {self.shape} {self.dtype}>"

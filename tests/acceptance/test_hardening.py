@@ -201,13 +201,21 @@ def test_more_than_memory_is_a_limit() -> None:
         array[...]
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), 5, b"x"])
-def test_text_takes_text_only(missing: object) -> None:
+@pytest.mark.parametrize(
+    ("other", "error", "words"),
+    [
+        (None, ValueError, "no missing values"),
+        (float("nan"), ValueError, "no missing values"),
+        (5, TypeError, "takes str"),
+        (b"x", TypeError, "takes str"),
+    ],
+)
+def test_text_takes_text_only(other: object, error: type[Exception], words: str) -> None:
     array = zarr.create_array(None, shape=2, dtype=str)
-    with pytest.raises(TypeError, match="takes str"):
-        array[:] = np.array(["a", missing], dtype=object)
-    with pytest.raises(TypeError, match="takes str"):
-        array[0] = missing
+    with pytest.raises(error, match=words):
+        array[:] = np.array(["a", other], dtype=object)
+    with pytest.raises(error, match=words):
+        array[0] = other
     array[:] = np.array(["a", "bb"])
     array[1] = "c"
     assert array[:].tolist() == ["a", "c"]

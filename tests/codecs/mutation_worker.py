@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+import omnizarr.codecs.zfp as codecs_zfp
 from omnizarr.codecs import BytesStage, Chain, codec_spec, get_codec
 from omnizarr.errors import ZarrError
-from tests.codecs.support import LOSSLESS, make
+from tests.codecs.support import LOSSLESS, make, v3
 
 SHAPE = (8, 12)
 EXTREMES = (0, 1, 15, 16, 17, 255, 256, 2**31 - 1, 2**31, 2**32 - 1)
@@ -124,6 +125,11 @@ def everything(count: int, rnd: random.Random) -> tuple[int, int]:
         ({"id": "zfpy", "mode": 2, "rate": 8}, "f8", np.ones((9, 9, 3), "f8")),
         ({"id": "zfpy", "mode": 5}, "i4", np.arange(81, dtype="i4").reshape(9, 9)),
         ({"id": "pcodec"}, "f8", np.linspace(0, 1, 300)),
+        (v3("packbits", padding_encoding="last_byte"), bool, np.ones((3, 5), bool)),
+        (v3("packbits", first_bit=3, last_bit=9), "<i2", np.arange(40, dtype="<i2")),
+        (v3("bitround", keepbits=3), "<f4", np.ones(9, "<f4")),
+        (v3("cast_value", data_type="int16", out_of_range="wrap"), "<f4", np.ones(9, "<f4")),
+        (v3("scale_offset", offset=3, scale=-5), "<i2", np.arange(9, dtype="<i2")),
     ]  # fmt: skip
     inner = np.empty(2, object)
     inner[0], inner[1] = np.arange(3, dtype="<i4"), np.arange(0, dtype="<i4")
@@ -131,6 +137,43 @@ def everything(count: int, rnd: random.Random) -> tuple[int, int]:
     for codec, dtype, array in objects:
         chain = make([codec], array.shape, dtype, None)
         pipelines.append((chain, bytes(chain.encode(array))))
+    return attack(pipelines, count, rnd)
+
+
+ZFP_MODES: tuple[dict[str, Any], ...] = (
+    {"mode": "reversible"},
+    {"mode": "fixed_rate", "rate": 7.3},
+    {"mode": "fixed_precision", "precision": 14},
+    {"mode": "fixed_accuracy", "tolerance": 0.01},
+    {"mode": "expert", "minbits": 90, "maxbits": 700, "maxprec": 30, "minexp": -1080},
+    {"mode": "expert", "minbits": 0, "maxbits": 40, "maxprec": 64, "minexp": -5},
+)
+
+
+def zfp(count: int, rnd: random.Random) -> tuple[int, int]:
+    """Every mode, dimension and type, through libzfp itself and through zfpy's functions."""
+    from omnizarr.codecs import zfp_library
+    from omnizarr.errors import CodecError
+
+    pipelines: list[tuple[Chain, bytes]] = []
+    direct, plain = zfp_library.zfp_functions(), zfp_library._plain(__import__("zfpy"))
+    for functions in (direct, plain):
+        codecs_zfp.zfp_functions = lambda functions=functions: functions  # type: ignore[assignment]
+        for mode in ZFP_MODES:
+            for shape in ((40,), (9, 9), (3, 5, 6), (2, 3, 4, 5)):
+                for dtype in ("f4", "f8", "i4", "i8", "u1"):
+                    if dtype[0] != "f" and "tolerance" in mode:
+                        continue
+                    wave = 50 * np.sin(np.arange(np.prod(shape)).reshape(shape) / 5) + 60
+                    chain = make([v3("zfp", **mode)], shape, dtype, None)
+                    try:
+                        pipelines.append((chain, bytes(chain.encode(wave.astype(dtype)))))
+                    except CodecError:
+                        assert functions is plain and mode["mode"] == "expert"
+    return attack(pipelines, count, rnd)
+
+
+def attack(pipelines: list[tuple[Chain, bytes]], count: int, rnd: random.Random) -> tuple[int, int]:
     cliff = Cliff(1 << 16)
     decoded = refused = 0
     for _ in range(count):
@@ -149,5 +192,5 @@ def everything(count: int, rnd: random.Random) -> tuple[int, int]:
 
 if __name__ == "__main__":
     what, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    run = blosc if what == "blosc" else everything
+    run = {"blosc": blosc, "zfp": zfp, "all": everything}[what]
     print(*run(count, random.Random(seed)))

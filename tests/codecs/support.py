@@ -88,6 +88,8 @@ LOSSLESS: dict[str, list[Any]] = {
     "packbits": ["packbits"],
     "packbits first_byte": [v3("packbits", padding_encoding="first_byte")],
     "cast_value": [v3("cast_value", data_type="float64"), LITTLE],
+    "scale_offset": [v3("scale_offset", offset=-7, scale=3), LITTLE],
+    "zfp": [v3("zfp", mode="reversible")],
     "reshape": [v3("reshape", shape=[-1]), LITTLE, "zstd"],
     "conditional": [LITTLE, v3("conditional", codecs=["zstd", "crc32c"])],
     "shard": [sharding([2, 3])],
@@ -101,5 +103,6 @@ LOSSLESS: dict[str, list[Any]] = {
     "n5": [
         v3("n5_default", codecs=[v3("transpose", order=[1, 0]), BIG, v3("gzip", level=1)]),
     ],
+    "n5 lz4": [LITTLE, v3("n5_lz4", blockSize=64)],
 }
 """Pipelines that give back every `<i4` array of shape (8, 12)."""

@@ -7,6 +7,7 @@ import lzma
 import struct
 import tracemalloc
 import zlib
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,15 @@ CHECKED = [name for name in LOSSLESS if name not in ("nothing",)]
 @pytest.mark.parametrize("name", CHECKED)
 def test_truncated_and_extended(name: str) -> None:
     chain = make(LOSSLESS[name], SHAPE, "<i4", 77)
-    data = bytes(chain.encode(np.arange(96, dtype="<i4").reshape(SHAPE)))
+    array = np.arange(96, dtype="<i4").reshape(SHAPE)
+    data = bytes(chain.encode(array))
     for length in [0, 1, 3, 4, 15, 16, len(data) // 2, len(data) - 4, len(data) - 1]:
+        if name == "zfp" and len(data) - length < 8:
+            # The last word may end in bits that mean nothing.
+            with suppress(ZarrError):
+                assert np.array_equal(chain.decode(data[:length]), array)
         # Without its checksum a shard of May 2023 is a shard of March 2023.
-        if length < len(data) and not (name == "shard of 2023" and length == len(data) - 4):
+        elif length < len(data) and not (name == "shard of 2023" and length == len(data) - 4):
             with pytest.raises(ZarrError):
                 chain.decode(data[:length])
     if name == "v2 pcodec":

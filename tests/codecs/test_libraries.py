@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnizarr.codecs import zstd_library
+from omnizarr.codecs import zfp_library, zstd_library
 from omnizarr.codecs.blosc_snappy import snappy
 from omnizarr.codecs.loader import blosc, library
 from omnizarr.errors import DecodeError, UnknownCodecError
@@ -53,6 +54,31 @@ def test_blosc_stays_in_its_thread() -> None:
 def test_a_missing_library_is_named() -> None:
     with pytest.raises(UnknownCodecError, match=r"'example'.*no_such_package"):
         library("no_such_package.part", "example")
+
+
+OPTIONAL = {
+    "zfp": ("zfpy", v3("zfp", mode="reversible"), "<f4"),
+    "numcodecs.zfpy": ("zfpy", {"id": "zfpy"}, "<f4"),
+    "numcodecs.pcodec": ("pcodec", {"id": "pcodec"}, "<f4"),
+    "numcodecs.msgpack2": ("msgpack", {"id": "msgpack2"}, object),
+    "numcodecs.msgpack": ("msgpack", {"id": "msgpack"}, object),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_a_codec_without_its_package(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package is named, and how to get it, before any chunk is touched."""
+    package, codec, dtype = OPTIONAL[name]
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, package + ".standalone", None)
+    library.cache_clear()
+    zfp_library.zfp_functions.cache_clear()
+    try:
+        with pytest.raises(UnknownCodecError, match=rf"'{package}'.*pip install {package}"):
+            make([codec], (4,), dtype, None)
+    finally:
+        library.cache_clear()
+        zfp_library.zfp_functions.cache_clear()
 
 
 def test_snappy() -> None:

@@ -32,14 +32,24 @@ def test_blosc() -> None:
     campaign("blosc", 6000, 1)
 
 
+def test_zfp() -> None:
+    campaign("zfp", 6000, 4)
+
+
 def test_every_codec() -> None:
-    campaign("all", 6000, 2)
+    campaign("all", 8000, 2)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
 def test_blosc_at_length(seed: int) -> None:
     campaign("blosc", 50_000, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+def test_zfp_at_length(seed: int) -> None:
+    campaign("zfp", 50_000, seed)
 
 
 @pytest.mark.long

@@ -105,6 +105,28 @@ def test_packbits_of_some_bits() -> None:
         make([v3("packbits", last_bit=8)], (2,), "u1")
 
 
+def test_packbits_extends_signs_all_the_way() -> None:
+    made = make([v3("packbits", first_bit=1, last_bit=3)], (3,), ">i4")
+    assert made.decode(b"\x1e\x01").tolist() == [-4, 6, -8]
+
+
+def test_packbits_of_zarrs_without_the_last_byte() -> None:
+    """A byte of padding that comes first cannot be missing: that would be a chunk that was cut."""
+    array = np.arange(6, dtype="<i2")
+    last = make([v3("packbits", padding_encoding="last_byte")], (6,), "<i2")
+    assert last.decode(array.tobytes()).tolist() == array.tolist()
+    assert last.decode(last.encode(array)).tolist() == array.tolist()
+    first = make([v3("packbits", padding_encoding="first_byte")], (6,), "<i2")
+    with pytest.raises(DecodeError, match="zarrs"):
+        first.decode(array.tobytes())
+
+
+@pytest.mark.parametrize("dtype", ["V3", "S2", "U2", [("a", "i4")]])
+def test_packbits_packs_numbers(dtype: Any) -> None:
+    with pytest.raises(MetadataError, match="packs numbers"):
+        make(["packbits"], (3,), np.dtype(dtype))
+
+
 def test_packbits_of_small_types() -> None:
     import ml_dtypes
 
@@ -126,14 +148,42 @@ def test_bitround_of_integers() -> None:
     ]
 
 
-def test_bitround_keeps_nan_and_refuses_too_many_bits() -> None:
+def test_bitround_of_the_largest_integers() -> None:
+    """What would round up past the type is cut; nothing wraps."""
+    made = make([v3("bitround", keepbits=2), LITTLE], (3,), "<u8")
+    array = np.array([2**64 - 1, 7 << 61, 5 << 61], "<u8")
+    assert np.frombuffer(made.encode(array), "<u8").tolist() == [3 << 62, 3 << 62, 1 << 63]
+    dates = make([v3("bitround", keepbits=4), BIG], (2,), ">M8[s]")
+    moments = np.array([1000, "NaT"], ">M8[s]")
+    assert np.frombuffer(dates.encode(moments), ">i8").tolist() == [1024, -(2**63)]
+
+
+def test_bitround_of_complex_and_small_floats() -> None:
+    import ml_dtypes
+
+    pair = np.dtype([("real", ml_dtypes.bfloat16), ("imag", ml_dtypes.bfloat16)])
+    for dtype in (np.dtype("<c8"), np.dtype(">c16"), pair):
+        array = np.zeros(2, dtype)
+        parts = array.view(
+            dtype["real"] if dtype.names else f"{dtype.str[0]}f{dtype.itemsize // 2}"
+        )
+        parts[:] = [1.3, -2.7, np.nan, 3.0]
+        made = make([v3("bitround", keepbits=1), LITTLE], (2,), dtype)
+        found = np.asarray(made.decode(made.encode(array))).view(parts.dtype).astype(float)
+        assert found[[0, 1, 3]].tolist() == [1.5, -3.0, 3.0]
+        assert np.isnan(found[2])
+
+
+def test_bitround_keeps_nan_and_all_bits_there_are() -> None:
     made = make([v3("bitround", keepbits=1), LITTLE], (3,), "<f4")
     array = np.frombuffer(b"\xff\xff\xff\x7f" + np.array([1.6, np.inf], "<f4").tobytes(), "<f4")
     found = np.frombuffer(made.encode(array), "<f4")
     assert np.isnan(found[0])
     assert found[1:].tolist() == [1.5, np.inf]
-    with pytest.raises(MetadataError):
-        make([v3("bitround", keepbits=24), LITTLE], (3,), "<f4")
+    every = make([v3("bitround", keepbits=24), LITTLE], (3,), "<f4")
+    assert bytes(every.encode(array)) == array.tobytes()
+    with pytest.raises(MetadataError, match="keepbits"):  # numcodecs alone knows none
+        make([v3("bitround", keepbits=0), LITTLE], (3,), "<f4")
 
 
 def test_scale_offset() -> None:
@@ -147,6 +197,16 @@ def test_scale_offset() -> None:
         whole.encode(np.array([4, 5], "u1"))
     with pytest.raises(DecodeError):
         whole.decode(b"\x01\x02")
+    limits = make([v3("scale_offset", offset=100), LITTLE], (2,), "i1")
+    with pytest.raises(DecodeError, match="range"):
+        limits.decode(b"\x00\x1c")
+    turned = make([v3("scale_offset", scale=-1), LITTLE], (2,), "i1")
+    with pytest.raises(EncodeError, match="range"):
+        turned.encode(np.array([1, -128], "i1"))
+    with pytest.raises(DecodeError, match="range"):
+        turned.decode(b"\x01\x80")
+    far = make([v3("scale_offset", offset=-(2**63), scale=1), LITTLE], (1,), "<i8")
+    assert far.decode(far.encode(np.array([-5], "<i8"))).tolist() == [-5]
     with pytest.raises(MetadataError):
         make([v3("scale_offset", scale=0), LITTLE], (2,), "f4")
     with pytest.raises(MetadataError):
@@ -239,6 +299,13 @@ def test_conditional() -> None:
     assert bytes(made.encode(hard))[0] == 0
     for array in (easy, hard):
         assert np.array_equal(made.decode(made.encode(array)), array)
+    checked = make([LITTLE, v3("conditional", codecs=["numcodecs.shuffle", "zstd", "crc32c"])],
+                   (1000,), "<i4")  # fmt: skip
+    assert bytes(checked.encode(hard))[0] == 0b101
+    broken = bytearray(checked.encode(hard))
+    broken[50] ^= 1
+    with pytest.raises(DecodeError):
+        checked.decode(broken)
     import zlib
 
     by_hand = b"\x02" + zlib.compress(easy, 1, 31)

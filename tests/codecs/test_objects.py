@@ -66,10 +66,11 @@ def test_vlen_bytes_like_numcodecs(items: list[bytes]) -> None:
 def test_what_is_no_text_is_refused(codec: Any, item: Any) -> None:
     good = {"vlen-utf8": "a", "vlen-bytes": b"a"}.get(str(codec), np.zeros(1, "i4"))
     made = make([codec], (2,), object, None)
-    if item is None and isinstance(codec, dict):  # a ragged element that was never written
-        assert made.decode(made.encode(objects([good, None])))[1].tolist() == []
+    if item in (None, 0) and isinstance(codec, dict):  # a ragged element that was never written
+        empty = [] if item is None else [0]  # which numcodecs makes of the fill value 0
+        assert made.decode(made.encode(objects([good, item])))[1].tolist() == empty
         return
-    with pytest.raises(EncodeError, match=r"element 1|dimensions"):
+    with pytest.raises(EncodeError, match=r"(element|item) 1|dimensions"):
         made.encode(objects([good, item]))
 
 

@@ -23,6 +23,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "bitround": {"keepbits": 1},
     "numcodecs.bitround": {"keepbits": 1},
     "cast_value": {"data_type": "int8"},
+    "zfp": {"mode": "fixed_rate", "rate": 8},
     "numcodecs.delta": {"dtype": "<i4"},
     "numcodecs.astype": {"encode_dtype": "<i2", "decode_dtype": "<i4"},
     "numcodecs.fixedscaleoffset": {"offset": 0, "scale": 1, "dtype": "<f4"},

@@ -319,8 +319,9 @@ def test_fill_values_are_read(dtype: str, stored: Any, expected: Any) -> None:
     model = parse(dtype=dtype, fill_value=stored)
     assert type(model.fill_value) is type(expected)
     assert repr(model.fill_value) == repr(expected)
-    # Whatever the form, it stays until the value changes.
-    assert repr(written(model)["fill_value"]) == repr(stored)
+    # Whatever the form, it stays until the value changes, unless it was no JSON.
+    kept = "NaN" if repr(stored) == "nan" else stored
+    assert repr(written(model)["fill_value"]) == repr(kept)
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,8 @@ from omnizarr.model.dtypes import (
     Struct,
     from_json,
     from_numpy,
-    register,
-    registry,
 )
+from omnizarr.model.dtypes.pairs import pair
 from omnizarr.model.dtypes.small import NAMES as SMALL
 from omnizarr.model.dtypes.small import small
 
@@ -56,6 +55,8 @@ def test_core_names(name: str) -> None:
         ),
         ({"name": "numpy.timedelta64", "configuration": {"unit": "ns"}}, "m8[ns]"),
         ({"name": "numpy.datetime64", "configuration": {"unit": "generic"}}, "M8"),
+        ({"name": "numpy.datetime64", "configuration": {"unit": "\u03bcs"}}, "M8[us]"),
+        ({"name": "numpy.timedelta64", "configuration": {"unit": "\u00b5s"}}, "m8[us]"),
         ("string", np.dtypes.StringDType()),
         ("bytes", object),
         ("variable_length_bytes", object),
@@ -108,14 +109,20 @@ def test_small_types_say_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
     small.cache_clear()
     with pytest.raises(UnsupportedError, match="pip install ml_dtypes"):
         from_json("bfloat16")
+    pair.cache_clear()
+    with pytest.raises(UnsupportedError, match="pip install ml_dtypes"):
+        from_json("complex_bfloat16")
+    assert from_json("complex_float16").name == "complex_float16"
 
 
 @pytest.mark.parametrize(
     ("json", "says"),
     [
-        ("float128", "float128"),
+        ("float128", "use float64 or complex128"),
+        ("complex256", "use float64 or complex128"),
         ("made-up", "made-up"),
-        ("complex_float16", "complex"),
+        ("complex_float8_e4m3fn", "complex_float8_e4m3fn"),
+        ("zarrs.optional", "zarrs.optional"),
         ({"name": "optional", "configuration": {"name": "uint8"}}, "optional"),
     ],
 )
@@ -155,6 +162,10 @@ def test_unknown_names(json: Any, says: str) -> None:
         {"name": "struct", "configuration": {"fields": [["a", "int8"], ["a", "int8"]]}},
         {"name": "struct", "configuration": {"fields": [["a", "string"]]}},
         {"name": "struct", "configuration": {"fields": [["a", {"name": "nope"}]]}},
+        {
+            "name": "struct",
+            "configuration": {"fields": [[f"f{n}", "r134217728"] for n in range(2)]},
+        },
     ],
 )
 def test_broken_types(json: Any) -> None:
@@ -198,6 +209,26 @@ def test_variable_types_from_numpy(dtype: Any, expected: Any) -> None:
 def test_unsupported_dtypes(dtype: Any) -> None:
     with pytest.raises((UnsupportedError, UnknownDataTypeError)):
         from_numpy(dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "says"),
+    [
+        (np.dtype("longdouble"), "use float64 or complex128"),
+        (np.dtype("clongdouble"), "use float64 or complex128"),
+        (np.dtype([("a", "longdouble")]), "use float64 or complex128"),
+        (np.dtype([(("its title", "a"), "i4")]), "title 'its title'.*attributes"),
+        (np.dtype(("i4", (2,))), r"append \(2,\) to the array's shape"),
+    ],
+)
+def test_refusals_say_what_to_do(dtype: Any, says: str) -> None:
+    with pytest.raises(UnsupportedError, match=says):
+        from_numpy(dtype)
+
+
+def test_a_sub_array_field_names_the_alternatives() -> None:
+    with pytest.raises(UnsupportedError, match="zarr_format=2, or a field for each element"):
+        from_numpy([("a", "f4", (2,))]).json  # noqa: B018
 
 
 dtypes = st.one_of(
@@ -269,6 +300,19 @@ def has_kind(dtype: np.dtype[Any], kind: str) -> bool:
         ("float32", "-Infinity"),
         ("float64", -0.0),
         ("float32", 0.3333333432674408),
+        ("float8_e3m4", "NaN"),
+        ("float8_e4m3b11fnuz", "NaN"),
+        ("float8_e8m0fnu", "NaN"),
+        ("float8_e5m2", "0xfe"),
+        ("float8_e5m2", "-Infinity"),
+        ("float4_e2m1fn", -0.0),
+        ("float6_e3m2fn", 28.0),
+        ("int2", -2),
+        ("uint4", 15),
+        ("complex_bfloat16", ["0x7fc1", -0.0]),
+        ("complex_float16", ["-Infinity", "0xfe00"]),
+        ("complex_float8_e5m2", ["NaN", "0xff"]),
+        ("complex_float4_e2m1fn", [-0.5, 6.0]),
         ("complex64", ["0x7fa00001", -0.0]),
         ("complex128", ["NaN", "-Infinity"]),
         ("int64", -9223372036854775808),
@@ -298,6 +342,47 @@ def test_canonical_fill_values_of_configured_types() -> None:
     record = from_numpy([("a", "i4"), ("b", "f8")])
     assert record.fill_to_json((1, float("nan"))) == {"a": 1, "b": "NaN"}
     assert record.fill_from_json("AQAAAAAAAAAAAARA").item() == (1, 2.5)
+    assert from_numpy("U2").fill_from_json("a\0") == "a"  # NULs at the end are padding
+
+
+def test_the_words_for_nan_are_the_bits_that_the_registry_names() -> None:
+    named = {
+        "bfloat16": 0x7FC0,
+        "float8_e3m4": 0x78,
+        "float8_e4m3": 0x7C,
+        "float8_e4m3b11fnuz": 0x80,
+        "float8_e4m3fnuz": 0x80,
+        "float8_e5m2": 0x7E,
+        "float8_e5m2fnuz": 0x80,
+        "float8_e8m0fnu": 0xFF,
+        "float16": 0x7E00,
+        "float32": 0x7FC00000,
+        "float64": 0x7FF8000000000000,
+    }
+    for name, bits in named.items():
+        data_type = from_json(name)
+        size = data_type.numpy.itemsize
+        assert data_type.fill_from_json("NaN").tobytes() == bits.to_bytes(size, sys.byteorder)
+        assert data_type.fill_from_json(f"0x{bits:0{2 * size}x}").tobytes() == bits.to_bytes(
+            size, sys.byteorder
+        )
+
+
+def test_bits_above_a_small_float_mean_nothing() -> None:
+    assert float(from_json("float4_e2m1fn").fill_from_json("0xf3")) == 1.5
+    assert float(from_json("float6_e2m3fn").fill_from_json("0xe0")) == 0.0
+    assert from_json("float4_e2m1fn").fill_from_json("0x0b").tobytes() == b"\x0b"
+
+
+def test_fill_values_of_sub_arrays() -> None:
+    data_type = from_numpy([("a", ">f4", (2, 2)), ("b", "?")])
+    json = {"a": [["0x7fa00001", -0.0], [1.5, "-Infinity"]], "b": True}
+    scalar = data_type.fill_from_json(json)
+    assert scalar.tobytes() == bytes.fromhex("7fa00001 80000000 3fc00000 ff800000 01")
+    assert repr(data_type.fill_to_json(scalar)) == repr(json)
+    for wrong in ([1, 2, 3, 4], [[1, 2]], [[1, 2], [3]], [[1, 2], [3, "x"]], 0):
+        with pytest.raises(MetadataError):
+            data_type.fill_from_json({"a": wrong, "b": True})
 
 
 @pytest.mark.parametrize(
@@ -324,6 +409,24 @@ def test_canonical_fill_values_of_configured_types() -> None:
         ("float64", []),
         ("float64", True),
         ("float4_e2m1fn", "NaN"),
+        ("float4_e2m1fn", "Infinity"),
+        ("float4_e2m1fn", 7),
+        ("float4_e2m1fn", -1e300),
+        ("float4_e2m1fn", "0x123"),
+        ("float6_e2m3fn", "NaN"),
+        ("float6_e3m2fn", 31),
+        ("float8_e8m0fnu", 0),
+        ("float8_e8m0fnu", -1.0),
+        ("float8_e8m0fnu", "Infinity"),
+        ("int4", 8),
+        ("int4", -9),
+        ("uint2", 4),
+        ("uint2", -1),
+        ("complex_bfloat16", 0),
+        ("complex_bfloat16", {"real": 0, "imag": 0}),
+        ("complex_bfloat16", [0]),
+        ("complex_bfloat16", ["0x7fc0", "0x7fc0000"]),
+        ("complex_float4_e2m1fn", [0, "NaN"]),
         ("float8_e4m3fn", "Infinity"),
         ("complex64", 0),
         ("complex64", [1]),
@@ -438,26 +541,3 @@ def test_native_records_are_packed() -> None:
     native = from_numpy(aligned).native.numpy
     assert native == np.dtype([("a", "u1"), ("b", "f8")])
     assert native.itemsize == 9
-
-
-def test_types_come_through_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Entry:
-        def load(self) -> Any:
-            return lambda configuration: from_numpy(f"S{configuration['n']}")
-
-    monkeypatch.setattr(registry, "_entry_points", lambda: {"test.entry": Entry()})
-    monkeypatch.setattr(registry, "_CONFIGURED", dict(registry._CONFIGURED))
-    found = from_json({"name": "test.entry", "configuration": {"n": 3}})
-    assert found.numpy == np.dtype("S3")
-
-
-def test_other_packages_can_add_types() -> None:
-    class Length(String):
-        @property
-        def name(self) -> str:
-            return "test.length"
-
-    register("test.length", lambda configuration: Length())
-    assert from_json("test.length").name == "test.length"
-    with pytest.raises(ValueError, match="already known"):
-        register("test.length", lambda configuration: Length())

@@ -28,7 +28,7 @@ def of_node(path: str, node: Any) -> Facts:
         "kind": "array",
         "zarr_format": node.zarr_format,
         "shape": node.shape,
-        "dtype": dtype_name(node.dtype),
+        "dtype": type_name(node),
         "chunks": None,
         "shards": None,
         "codecs": None,
@@ -78,6 +78,23 @@ def stored_grid(array: Any) -> tuple[int, ...]:
 def decoded_bytes(array: Any) -> int | None:
     """Size in memory; None where the values are not of one length."""
     return None if array.dtype.kind in "OT" else int(array.nbytes)
+
+
+def type_name(array: Any) -> str:
+    """NumPy's name of the data type, or its own where NumPy has none."""
+    return str(array.data_type) if _has_own_name(array) else dtype_name(array.dtype)
+
+
+def fill_value(array: Any) -> Any:
+    """The fill value; as metadata has it where NumPy has no name for its type."""
+    value = array.fill_value
+    if value is None or not _has_own_name(array):
+        return value
+    return array.data_type.fill_to_json(value)
+
+
+def _has_own_name(array: Any) -> bool:
+    return str(array.data_type) != str(array.dtype)
 
 
 def dtype_name(dtype: Any) -> str:

@@ -74,7 +74,7 @@ def of_node(place: Place, node: Any) -> Facts:
     if isinstance(node, omnizarr.Array):
         found |= {
             "dimension_names": node.dims,
-            "fill_value": node.fill_value,
+            "fill_value": facts.fill_value(node),
             "order": node.order,
             **facts.of_storage(node),
         }

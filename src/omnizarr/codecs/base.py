@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from omnizarr import limits
 from omnizarr.errors import CodecError, DecodeError, LimitError, MetadataError
 from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.column import Column
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer
 
@@ -106,6 +107,14 @@ def resized(stage: BytesStage, more: int) -> BytesStage:
     return replace(stage, size=size, limit=stage.limit + more, array=None)
 
 
+class ColumnCoder(NamedTuple):
+    """How variable-size elements that lie in a column become bytes, and come back."""
+
+    encode: Callable[[Column], Any]
+    decode: Callable[[Any], Column]
+    """All offsets and all text are checked; it may be a view of the given bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A codec prepared for a stage."""
@@ -126,6 +135,8 @@ class Step:
     """… this, done in place after the bytes have been put there (swapping)."""
     shard: Shard | None = None
     """Set if parts of the array can be decoded alone."""
+    columns: ColumnCoder | None = None
+    """Set if elements of no fixed size need not become Python objects on the way."""
     spec: CodecSpec | None = None
     """The codec's metadata, if preparing it settled options that were left open."""
 
@@ -276,6 +287,16 @@ def check_size(name: str, stage: BytesStage, found: int) -> None:
     elif found > stage.limit:
         raise LimitError(
             f"codec {name!r}: {found} bytes after decoding; the limit is {stage.limit}"
+            " (omnizarr.limits.set(max_expansion=…) raises it)"
+        )
+
+
+def check_writable(name: str, size: int) -> None:
+    """Refuse to write more variable-size data than a reader would take back."""
+    if size > limits.current.max_expansion:
+        raise LimitError(
+            f"{name}: a chunk of {size} bytes, which readers here take for a bomb; the limit is"
+            f" {limits.current.max_expansion}: make chunks smaller"
             " (omnizarr.limits.set(max_expansion=…) raises it)"
         )
 

@@ -3,6 +3,10 @@
 Spec: zarr-extensions, codecs/bitround. Alias: `numcodecs.bitround` (v2 `bitround`, floats only).
 Configuration: `keepbits`, bits of the mantissa that are kept, or for integers the bits from the
 highest that is set. Rounding is to nearest, ties to even.
+
+The highest bit that is set is that of the magnitude, so that 100 and −100 lose the same; zarrs
+counts from the sign of a negative number. A magnitude that would leave the type is cut instead, and
+NaNs stay as they are. Decoding changes nothing, so that what others have rounded reads the same.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, integer
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
 
-MANTISSA = {2: 10, 4: 23, 8: 52}
+MANTISSA = {"float16": 10, "float32": 23, "float64": 52, "bfloat16": 7}
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,9 @@ class BitRoundCodec:
     def from_spec(cls, spec: CodecSpec, context: Context) -> BitRoundCodec:
         if spec.name == "bitround":
             only(spec, "keepbits")
-        return cls(integer(spec, "keepbits", low=0), spec.name)
+        # numcodecs knows 0 (the exponent alone), the registry does not.
+        low = 1 if spec.name == "bitround" else 0
+        return cls(integer(spec, "keepbits", low=low), spec.name)
 
     def spec(self) -> CodecSpec:
         return CodecSpec(self.name, {"keepbits": self.keepbits})
@@ -40,39 +46,47 @@ class BitRoundCodec:
 
             def encode(array: Array) -> Array:
                 return _round_integers(array, keepbits)
-        elif dtype.kind in "fc" or dtype.name == "bfloat16":
-            width = dtype.itemsize // (2 if dtype.kind == "c" else 1)
-            mantissa = 7 if dtype.name == "bfloat16" else MANTISSA.get(width)
-            if mantissa is None or keepbits > mantissa:
-                raise MetadataError(
-                    f"codec {self.name!r}: keepbits {keepbits} for {dtype}, which has"
-                    f" {mantissa} bits of mantissa"
-                )
-            drop = mantissa - keepbits
-            order = dtype.str[0] if dtype.str[0] in "<>" else "="
-            bits = np.dtype(f"{order}u{width}")
+        elif (part := _part(dtype)).name in MANTISSA:
+            drop = max(0, MANTISSA[part.name] - keepbits)
 
             def encode(array: Array) -> Array:
-                array = np.ascontiguousarray(array)
-                if drop == 0:
-                    return array
-                # Add half of the last kept bit, less one where that bit is even, and cut.
-                raw = array.reshape(-1).view(bits)
-                one = raw.dtype.type(1)
-                kept = raw + ((raw >> drop & one) + raw.dtype.type((1 << drop - 1) - 1))
-                kept &= ~raw.dtype.type((1 << drop) - 1)
-                result = kept.astype(bits, copy=False).view(dtype).reshape(array.shape)
-                # Rounding the payload of a NaN could make it infinite.
-                return np.where(array != array, array, result).astype(dtype, copy=False)
+                return _round_floats(array, part, drop)
         else:
             raise MetadataError(f"codec {self.name!r}: rounds numbers, not {dtype}")
 
         return Step(stage, encode, _same)
 
 
+def _part(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of the real numbers that an element is made of."""
+    if dtype.names == ("real", "imag"):
+        return dtype["real"]
+    return np.dtype(f"{dtype.str[0]}f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def _round_floats(array: Array, part: np.dtype[Any], drop: int) -> Array:
+    """Leave out the last `drop` bits of every mantissa."""
+    array = np.ascontiguousarray(array)
+    if drop == 0:
+        return array
+    width = part.itemsize
+    order = ">" if part.str[0] == ">" else "<"
+    raw = array.reshape(-1).view(f"{order}u{width}")
+    bits = raw.astype(f"u{width}")
+    number = bits.dtype.type
+    magnitude = bits & number((1 << 8 * width - 1) - 1)
+    infinite = number(((1 << 8 * width - 1) - 1) >> MANTISSA[part.name] << MANTISSA[part.name])
+    # Add half of the last kept bit, less one where that bit is even, and cut.
+    rounded = bits + ((bits >> number(drop) & number(1)) + number((1 << drop - 1) - 1))
+    rounded &= ~number((1 << drop) - 1)
+    # Rounding the payload of a NaN could make it infinite.
+    rounded = np.where(magnitude > infinite, bits, rounded)
+    return rounded.astype(raw.dtype, copy=False).view(array.dtype).reshape(array.shape)
+
+
 def _round_integers(array: Array, keepbits: int) -> Array:
     """Keep `keepbits` bits from the highest set one of every magnitude."""
-    signed = array.astype(np.int64) if array.dtype.kind in "mM" else array
+    signed = array.view(f"{array.dtype.str[0]}i8") if array.dtype.kind in "mM" else array
     magnitude = signed.astype(np.uint64)
     if signed.dtype.kind == "i":
         magnitude = np.abs(signed.astype(np.int64)).astype(np.uint64)
@@ -90,9 +104,10 @@ def _round_integers(array: Array, keepbits: int) -> Array:
     even = np.where(drop > 0, magnitude >> drop & one, 0).astype(np.uint64)
     mask = ~((one << drop) - one)
     rounded = (magnitude + half + even) & mask
-    # Rounding up past the largest value of the type would wrap.
-    largest = np.iinfo(signed.dtype).max
-    rounded = np.where(rounded > np.uint64(largest), magnitude & mask, rounded)
+    # Rounding up past the largest value of the type, or of 64 bits, would wrap.
+    largest = np.uint64(np.iinfo(signed.dtype).max)
+    wrapped = (rounded > largest) | (rounded < magnitude & mask)
+    rounded = np.where(wrapped, magnitude & mask, rounded)
     result: Any = rounded.astype(signed.dtype)
     if signed.dtype.kind == "i":
         result = np.where(signed < 0, -result, result)

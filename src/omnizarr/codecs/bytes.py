@@ -2,7 +2,8 @@
 
 Spec: Zarr v3 core, codecs/bytes. Alias: `endian`, its name before August 2023. Configuration:
 `endian` is "little" or "big"; without it the elements are stored as the data type has them in
-memory, which is how v2 stores them (its data types name their byte order).
+memory, which is how v2 stores them (its data types name their byte order). Text and byte strings of
+document 004 are stored as their data type says: see `offsets`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from omnizarr.codecs import offsets, subbyte
 from omnizarr.codecs.base import (
     Array,
     ArrayStage,
@@ -50,6 +52,9 @@ def layout(dtype: np.dtype[Any], endian: Endian | None) -> np.dtype[Any]:
         return np.dtype((layout(base, endian), shape))
     if dtype.isbuiltin == 2 and dtype.itemsize in (1, 2, 4, 8):
         dtype = np.dtype(f"u{dtype.itemsize}")
+    elif dtype.kind in "mM":
+        # NumPy does not swap dates and durations without a unit.
+        dtype = np.dtype("i8").newbyteorder(dtype.byteorder)
     return dtype if endian is None else dtype.newbyteorder(endian)
 
 
@@ -80,6 +85,8 @@ class BytesCodec:
             # v2 pipelines may have serialised before: then there is nothing left to do.
             return Step(stage, _same, _same)
         if stage.variable:
+            if stage.type_name in offsets.TYPES:
+                return offsets.prepare(stage, self.endian)
             raise MetadataError(
                 f"codec 'bytes': elements of type {stage.type_name or stage.dtype} have no fixed"
                 " size; use vlen-utf8 for text or vlen-bytes for bytes"
@@ -87,6 +94,7 @@ class BytesCodec:
         shape, dtype, size = stage.shape, stage.dtype, stage.size * stage.dtype.itemsize
         stored, memory = layout(dtype, self.endian), layout(dtype, None)
         swap = stored != memory
+        clean = subbyte.cleaner(dtype)
         output = exact(size, dtype.itemsize, None if swap else stage)
         # Where there is no byte order to choose, metadata need not name one.
         same = memory.newbyteorder("<") == memory.newbyteorder(">")
@@ -117,7 +125,15 @@ class BytesCodec:
                     return np.frombuffer(data, memory).view(dtype).reshape(shape)
                 return np.frombuffer(data, dtype).reshape(shape)
 
-            return Step(output, contiguous, decode, raw=True, spec=spec)
+            if clean is None:
+                return Step(output, contiguous, decode, raw=True, spec=spec)
+
+            def decode_clean(data: Buffer) -> Array:
+                array = decode(data).copy()
+                clean(array)
+                return array
+
+            return Step(output, contiguous, decode_clean, raw=True, finish=clean, spec=spec)
 
         def encode_swapped(array: Array) -> memoryview:
             if memory is not dtype:
@@ -126,7 +142,10 @@ class BytesCodec:
 
         def decode_swapped(data: Buffer) -> Array:
             check(data)
-            return np.frombuffer(data, stored).astype(memory).view(dtype).reshape(shape)
+            array = np.frombuffer(data, stored).astype(memory).view(dtype).reshape(shape)
+            if clean is not None:
+                clean(array)
+            return array
 
         if dtype.names is not None or dtype.subdtype is not None:
             return Step(output, encode_swapped, decode_swapped)

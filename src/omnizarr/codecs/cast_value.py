@@ -4,12 +4,19 @@ Spec: zarr-extensions, codecs/cast_value. Configuration: `data_type`, `rounding`
 towards-zero, towards-positive, towards-negative, nearest-away), `out_of_range` (clamp, wrap; an
 error if missing) and `scalar_map`, pairs of values that are replaced before casting, for `encode`
 and `decode`.
+
+A value is rounded first and then looked at: it is out of range if the type had to have more bits,
+or a larger exponent, to hold it. Clamping makes it the least or greatest integer, or infinity where
+the type has one. NaN and infinity become no integer unless `scalar_map` says so. What zarr-python
+uses (cast-value-rs up to 0.4) has other ideas of values out of range; 0.5 agrees with this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +34,8 @@ from omnizarr.codecs.base import (
 )
 from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.dtypes import Float, Integer, from_json, from_numpy
+from omnizarr.model.dtypes.numeric import bounds
 
 NAME = "cast_value"
 ROUNDINGS: Mapping[str, Callable[[Array], Array]] = {
@@ -34,28 +43,24 @@ ROUNDINGS: Mapping[str, Callable[[Array], Array]] = {
     "towards-zero": np.trunc,
     "towards-positive": np.ceil,
     "towards-negative": np.floor,
-    "nearest-away": lambda x: np.trunc(x + np.copysign(0.5, x)),
+    # What is behind the point is exact, and twice as much of it too.
+    "nearest-away": lambda x: np.trunc(x) + np.trunc(2 * (x - np.trunc(x))),
 }
-PLAIN = frozenset(
-    [f"{kind}{8 << width}" for kind in ("int", "uint") for width in range(4)]
-    + ["float16", "float32", "float64"]
-)
 
 
 def numeric(data_type: Any) -> np.dtype[Any]:
     """The dtype of a numeric v3 data type."""
-    name = data_type.get("name") if isinstance(data_type, Mapping) else data_type
-    if not isinstance(name, str):
-        raise MetadataError(f"codec {NAME!r}: data type {data_type!r} is not known here")
-    if name in PLAIN:
-        return np.dtype(str(name))
     try:
-        import ml_dtypes
+        found = from_json(data_type)
+    except MetadataError as error:
+        raise error.at(f"codec {NAME!r}") from error
+    if not isinstance(found, Integer | Float):
+        raise MetadataError(f"codec {NAME!r}: casts to real numbers, not to {found.name!r}")
+    return found.numpy
 
-        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
-        return found
-    except (ImportError, AttributeError, TypeError) as error:
-        raise MetadataError(f"codec {NAME!r}: data type {name!r} is not known here") from error
+
+def is_integer(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iu" or (dtype.isbuiltin == 2 and isinstance(from_numpy(dtype), Integer))
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,11 @@ class CastValueCodec:
         numeric(data_type)
         outside = choice(spec, "out_of_range", ("error", "clamp", "wrap"), "error")
         scalar_map = option(spec, "scalar_map", {})
-        if not isinstance(scalar_map, Mapping):
-            raise MetadataError(f"codec {NAME!r}: scalar_map must be an object")
+        if not isinstance(scalar_map, Mapping) or not {"encode", "decode"}.issuperset(scalar_map):
+            raise MetadataError(
+                f"codec {NAME!r}: scalar_map must be an object with encode, decode or both, found"
+                f" {scalar_map!r}"
+            )
         return cls(
             data_type["name"] if isinstance(data_type, Mapping) else data_type,
             choice(spec, "rounding", tuple(ROUNDINGS), "nearest-even"),
@@ -96,6 +104,8 @@ class CastValueCodec:
         before, after = stage.dtype, numeric(self.data_type)
         if before.kind not in "iuf" and before.isbuiltin != 2:
             raise MetadataError(f"codec {NAME!r}: casts numbers, not {before}")
+        if self.out_of_range == "wrap" and not is_integer(after):
+            raise MetadataError(f"codec {NAME!r}: only integers wrap, not {after}")
         encode_pairs = self._pairs("encode", before, after)
         decode_pairs = self._pairs("decode", after, before)
 
@@ -134,7 +144,7 @@ class CastValueCodec:
             for mask, _ in replaced:
                 values[mask] = values.dtype.type(0)
         with np.errstate(all="ignore"):
-            if dtype.kind in "iu":
+            if is_integer(dtype):
                 result = self._to_integers(values, dtype, failure)
             else:
                 result = self._to_floats(values, dtype, failure)
@@ -143,12 +153,17 @@ class CastValueCodec:
         return result
 
     def _to_integers(self, values: Array, dtype: np.dtype[Any], failure: type[CodecError]) -> Array:
-        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-        if values.dtype.kind not in "iu":
+        low, high = bounds(dtype)
+        if is_integer(values.dtype):
+            # The arithmetic below is NumPy's, which the small types do not have all of.
+            values = values if values.dtype.kind in "iu" else values.astype(np.int8)
+        else:
             values = values.astype(np.float64)
-            finite = np.isfinite(values)
-            if np.isnan(values).any() or (self.out_of_range == "wrap" and not finite.all()):
-                raise failure(f"codec {NAME!r}: NaN or infinity cannot become {dtype}")
+            if not np.isfinite(values).all():
+                raise failure(
+                    f"codec {NAME!r}: NaN or infinity cannot become {dtype}; scalar_map can say"
+                    " what stands for it"
+                )
             values = ROUNDINGS[self.rounding](values)
         # float(high) may round up to high + 1, which is already outside.
         above = values >= high + 1 if values.dtype.kind == "f" else values > high
@@ -161,31 +176,143 @@ class CastValueCodec:
                 f"codec {NAME!r}: {worst} is outside the range of {dtype} ({low} to {high});"
                 " out_of_range can be 'clamp' or 'wrap'"
             )
+        if self.out_of_range == "wrap":
+            return _wrapped(values, high - low + 1, low < 0).astype(dtype)
         result = np.where(outside, 0, values).astype(dtype)
-        for place in np.argwhere(outside):
-            value = values[tuple(place)]
-            if self.out_of_range == "clamp":
-                result[tuple(place)] = high if value > high else low
-            else:
-                result[tuple(place)] = (int(value) - low) % (high - low + 1) + low
+        result[above] = np.array(high).astype(dtype)
+        result[outside & ~above] = np.array(low).astype(dtype)
         return result
 
     def _to_floats(self, values: Array, dtype: np.dtype[Any], failure: type[CodecError]) -> Array:
-        result = values.astype(dtype)
-        lost = ~np.isfinite(result) & np.isfinite(values)
-        if lost.any():
-            if self.out_of_range != "clamp":
-                worst = values[lost].reshape(-1)[0]
-                raise failure(f"codec {NAME!r}: {worst} is outside the range of {dtype}")
-            largest = np.finfo(dtype).max
-            result[lost] = np.where(values[lost] > 0, largest, -largest)
+        if values.dtype.isbuiltin == 2:
+            values = values.astype(np.float64)
+        scope = _scope(dtype)
+        missing = np.isnan(values)
+        if missing.any() and not scope.has_nan:
+            raise failure(f"codec {NAME!r}: NaN cannot become {dtype}, which has none")
+        endless = np.isinf(values) & scope.infinite
+        outside = scope.outside(values.astype(np.float64), self.rounding) & ~endless & ~missing
+        if outside.any() and self.out_of_range != "clamp":
+            worst = values[outside].reshape(-1)[0]
+            raise failure(
+                f"codec {NAME!r}: {worst} is outside the range of {dtype} ({scope.low} to"
+                f" {scope.high}); out_of_range can be 'clamp'"
+            )
+        special = outside | endless | missing
+        inside = np.where(special, values.dtype.type(1), values) if special.any() else values
+        result = _rounded(inside, dtype, self.rounding, scope)
+        if special.any():
+            result[missing] = values[missing].astype(dtype)
+            low, high = (-np.inf, np.inf) if scope.infinite else (scope.low, scope.high)
+            up = values > 0
+            result[(outside | endless) & up] = np.array(high).astype(dtype)
+            result[(outside | endless) & ~up] = np.array(low).astype(dtype)
         return result
 
 
+@dataclass(frozen=True)
+class _Scope:
+    """What a type of floats can hold."""
+
+    low: float
+    high: float
+    beyond: float
+    """What would come behind `high`, had the type one more exponent."""
+    odd: bool
+    """`high` is odd: halfway behind it, rounding to even leaves the type."""
+    infinite: bool
+    has_nan: bool
+
+    def outside(self, values: Array, rounding: str) -> Array:
+        """The numbers that do not fit once they are rounded."""
+        half = self.high + (self.beyond - self.high) / 2
+        size = np.abs(values)
+        match rounding:
+            case "towards-positive":
+                found = (values > self.high) | (values <= -self.beyond)
+            case "towards-negative":
+                found = (values >= self.beyond) | (values < -self.high)
+            case "towards-zero":
+                found = size >= self.beyond
+            case "nearest-even":
+                found = size >= half if self.odd else size > half
+            case _:
+                found = size >= half
+        # A type without negative numbers has no zero either.
+        return np.asarray(found | (values < self.low) if self.low > 0 else found)
+
+
+@cache
+def _scope(dtype: np.dtype[Any]) -> _Scope:
+    if dtype.isbuiltin == 2:
+        # The package is there: the dtype is one of its own.
+        info: Any = import_module("ml_dtypes").finfo(dtype)
+    else:
+        info = np.finfo(dtype)
+    native = dtype.newbyteorder("=") if dtype.isbuiltin != 2 else dtype
+    low, high = float(info.min), float(info.max)
+    top = np.array([high]).astype(native)
+    bits = top.view(f"u{native.itemsize}")
+    step = high if info.nmant == 0 else high - float((bits - bits.dtype.type(1)).view(native)[0])
+    with np.errstate(all="ignore"):
+        special = np.array([np.inf, np.nan]).astype(native).astype(np.float64)
+    odd = bool(bits[0] & 1)
+    return _Scope(
+        low, high, high + step, odd, bool(np.isinf(special[0])), bool(np.isnan(special[1]))
+    )
+
+
+def _wrapped(values: Array, modulus: int, signed: bool) -> Array:
+    """Whole numbers modulo a power of two, of at most 64 bits."""
+    if values.dtype.kind == "f":
+        size = np.abs(np.fmod(values, float(modulus))).astype(np.uint64)  # fmod is exact
+        bits = np.where(values < 0, ~size + np.uint64(1), size)
+    else:
+        bits = values.astype(np.uint64)
+    bits &= np.uint64(modulus - 1)
+    if not signed:
+        return bits
+    sign = np.uint64(modulus >> 1)
+    return ((bits ^ sign) - sign).view(np.int64)
+
+
+def _rounded(values: Array, dtype: np.dtype[Any], rounding: str, scope: _Scope) -> Array:
+    """Numbers as floats; the neighbour is taken where rounding to nearest even chose another."""
+    # Where nearest even would leave the type, another rounding may stay at its end.
+    inner = values
+    if values.dtype.kind == "f" or dtype.itemsize < 4:
+        inner = np.clip(values.astype(np.float64), scope.low, scope.high)
+        inner = np.where(np.abs(values) > np.abs(inner), inner, values).astype(values.dtype)
+    result = inner.astype(dtype)
+    if rounding == "nearest-even":
+        return result
+    if values.dtype.kind in "iu":  # float64 may be too coarse to compare with
+        exact: Any = values.astype(object)
+        near: Any = np.array([_whole(x) for x in result.reshape(-1).tolist()], object)
+        near = near.reshape(values.shape)
+    else:
+        exact, near = values.astype(np.float64), result.astype(np.float64)
+    up, down = dtype.type(scope.high), dtype.type(scope.low)
+    match rounding:
+        case "towards-zero":
+            # Towards the middle: there may be no zero.
+            middle = dtype.type(max(scope.low, 0.0))
+            wrong, other = abs(near) > abs(exact), np.nextafter(result, middle)
+        case "towards-positive":
+            wrong, other = near < exact, np.nextafter(result, up)
+        case "towards-negative":
+            wrong, other = near > exact, np.nextafter(result, down)
+        case _:
+            other = np.nextafter(result, np.where(values < 0, down, up).astype(dtype))
+            gap = other.astype(np.float64) - near
+            wrong = (abs(near) < abs(exact)) & (2 * (exact - near) == gap) & (gap != 0)
+    return np.where(wrong.astype(bool), other, result).astype(dtype)
+
+
+def _whole(value: float) -> float:
+    """A whole number exactly; infinity as it is."""
+    return int(value) if abs(value) < np.inf else value
+
+
 def _scalar(value: Any, dtype: np.dtype[Any]) -> Any:
-    if isinstance(value, str):
-        if value.startswith("0x"):
-            bits = int(value, 16).to_bytes(dtype.itemsize, "big")
-            return np.frombuffer(bits, dtype.newbyteorder(">"))[0]
-        value = float(value)
-    return dtype.type(value)
+    return from_numpy(dtype).fill_from_json(value)

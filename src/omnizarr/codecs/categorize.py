@@ -1,7 +1,7 @@
 """`numcodecs.categorize`: labels as integers, 0 for what is not a label. v2: `categorize`.
 
 Configuration: `labels`, `dtype` of the labels (text, objects, or bytes in data of zarr 2.0),
-`astype` of the integers.
+`astype` of the integers. Text that is no label comes back as "", by the codec's definition.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from omnizarr.codecs.base import (
     dtype_option,
     option,
 )
-from omnizarr.errors import MetadataError
+from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.json import show
 
 NAME = "numcodecs.categorize"
 
@@ -63,8 +64,13 @@ class CategorizeCodec:
 
         def encode(array: Array) -> Array:
             items = np.ascontiguousarray(array).reshape(-1).tolist()
-            found = [codes.get(item, 0) if isinstance(item, (str, bytes)) else 0 for item in items]
-            return np.array(found, astype).reshape(array.shape)
+            for place, item in enumerate(items):
+                if not isinstance(item, str | bytes | None):
+                    raise EncodeError(
+                        f"codec {NAME!r}: element {place} of the chunk is {show(item)}"
+                        f" ({type(item).__name__}), not text; what is no label is written as ''"
+                    )
+            return np.array([codes.get(item, 0) for item in items], astype).reshape(array.shape)
 
         def decode(array: Array) -> Array:
             # What lies beyond the labels is no label, as 0 is.

@@ -34,7 +34,9 @@ from omnizarr.codecs.bytes import BytesCodec
 from omnizarr.codecs.registry import get_codec
 from omnizarr.codecs.sharding import Shard
 from omnizarr.errors import EncodeError, LimitError, MetadataError
+from omnizarr.model.casting import cast
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.column import Column
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer
@@ -72,7 +74,9 @@ class Chain:
 
     __slots__ = (
         "_origin",
+        "columnar",
         "decode",
+        "decode_column",
         "decode_into",
         "dtype",
         "encode",
@@ -97,14 +101,18 @@ class Chain:
     """Set if parts of the chunk can be read alone."""
     output: BytesStage
     """What encoded chunks look like."""
-    encode: Callable[[Array], Buffer]
-    """The stored form of an array of exactly this shape, whatever its strides. It may be a view of
-    the array's memory."""
+    encode: Callable[[Array | Column], Buffer]
+    """The stored form of an array, or column, of exactly this shape, whatever its strides. It may
+    be a view of the array's memory."""
     decode: Decode
     """The array. It may be read-only, may be a view of the given bytes, and with a scratch it is
     good only until the scratch is used again."""
     decode_into: DecodeInto
     """Decode into an array of exactly this shape, whatever its strides."""
+    columnar: bool
+    """Elements of variable size come as a column, without an object for each."""
+    decode_column: Callable[[Buffer], Column]
+    """Text or byte strings in the two buffers of a column; it may be a view of the given bytes."""
 
     def __init__(
         self, stage: ArrayStage, steps: Sequence[Step], specs: tuple[CodecSpec, ...], origin: Any
@@ -117,6 +125,8 @@ class Chain:
         self.encode = _encoder(stage, steps)
         self.decode = _decoder(stage, steps)
         self.decode_into = _into(stage, steps, self.decode)
+        self.columnar = steps[0].columns is not None
+        self.decode_column = _column_decoder(stage, steps, self.decode)
         if text.is_in(stage.dtype):
             self.decode, self.decode_into = _checked(self.decode, self.decode_into)
         self.footprint = 2 if _raw(steps) is not None or self.shard is not None else 3
@@ -202,19 +212,27 @@ def _seen_as(spec: CodecSpec, stage: BytesStage, array: ArrayStage) -> Step:
     return Step(array, plain.decode, plain.encode)
 
 
-def _encoder(stage: ArrayStage, steps: Sequence[Step]) -> Callable[[Array], Buffer]:
+def _encoder(stage: ArrayStage, steps: Sequence[Step]) -> Callable[[Array | Column], Buffer]:
     shape, dtype = stage.shape, stage.dtype
     encoders = tuple(step.encode for step in steps)
+    columns = steps[0].columns
 
-    def encode(array: Array) -> Buffer:
+    def encode(array: Array | Column) -> Buffer:
         if array.shape != shape:
             raise EncodeError(f"expected a chunk of shape {shape}, found {array.shape}")
+        if isinstance(array, Column):
+            if columns is not None:
+                value: Any = columns.encode(array)
+                for encode_step in encoders[1:]:
+                    value = encode_step(value)
+                return value  # type: ignore[no-any-return]
+            array = array.numpy(dtype)
         if array.dtype != dtype:
             try:
-                array = array.astype(dtype)
+                array = cast(array, dtype)
             except (TypeError, ValueError, OverflowError) as error:
                 raise EncodeError(f"{array.dtype} cannot become {dtype}: {error}") from error
-        value: Any = array
+        value = array
         for encode_step in encoders:
             value = encode_step(value)
         return value  # type: ignore[no-any-return]
@@ -240,6 +258,24 @@ def _decoder(stage: ArrayStage, steps: Sequence[Step]) -> Decode:
         return decode(data) if scratch is None else straight(data, scratch)
 
     return decode_with
+
+
+def _column_decoder(
+    stage: ArrayStage, steps: Sequence[Step], decode: Decode
+) -> Callable[[Buffer], Column]:
+    columns = steps[0].columns
+    is_text = stage.dtype.kind == "T" or stage.type_name in ("string", "LargeString")
+    if columns is None:
+        return lambda data: Column.of(decode(data), is_text)
+    decoders = tuple(step.decode for step in reversed(steps[1:]))
+    last = columns.decode
+
+    def decode_column(data: Any) -> Column:
+        for decode_step in decoders:
+            data = decode_step(data)
+        return last(data)
+
+    return decode_column
 
 
 def _checked(decode: Decode, decode_into: DecodeInto) -> tuple[Decode, DecodeInto]:

@@ -1,8 +1,9 @@
 """`conditional`: codecs that each chunk applies or leaves out, as the bits of its header tell.
 
 Spec: zarr-extensions, codecs/conditional. Configuration: `codecs` (bytes to bytes) and
-`header_bits`, a multiple of 8. Bit i of the little-endian header stands for codec i. On writing a
-codec is applied where it makes the chunk smaller.
+`header_bits`, a multiple of 8. Bit i of the little-endian header stands for codec i; bits that no
+codec has are 0. On writing, a compressor is applied where it makes the chunk smaller, and what
+gives a fixed number of bytes (shuffling, a checksum) always.
 """
 
 from __future__ import annotations
@@ -76,10 +77,12 @@ class ConditionalCodec:
         def encode(data: Buffer) -> bytes:
             mask, value = 0, data
             for place, codec in enumerate(codecs):
-                smaller = codec.prepare(BytesStage(None, stage.limit, stage.itemsize)).encode(value)
-                if len(smaller) < len(value):
+                step = codec.prepare(BytesStage(len(value), len(value), stage.itemsize))
+                result = step.encode(value)
+                fixed = isinstance(step.output, BytesStage) and step.output.size is not None
+                if fixed or len(result) < len(value):
                     mask |= 1 << place
-                    value = smaller
+                    value = result
             return mask.to_bytes(width, "little") + bytes(value)
 
         def decode(data: Buffer) -> Buffer:

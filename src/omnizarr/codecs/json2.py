@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
-from omnizarr.codecs.objects import arrange
-from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.codecs.objects import ERRORS, arrange, enclose, refuse
+from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
 
+HOLDS = "None, bool, int, float, str, and lists and dicts of these"
 DEFAULTS: Mapping[str, Any] = {
     "encoding": "utf-8",
     "skipkeys": False,
@@ -65,14 +64,14 @@ class JSON2Codec:
         decoder = json.JSONDecoder(strict=bool(options["strict"]))
         trailer = 1 if name == "numcodecs.json" else 2
 
+        def encode_one(value: Any) -> bytes:
+            return encoder.encode(value).encode(encoding)
+
         def encode(array: Array) -> bytes:
-            items = [*np.atleast_1d(array).tolist(), array.dtype.str]
-            if trailer == 2:
-                items.append(list(array.shape))
             try:
-                return encoder.encode(items).encode(encoding)
-            except (TypeError, ValueError, RecursionError) as error:
-                raise EncodeError(f"codec {name!r}: {error}") from error
+                return encode_one(enclose(array, trailer))
+            except ERRORS as error:
+                raise refuse(name, array, encode_one, HOLDS, error) from error
 
         def decode(data: Buffer) -> Array:
             try:

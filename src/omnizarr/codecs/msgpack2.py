@@ -7,16 +7,16 @@ the shape. Configuration: `raw`, `use_bin_type`, `use_single_float`. Needs the p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from typing import Any, ClassVar
 
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, boolean, unknown
 from omnizarr.codecs.loader import library
-from omnizarr.codecs.objects import arrange
-from omnizarr.errors import DecodeError, EncodeError
+from omnizarr.codecs.objects import ERRORS, arrange, enclose, refuse
+from omnizarr.errors import DecodeError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
+
+HOLDS = "None, bool, int of 64 bits, float, str, bytes, and lists and dicts of these"
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class MsgPack2Codec:
         msgpack = library("msgpack", name)
         trailer = 1 if name == "numcodecs.msgpack" else 2
 
+        def encode_one(value: Any) -> bytes:
+            return msgpack.packb(  # type: ignore[no-any-return]
+                value, use_bin_type=self.use_bin_type, use_single_float=self.use_single_float
+            )
+
         def encode(array: Array) -> bytes:
-            items = [*np.atleast_1d(array).tolist(), array.dtype.str]
-            if trailer == 2:
-                items.append(list(array.shape))
             try:
-                return msgpack.packb(  # type: ignore[no-any-return]
-                    items, use_bin_type=self.use_bin_type, use_single_float=self.use_single_float
-                )
-            except (TypeError, ValueError, OverflowError) as error:
-                raise EncodeError(f"codec {name!r}: {error}") from error
+                return encode_one(enclose(array, trailer))
+            except ERRORS as error:
+                raise refuse(name, array, encode_one, HOLDS, error) from error
 
         def decode(data: Buffer) -> Array:
             try:

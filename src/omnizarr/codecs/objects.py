@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr.codecs.base import ArrayStage
-from omnizarr.errors import DecodeError
+from omnizarr.errors import DecodeError, EncodeError
+from omnizarr.model.json import show
+
+ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
+"""What encoders raise for what they cannot hold."""
+
+
+def enclose(array: npt.NDArray[Any], trailer: int) -> list[Any]:
+    """The list that is stored: nested lists of items, the dtype and, with two, the shape."""
+    items = [*np.atleast_1d(array).tolist(), array.dtype.str]
+    if trailer == 2:
+        items.append(list(array.shape))
+    return items
+
+
+def refuse(
+    name: str, array: npt.NDArray[Any], encode: Callable[[Any], Any], holds: str, error: Exception
+) -> EncodeError:
+    """The error for the first item that cannot be encoded on its own. `holds`: what can be."""
+    for index in np.ndindex(array.shape):
+        item: Any = array[index]
+        try:
+            encode(item.item() if isinstance(item, np.void) else item)
+        except ERRORS as reason:
+            place = index[0] if len(index) == 1 else index
+            hint = f"; it holds {holds}"
+            if isinstance(item, np.ndarray | np.generic):
+                hint += f": give .{'tolist' if isinstance(item, np.ndarray) else 'item'}()"
+            return EncodeError(
+                f"codec {name!r}: element {place} of the chunk is {show(item)}"
+                f" ({type(item).__name__}), which it cannot hold: {reason}{hint}"
+            )
+    return EncodeError(f"codec {name!r}: {error}")
 
 
 def arrange(name: str, stage: ArrayStage, items: Any, trailer: int) -> npt.NDArray[Any]:

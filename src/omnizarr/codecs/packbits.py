@@ -3,6 +3,11 @@
 Spec: zarr-extensions, codecs/packbits. Configuration: `padding_encoding` (none, first_byte,
 last_byte), `first_bit`, `last_bit`. The text leaves open where in a byte the first bit lies; all
 software puts it lowest (`numcodecs.packbits`, which is another codec, puts it highest).
+
+zarrs (up to 0.23 at least) leaves the byte of the padding out where all bits of whole bytes are
+kept. Where that byte would be the last, such a chunk is read; where it would be the first, nothing
+tells it from one that was cut. It also extends the sign of some bits of a larger integer through
+the first byte only; here the text holds, and the sign goes all the way.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import numpy as np
 from omnizarr.codecs.base import (
     Array,
     ArrayStage,
+    BytesStage,
     Context,
     Kind,
     Step,
@@ -58,10 +64,10 @@ class PackBitsCodec:
 
     def prepare(self, stage: ArrayStage) -> Step:
         dtype, shape = stage.dtype, stage.shape
-        if stage.variable or dtype.kind in "SU" or dtype.itemsize == 0:
-            raise MetadataError(f"codec 'packbits': packs numbers, not {dtype}")
         name = stage.type_name or dtype.name
         components = 2 if dtype.kind == "c" or name.startswith("complex") else 1
+        if dtype.kind not in "biufcmM" and dtype.isbuiltin != 2 and components == 1:
+            raise MetadataError(f"codec 'packbits': packs numbers, not {name}")
         width = dtype.itemsize * 8 // components
         small = _SMALL.match(name)
         total = 1 if dtype.kind == "b" else int(small[1]) if small else width
@@ -75,7 +81,9 @@ class PackBitsCodec:
         bits = count * (last - first + 1)
         padding, octets = -bits % 8, (bits + 7) // 8
         extra = 0 if self.padding_encoding == "none" else 1
-        signed = dtype.kind == "i" or name.startswith("int")
+        signed = dtype.kind in "imM" or name.startswith("int")
+        whole = extra > 0 and last - first + 1 == width
+        bare = octets if whole and self.padding_encoding == "last_byte" else None
         memory = np.dtype(np.uint8)
         little = dtype if dtype.isbuiltin == 2 else dtype.newbyteorder("<")
         mark = bytes([padding])
@@ -91,12 +99,15 @@ class PackBitsCodec:
 
         def decode(data: Buffer) -> Array:
             found = np.frombuffer(data, np.uint8)
-            if len(found) != octets + extra:
+            if len(found) == bare:
+                pass  # zarrs', without the byte of the padding
+            elif len(found) != octets + extra:
                 raise DecodeError(
                     f"codec 'packbits': expected {octets + extra} bytes for {count} elements of"
                     f" {last - first + 1} bits, found {len(found)}"
+                    + (" (zarrs leaves out the byte of the padding here)" if whole else "")
                 )
-            if extra:
+            elif extra:
                 stored = int(found[0] if encoding == "first_byte" else found[-1])
                 if stored != padding:
                     raise DecodeError(
@@ -107,8 +118,11 @@ class PackBitsCodec:
             packed = np.unpackbits(found, count=bits, bitorder="little")
             table[:, first : last + 1] = packed.reshape(count, -1)
             if signed:
-                table[:, last + 1 :] = table[:, last : last + 1]
+                table[:, last + 1 : total] = table[:, last : last + 1]
             elements: Any = np.packbits(table, axis=1, bitorder="little").reshape(-1).view(little)
             return np.asarray(elements.astype(dtype, copy=False)).reshape(shape)
 
-        return Step(exact(octets + extra), encode, decode)
+        output = exact(octets + extra)
+        if bare is not None:
+            output = BytesStage(None, output.limit)
+        return Step(output, encode, decode)

@@ -33,6 +33,7 @@ BUILT_IN: Mapping[str, str] = {
     "vlen-utf8": "vlen_utf8:VLenUTF8Codec",
     "vlen-bytes": "vlen_bytes:VLenBytesCodec",
     "packbits": "packbits:PackBitsCodec",
+    "zfp": "zfp:ZFPCodec",
     "bitround": "bitround:BitRoundCodec",
     "cast_value": "cast_value:CastValueCodec",
     "scale_offset": "scale_offset:ScaleOffsetCodec",
@@ -88,7 +89,7 @@ _registered: dict[str, type[Codec]] = {}
 
 def register_codec(name: str, codec: type[Codec]) -> None:
     """Make a codec class known under a name, before all others of that name."""
-    if not (hasattr(codec, "from_spec") and hasattr(codec, "prepare")):
+    if not _is_codec(codec):
         raise TypeError(
             f"{codec!r} is no codec: it needs from_spec(spec, context), spec() and prepare(stage)"
         )
@@ -107,8 +108,25 @@ def _entry_point(group: str, name: str) -> Any:
     from importlib.metadata import entry_points
 
     for found in entry_points(group=group, name=name):
-        return found.load()
+        where = f"the entry point '{found.name} = {found.value}' in the group {group!r}"
+        try:
+            codec = found.load()
+        except Exception as error:  # importing foreign code may raise anything
+            raise UnknownCodecError(
+                f"the codec {name!r} cannot be used: {where} fails with {type(error).__name__}:"
+                f" {error}; repair or remove the package"
+            ) from error
+        if group == "omnizarr.codecs" and not _is_codec(codec):
+            raise UnknownCodecError(
+                f"the codec {name!r} cannot be used: {where} leads to {codec!r}, which has no"
+                " from_spec(spec, context) and prepare(stage)"
+            )
+        return codec
     return None
+
+
+def _is_codec(value: Any) -> bool:
+    return hasattr(value, "from_spec") and hasattr(value, "prepare")
 
 
 def kind_of(spec: CodecSpec) -> Literal["array", "serializer", "bytes"]:

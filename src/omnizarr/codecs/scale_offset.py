@@ -6,6 +6,7 @@ like fill values of the data type.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -57,25 +58,46 @@ class ScaleOffsetCodec:
         offset, scale = self._scalar("offset", dtype), self._scalar("scale", dtype)
         if scale == 0:
             raise MetadataError(f"codec {NAME!r}: a scale of 0 cannot be undone")
-        whole = dtype.kind in "iu"
+        if dtype.kind in "iu":
+            return self._of_integers(stage, int(offset), int(scale))
 
         def encode(array: Array) -> Array:
             with np.errstate(all="ignore"):
-                result = (array - offset) * scale
-            if whole:
-                expected = (array.astype(object) - int(offset)) * int(scale)
-                if not np.array_equal(expected, result.astype(object)):
-                    raise EncodeError(f"codec {NAME!r}: a value leaves the range of {dtype}")
-            return np.asarray(result, dtype)
+                return np.asarray((array - offset) * scale, dtype)
 
         def decode(array: Array) -> Array:
-            if not whole:
-                with np.errstate(all="ignore"):
-                    return np.asarray(array / scale + offset, dtype)
-            quotient, rest = np.divmod(array, scale)
-            if rest.any():
-                raise DecodeError(f"codec {NAME!r}: a stored value is no multiple of {scale}")
-            return np.asarray(quotient + offset, dtype)
+            with np.errstate(all="ignore"):
+                return np.asarray(array / scale + offset, dtype)
+
+        fill = encoded_fill(stage, encode)
+        return Step(ArrayStage(stage.shape, dtype, fill, stage.type_name), encode, decode)
+
+    def _of_integers(self, stage: ArrayStage, offset: int, scale: int) -> Step:
+        """The same with integers, which have no place for what is too large or no whole number."""
+        dtype = stage.dtype
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+        def fits(array: Array, function: Callable[[int], int]) -> bool:
+            # The function rises or falls all the way: if its ends fit, all fits.
+            ends = (function(int(array.min())), function(int(array.max()))) if array.size else ()
+            return all(low <= end <= high for end in ends)
+
+        def encode(array: Array) -> Array:
+            if not fits(array, lambda value: (value - offset) * scale):
+                raise EncodeError(f"codec {NAME!r}: a value leaves the range of {dtype}")
+            # What leaves the range on the way comes back, modulo the same power of two.
+            return np.asarray((array - dtype.type(offset)) * dtype.type(scale), dtype)
+
+        def decode(array: Array) -> Array:
+            if scale == -1:  # the one quotient that can leave the range
+                quotient = np.negative(array)
+            else:
+                quotient, rest = np.divmod(array, dtype.type(scale))
+                if rest.any():
+                    raise DecodeError(f"codec {NAME!r}: a stored value is no multiple of {scale}")
+            if not fits(array, lambda value: value // scale + offset):
+                raise DecodeError(f"codec {NAME!r}: a stored value leaves the range of {dtype}")
+            return np.asarray(quotient + dtype.type(offset), dtype)
 
         fill = encoded_fill(stage, encode)
         return Step(ArrayStage(stage.shape, dtype, fill, stage.type_name), encode, decode)

@@ -210,12 +210,13 @@ class Shard:
     # -- the shard as an ordinary codec -------------------------------------------------------
 
     @cached_property
-    def _places(self) -> list[tuple[Shape, tuple[slice, ...]]]:
+    def _places(self) -> list[tuple[Shape, tuple[Any, ...]]]:
         steps = self.grid.chunk_shape
+        # The ellipsis makes it a view, not an element, without dimensions too.
         return [
             (
                 coordinates,
-                tuple(slice(c * n, c * n + n) for c, n in zip(coordinates, steps, strict=True)),
+                (..., *(slice(c * n, c * n + n) for c, n in zip(coordinates, steps, strict=True))),
             )
             for coordinates in product(*map(range, self.shape))
         ]

@@ -3,6 +3,9 @@
 A 32-bit little-endian count, then for each item its length in bytes (32 bits, little-endian) and
 its bytes. The count is known from the chunk's shape, so it is compared before anything is
 allocated; the lengths are checked against the data item by item.
+
+The native core reads and writes frames where it is installed. Without it numcodecs finds the items,
+as Python objects.
 """
 
 from __future__ import annotations
@@ -15,11 +18,61 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.codecs.base import ArrayStage
+from omnizarr import native
+from omnizarr.codecs.base import Array, ArrayStage, ColumnCoder, check_writable
 from omnizarr.errors import DecodeError, EncodeError
+from omnizarr.model import packing
+from omnizarr.model.column import OBJECT, Column
 from omnizarr.model.store import Buffer
 
 LENGTH = struct.Struct("<I")
+
+
+def columns(name: str, stage: ArrayStage, text: bool) -> ColumnCoder:
+    """Frames to and from the two buffers of a column."""
+
+    def encode(column: Column) -> bytes:
+        column = column.compact()
+        check_writable(f"codec {name!r}", 4 + 4 * column.size + column.nbytes)
+        try:
+            return packing.join_frame(column.offsets, column.data)
+        except ValueError as error:
+            raise EncodeError(f"codec {name!r}: {error}") from error
+
+    def decode(data: Buffer) -> Column:
+        check_count(name, stage, data)
+        try:
+            column = Column(*packing.split_frame(data, stage.size), stage.shape, text)
+            column.check()
+        except ValueError as error:
+            raise DecodeError(f"codec {name!r}: {error}") from error
+        return column
+
+    return ColumnCoder(encode, decode)
+
+
+def encode_array(name: str, coder: ColumnCoder, array: Array, text: bool) -> bytes:
+    """An array of strings, byte strings or objects that are such, in its frame."""
+    try:
+        column = Column.of(array, text)
+    except (TypeError, ValueError) as error:
+        raise EncodeError(
+            f"codec {name!r}: {error}; missing values need a value of their own"
+        ) from error
+    frame: bytes = coder.encode(column)
+    return frame
+
+
+def objects(name: str, decoder: Any, stage: ArrayStage, coder: ColumnCoder, data: Buffer) -> Array:
+    """The items of a frame as flat objects: by the native core, or by numcodecs, whose word on a
+    broken frame is put into ours."""
+    if native.core() is not None:
+        return coder.decode(data).numpy(OBJECT).reshape(-1)
+    try:
+        return unpack(name, decoder, stage, data)
+    except DecodeError:
+        coder.decode(data)
+        raise
 
 
 def pack(name: str, items: list[bytes]) -> bytes:
@@ -65,14 +118,3 @@ def check_end(name: str, data: Buffer, lengths: Iterable[int], count: int) -> No
     used = 4 + 4 * count + sum(lengths)
     if used != len(data):
         raise DecodeError(f"codec {name!r}: {len(data) - used} bytes follow the last item")
-
-
-def refuse(name: str, items: list[Any], wanted: type) -> EncodeError:
-    """The error for the first item that is not of the wanted type."""
-    for place, item in enumerate(items):
-        if not isinstance(item, wanted):
-            return EncodeError(
-                f"codec {name!r}: element {place} is {item!r} ({type(item).__name__}), not"
-                f" {wanted.__name__}; missing values need a value of their own"
-            )
-    return EncodeError(f"codec {name!r}: an element is not {wanted.__name__}")

@@ -43,6 +43,8 @@ class VLenArrayCodec:
             for place, item in enumerate(np.ascontiguousarray(array).reshape(-1).tolist()):
                 if item is None:  # an element that was never written
                     item = ()
+                elif type(item) is int and item == 0:  # the same in zarr 2, whose fill is 0
+                    item = (0,)
                 try:
                     values = np.asarray(item, inner)
                 except (TypeError, ValueError, OverflowError) as error:

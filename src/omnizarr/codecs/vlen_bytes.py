@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from omnizarr.codecs import vlen
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
 from omnizarr.codecs.loader import library
-from omnizarr.codecs.vlen import check_end, pack, refuse, unpack
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
@@ -37,15 +37,14 @@ class VLenBytesCodec:
             raise MetadataError(f"codec {name!r}: encodes bytes, not {dtype}")
         decoder = library("numcodecs.vlen", name).VLenBytes()
 
+        coder = vlen.columns(name, stage, text=False)
+
         def encode(array: Array) -> bytes:
-            items = np.ascontiguousarray(array).reshape(-1).tolist()
-            if not all(isinstance(item, (bytes, bytearray)) for item in items):
-                raise refuse(name, items, bytes)
-            return pack(name, items)
+            return vlen.encode_array(name, coder, array, text=False)
 
         def decode(data: Buffer) -> Array:
-            found = unpack(name, decoder, stage, data)
-            check_end(name, data, map(len, found.tolist()), len(found))
+            found = vlen.objects(name, decoder, stage, coder, data)
+            vlen.check_end(name, data, map(len, found.tolist()), len(found))
             return (found if dtype.kind == "O" else np.array(found.tolist(), dtype)).reshape(shape)
 
-        return Step(unknown(), encode, decode)
+        return Step(unknown(), encode, decode, columns=coder if dtype.kind == "O" else None)

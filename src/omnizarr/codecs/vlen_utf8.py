@@ -10,11 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from omnizarr import native
+from omnizarr.codecs import vlen
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
 from omnizarr.codecs.loader import library
-from omnizarr.codecs.vlen import check_end, pack, refuse, unpack
-from omnizarr.errors import EncodeError, MetadataError
+from omnizarr.codecs.vlen_bytes import VLenBytesCodec
+from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.column import TEXT
 from omnizarr.model.store import Buffer
 
 
@@ -32,36 +35,44 @@ class VLenUTF8Codec:
 
     def prepare(self, stage: ArrayStage) -> Step:
         name, shape, dtype = self.name, stage.shape, stage.dtype
+        if stage.type_name == "bytes":
+            return VLenBytesCodec(name).prepare(stage)  # text that is asked for as it is stored
         # v2 arrays of zarr-python 3.0 use it for `<U…` and `|S…` too.
         if dtype.kind not in "OTUS":
             raise MetadataError(f"codec {name!r}: encodes text, not {dtype}")
         decoder = library("numcodecs.vlen", name).VLenUTF8()
+        coder = vlen.columns(name, stage, text=True)
+        offered = coder if dtype.kind in "OT" else None
 
         def encode(array: Array) -> bytes:
-            if dtype.kind == "S":
-                array = np.char.decode(array, "utf-8")
-            items = np.ascontiguousarray(array).reshape(-1).tolist()
-            try:
-                return pack(name, [item.encode() for item in items])
-            except AttributeError as error:
-                raise refuse(name, items, str) from error
-            except TypeError as error:
-                # Something else that happens to have an `encode` method.
-                raise refuse(name, items, str) from error
-            except UnicodeEncodeError as error:
-                raise EncodeError(f"codec {name!r}: {error}") from error
+            return vlen.encode_array(name, coder, array, text=True)
 
         def decode(data: Buffer) -> Array:
-            found = unpack(name, decoder, stage, data)
+            if dtype.kind == "T":
+                if native.core() is None:
+                    return coder.decode(data).numpy(dtype)
+                vlen.check_count(name, stage, data)  # before memory is taken for so many
+                out = np.empty(shape, dtype)
+                decode_into(data, out)
+                return out
+            found = vlen.objects(name, decoder, stage, coder, data)
             items = found.tolist()
-            characters = sum(map(len, items))
-            if 4 + 4 * len(items) + characters != len(data):
-                # Not ASCII only: count bytes.
-                check_end(name, data, (len(item.encode()) for item in items), len(items))
+            vlen.check_end(name, data, [len("".join(items).encode())], len(items))
             if dtype.kind == "O":
                 return found.reshape(shape)
             if dtype.kind == "S":
                 items = [item.encode() for item in items]
             return np.array(items, dtype).reshape(shape)
 
-        return Step(unknown(), encode, decode)
+        def decode_into(data: Buffer, out: Array) -> None:
+            core = native.core()
+            if core is None or out.dtype != TEXT or not out.flags.c_contiguous:
+                out[...] = decode(data)
+                return
+            vlen.check_count(name, stage, data)
+            try:
+                core.frame_text(data, out.reshape(-1))
+            except ValueError as error:
+                raise DecodeError(f"codec {name!r}: {error}") from error
+
+        return Step(unknown(), encode, decode, decode_into=decode_into, columns=offered)

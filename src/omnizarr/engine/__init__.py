@@ -6,9 +6,10 @@ array or stored keys out: a native core implements these two), and `exclusive` (
 which a stored value is read, changed and written back).
 """
 
+from omnizarr.engine.gather import Gathered
 from omnizarr.engine.locks import exclusive
 from omnizarr.engine.read import read
 from omnizarr.engine.source import Source
 from omnizarr.engine.write import write
 
-__all__ = ["Source", "exclusive", "read", "write"]
+__all__ = ["Gathered", "Source", "exclusive", "read", "write"]

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from omnizarr import limits
 from omnizarr.codecs import Chain, Scratch
 from omnizarr.engine import threads
+from omnizarr.engine.gather import Gathered
 from omnizarr.engine.source import Source
 from omnizarr.errors import ChunkNotFoundError, DecodeError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
@@ -37,11 +38,11 @@ MERGED = 8 * limits.MIB
 UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a codec may raise on bytes that its metadata does not fit."""
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[Any] | Gathered
 
 
 def read(source: Source, plan: Plan, working: Array) -> None:
-    """Fill `working` (of `plan.shape`) with what the plan selects."""
+    """Fill `working` (of `plan.shape`) with what the plan selects; or gather text in it."""
     count = len(plan)
     if count == 0:
         return
@@ -82,7 +83,7 @@ def _read_batch(source: Source, parts: list[Part], working: Array, scratch: Scra
         if data is None:
             data = _fetch_alternative(source, keys[index], part)
             if data is None:
-                working[part.outer] = source.fill
+                source.put_fill(working, part.outer)
                 continue
         try:
             source.check_length(keys[index], data)
@@ -121,14 +122,18 @@ def decode_part(
         for inner in refine(part, shard.grid):
             place = index.lookup(inner.coordinates)
             if place is None:
-                working[inner.outer] = source.fill
+                source.put_fill(working, inner.outer)
                 continue
             offset, nbytes = place
             piece = view[offset : offset + nbytes]
             decode_part(shard.chain, piece, inner, working, source, scratch)
+    elif isinstance(working, Gathered):
+        working[part.outer] = chain.decode_column(data)[part.inner]
     elif part.direct:
         # A shard or chunk that is taken whole needs no copy of its own.
         chain.decode_into(data, working[part.outer], scratch)
+    elif chain.columnar:
+        working[part.outer] = chain.decode_column(data)[part.inner].numpy(working.dtype)
     else:
         working[part.outer] = chain.decode(data, scratch)[part.inner]
 
@@ -174,7 +179,7 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int, scratc
                     return
         data = _fetch_alternative(source, key, part)
         if data is None:
-            working[part.outer] = source.fill
+            source.put_fill(working, part.outer)
         else:
             decode_part(chain, data, part, working, source, scratch)
     except ZarrError as error:
@@ -199,7 +204,7 @@ def _read_inner_chunks(
     for inner in refine(part, shard.grid):
         place = index.lookup(inner.coordinates)
         if place is None:
-            working[inner.outer] = source.fill
+            source.put_fill(working, inner.outer)
         elif place[1] > most:
             raise DecodeError(
                 f"sharding_indexed: the index promises {place[1]} bytes for inner chunk"

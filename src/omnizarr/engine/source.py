@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -16,8 +17,12 @@ from omnizarr import limits
 from omnizarr.codecs import Chain, chain
 from omnizarr.errors import DecodeError, LimitError
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.dtypes.struct import cleared, is_padded
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Store
+
+LONG_FILL = 1024
+"""Fill values of text beyond this size are looked at before they are multiplied."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +68,15 @@ class Source:
     @cached_property
     def fill(self) -> npt.NDArray[Any]:
         """The fill value as a 0-d array: assigning it broadcasts even if it is a list."""
-        scalar = np.empty(1, self.model.dtype)
+        scalar = np.zeros(1, self.model.dtype)
         scalar[0] = self.model.fill
-        return scalar.reshape(())
+        return cleared(scalar.reshape(())) if self.padded else scalar.reshape(())
+
+    @cached_property
+    def padded(self) -> bool:
+        """Whether elements have bytes between their fields, which must not be stored as they are:
+        they hold whatever memory held before."""
+        return is_padded(self.model.dtype)
 
     @cached_property
     def regular_chain(self) -> Chain:
@@ -90,9 +101,10 @@ class Source:
         limit = self.regular_chain.output.limit
         if len(data) > limit:
             found = self.store.size(key)
+            hint = " (omnizarr.limits.set(max_expansion=…) raises it)"
             raise DecodeError(
                 f"{self.store!r}, key {key!r}: a stored chunk takes at most {limit} bytes here,"
-                f" found {found}"
+                f" found {found}{hint if self.model.data_type.variable else ''}"
             )
 
     def chain_for(self, coordinates: Shape) -> Chain:
@@ -114,8 +126,38 @@ class Source:
                 f" {limits.current.max_chunk_bytes} (omnizarr.limits.set(max_chunk_bytes=…))"
             )
         block = np.empty(shape, self.model.dtype)
-        block[...] = self.fill
+        self.put_fill(block, ...)
         return block
+
+    def put_fill(self, block: Any, places: Any) -> None:
+        """The fill value in these places of a block."""
+        if self.fill_bytes > LONG_FILL:
+            total = prod(block.shape) * self.fill_bytes
+            if total > limits.current.max_chunk_bytes:
+                raise LimitError(
+                    f"unwritten elements read as a fill value of {self.fill_bytes} bytes, which"
+                    f" may come to {total} bytes; the limit is {limits.current.max_chunk_bytes}:"
+                    " select less (omnizarr.limits.set(max_chunk_bytes=…) raises it)"
+                )
+        block[places] = self.fill
+        if self.changeable:
+            # Each element a list or an object of its own: who changes one changes no other.
+            shape = block[places].shape
+            own = np.empty(prod(shape), object)
+            for place in range(own.size):
+                own[place] = copy.deepcopy(self.model.fill)
+            block[places] = own.reshape(shape)
+
+    @cached_property
+    def fill_bytes(self) -> int:
+        """How long a fill value of text or byte strings is."""
+        value = self.model.fill
+        return len(value) if isinstance(value, str | bytes) and self.model.data_type.variable else 0
+
+    @cached_property
+    def changeable(self) -> bool:
+        """Whether the fill value is an object that a reader could change."""
+        return isinstance(self.model.fill, list | dict)
 
     def where(self, key: str, coordinates: Shape) -> str:
         """The place of a chunk, for error messages."""

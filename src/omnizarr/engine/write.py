@@ -22,14 +22,18 @@ from omnizarr.engine.locks import exclusive, setting
 from omnizarr.engine.source import Source
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
+from omnizarr.model.casting import cast
+from omnizarr.model.column import Column
+from omnizarr.model.dtypes.struct import cleared
 from omnizarr.model.fill import is_fill
 from omnizarr.model.store import Buffer
 
 Array = npt.NDArray[Any]
+Working = Array | Column
 Field = str | list[str] | None
 
 
-def write(source: Source, plan: Plan, working: Array, field: Field = None) -> None:
+def write(source: Source, plan: Plan, working: Working, field: Field = None) -> None:
     """Store `working` (of `plan.shape`) where the plan says, in one field only if it is named."""
     count = len(plan)
     if count == 0:
@@ -49,7 +53,7 @@ def write(source: Source, plan: Plan, working: Array, field: Field = None) -> No
     threads.run(run, plan.parts(), workers, lambda: None)
 
 
-def _write_chunk(source: Source, part: Part, working: Array, field: Field) -> None:
+def _write_chunk(source: Source, part: Part, working: Working, field: Field) -> None:
     coordinates = part.coordinates
     key = source.key(coordinates)
     chain = source.chain_for(coordinates)
@@ -95,7 +99,7 @@ def _replaces(part: Part, chain: Chain, field: Field) -> bool:
 
 
 def encode_part(
-    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Array, field: Field
+    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Working, field: Field
 ) -> Buffer | None:
     """The encoded chunk after the change; None if nothing but fill value is left."""
     shard = chain.shard
@@ -114,6 +118,8 @@ def encode_part(
                 chunks[inner.coordinates] = data
         return shard.assemble(chunks) if chunks or source.write_empty_chunks else None
     block = _changed(source, chain, old, part, working, field)
+    if source.padded and not isinstance(block, Column):
+        block = cleared(block)
     elides = not source.write_empty_chunks and source.model.fill_value is not None
     if elides and is_fill(block, source.fill):
         return None
@@ -121,12 +127,13 @@ def encode_part(
 
 
 def _changed(
-    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Array, field: Field
-) -> Array:
+    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Working, field: Field
+) -> Working:
     """The decoded chunk with the selected elements replaced."""
     dtype = source.model.dtype
     if part.direct and field is None:
-        return working[part.outer].astype(dtype, copy=False)
+        chosen = working[part.outer]
+        return chosen if isinstance(chosen, Column) else cast(chosen, dtype)
     block = None
     if old is not None and not _replaces(part, chain, field):
         try:
@@ -137,5 +144,10 @@ def _changed(
     if block is None:
         block = source.new_chunk(chain.shape)
     target = block if field is None else block[field]
-    target[part.inner] = working[part.outer]
+    values = working[part.outer]
+    if isinstance(values, Column):
+        values = values.numpy(target.dtype)
+    elif values.dtype.kind in "TmM":
+        values = cast(values, target.dtype)
+    target[part.inner] = values
     return block

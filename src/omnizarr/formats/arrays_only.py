@@ -130,16 +130,13 @@ def encode_type(data_type: DataType, name: FormatName) -> Json:
     if data_type.variable or data_type.numpy.hasobject:
         problem = "its elements have no fixed size"
     else:
-        try:
-            value = v2_dtypes.encode(data_type)
-        except UnsupportedError as error:
-            problem = str(error)
-        else:
-            problem = _problem(value)
+        value = v2_dtypes.encode(data_type)
+        problem = _problem(value)
     if problem:
+        others = "2" if data_type.numpy.hasobject and data_type.name != "bytes" else "2 or 3"
         raise UnsupportedError(
             f"format {name} cannot store the data type {data_type.name!r}: {problem};"
-            " use zarr_format=2 or 3",
+            f" use zarr_format={others}",
             what="data_type",
         )
     return value

@@ -6,6 +6,7 @@ was expected and what was found. They know JSON shapes, not what a member means.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -97,6 +98,15 @@ def essential(value: Json, name: str) -> Extension:
     if not found.must_understand:
         raise MetadataError(f"{name} {found.name!r}: must_understand may not be false here")
     return found
+
+
+def has_bare_token(value: Json) -> bool:
+    """Whether there is a NaN or an infinity in it, which no JSON number can be."""
+    if isinstance(value, list):
+        return any(map(has_bare_token, value))
+    if isinstance(value, dict):
+        return any(map(has_bare_token, value.values()))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def scalar(value: Any, data_type: DataType) -> Any:

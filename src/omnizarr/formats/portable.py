@@ -34,7 +34,7 @@ from omnizarr.formats.encoding import (
 )
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec, Json
-from omnizarr.model.dtypes import DataType, from_numpy
+from omnizarr.model.dtypes import ArrowBinary, ArrowString, DataType, from_numpy, told_by_numpy
 from omnizarr.model.grids import Shape
 
 OBJECT_CODECS = frozenset(
@@ -72,6 +72,8 @@ def portable(model: ArrayModel, *, native: bool) -> Portable:
     if not native:
         specs = [_plain_blosc(spec) for spec in specs]
     if data_type.variable:
+        if isinstance(data_type, ArrowString | ArrowBinary) and not native:
+            data_type, specs = data_type.framed, _framed(specs, isinstance(data_type, ArrowString))
         return Portable(data_type, tuple(_settled(specs, 1)))
     stored = _stored(specs, dtype)
     order = _order(stored)
@@ -119,9 +121,24 @@ def _plain_blosc(spec: CodecSpec) -> CodecSpec:
     return (from_core(spec) or spec) if spec.name == "blosc" else spec
 
 
+def _framed(specs: Sequence[CodecSpec], text: bool) -> list[CodecSpec]:
+    """The codecs with each element behind its length, where document 004 has offsets."""
+    result: list[CodecSpec] = []
+    for spec in specs:
+        if spec.name == "bytes":
+            spec = CodecSpec("vlen-utf8" if text else "vlen-bytes", {})
+        elif spec.name == SHARDING:
+            inner = _framed(inner_specs(spec.configuration), text)
+            spec = CodecSpec(
+                SHARDING, {**spec.configuration, "codecs": [_document(one) for one in inner]}
+            )
+        result.append(spec)
+    return result
+
+
 def _reordered(data_type: DataType, order: str) -> DataType:
     dtype = data_type.numpy
-    if dtype.isbuiltin == 2 or order not in "<>":
+    if dtype.isbuiltin == 2 or order not in "<>" or not told_by_numpy(data_type):
         return data_type
     changed = dtype.newbyteorder(order)  # type: ignore[arg-type]  # it is one of the two
     return data_type if changed == dtype else from_numpy(changed)

@@ -130,11 +130,11 @@ def encode(value: Any, data_type: DataType, name: FormatName) -> Json:
         case Boolean() | Integer() | FixedText():
             return data_type.fill_to_json(value)
         case Float():
-            return _one_nan(float(data_type.scalar(value)))
+            return _one_nan(data_type.scalar(value), data_type, name)
         case Complex():
-            number = complex(data_type.scalar(value))
-            if number.imag == 0 and math.copysign(1, number.imag) > 0:
-                return _one_nan(number.real)
+            scalar = data_type.scalar(value)
+            if scalar.imag == 0 and math.copysign(1, scalar.imag) > 0:
+                return _one_nan(scalar.real, data_type.part, name)
             raise _unsupported(value, name, "a complex number other than a real one")
         case Time():
             return int(data_type.scalar(value).view(np.int64))
@@ -149,9 +149,15 @@ def encode(value: Any, data_type: DataType, name: FormatName) -> Json:
             raise _unsupported(value, name, "a record or raw bytes, unless all are 0")
 
 
-def _one_nan(number: float) -> float:
+def _one_nan(value: Any, data_type: Float, name: FormatName) -> float:
     """JSON's NaN has neither payload nor sign."""
-    return math.nan if math.isnan(number) else number
+    number = float(value)
+    if not math.isnan(number):
+        return number
+    bits = data_type.fill_to_json(value)
+    if bits != "NaN":
+        raise _unsupported(bits, name, "a NaN with a sign or a payload of its own")
+    return math.nan
 
 
 def _says_zero(data_type: DataType) -> bool:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import (
     dimensions,
@@ -26,7 +28,7 @@ from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes import DataType, Struct
+from omnizarr.model.dtypes import DataType, Object
 from omnizarr.model.grids import Shape, regular_grid
 from omnizarr.model.json import show
 from omnizarr.model.keys import ChunkKeys
@@ -259,16 +261,23 @@ def _fill_differs(document: Mapping[str, Json], model: ArrayModel) -> bool:
     if model.fill_value is None or stored is None:
         return stored is not model.fill_value
     data_type = model.data_type
+    if members.has_bare_token(stored) and not isinstance(data_type, Object):
+        return True
     try:
         filters = v2_codecs.decode(document).filters
         before = v2_fill.decode(stored, data_type, filters)
         if before is model.fill_value:
             return False
-        return repr(v2_fill.encode(before, data_type)) != repr(
-            v2_fill.encode(model.fill_value, data_type)
-        )
+        return _text_of(before, data_type) != _text_of(model.fill_value, data_type)
     except MetadataError:
         return True
+
+
+def _text_of(fill: Any, data_type: DataType) -> str:
+    """A fill value as its bits, or as what is stored where its elements have no fixed size."""
+    if data_type.variable:
+        return repr(v2_fill.encode(fill, data_type))
+    return np.array(fill, data_type.numpy).tobytes().hex()
 
 
 def _new_array(request: ArrayRequest) -> ArrayModel:
@@ -283,7 +292,8 @@ def _new_array(request: ArrayRequest) -> ArrayModel:
     pipeline = v2_codecs.new_pipeline(request)
     data_type = v2_codecs.object_type(request.data_type, pipeline.filters)
     attributes = dimensions.write(request.attributes, request.dimension_names, ndim, 2)
-    fill_value = _new_fill(request.fill_value, data_type)
+    fill_value = v2_fill.encode(_new_fill(request.fill_value, data_type), data_type)
+    v2_codecs.check_fill(fill_value, pipeline.filters)
     document: dict[str, Json] = {
         "zarr_format": 2,
         "shape": [int(length) for length in request.shape],
@@ -293,7 +303,7 @@ def _new_array(request: ArrayRequest) -> ArrayModel:
             None if pipeline.compressor is None else v2_codecs.encode_codec(pipeline.compressor)
         ),
         "filters": [v2_codecs.encode_codec(spec) for spec in pipeline.filters] or None,
-        "fill_value": v2_fill.encode(fill_value, data_type),
+        "fill_value": fill_value,
         "order": pipeline.order,
     }
     if request.separator == "/":
@@ -304,7 +314,7 @@ def _new_array(request: ArrayRequest) -> ArrayModel:
 
 
 def _new_fill(value: Any, data_type: DataType) -> Any:
-    if value is DEFAULT and not (isinstance(data_type, Struct) and data_type.variable):
+    if value is DEFAULT and v2_fill.has_default(data_type):
         return data_type.zero
     if value is None or value is DEFAULT:
         return None

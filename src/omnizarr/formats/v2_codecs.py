@@ -13,7 +13,15 @@ from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import ArrayRequest
 from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, PREFIX, from_core
 from omnizarr.model.codec import CodecSpec, Json
-from omnizarr.model.dtypes import Bytes, DataType, Object, String, Struct
+from omnizarr.model.dtypes import (
+    ArrowBinary,
+    ArrowString,
+    Bytes,
+    DataType,
+    Object,
+    String,
+    Struct,
+)
 from omnizarr.model.json import show
 
 Order = Literal["C", "F"]
@@ -103,6 +111,12 @@ def encode_codec(spec: CodecSpec) -> dict[str, Json]:
 
 def check_objects(pipeline: Pipeline, data_type: DataType) -> None:
     """Objects become bytes through a filter; without one they cannot be stored."""
+    if isinstance(data_type, ArrowString | ArrowBinary):
+        plain = "str" if isinstance(data_type, ArrowString) else "bytes"
+        raise UnsupportedError(
+            f"only format 3 has {data_type.name!r} with Arrow's offsets; use dtype={plain}",
+            what="data_type",
+        )
     if data_type.variable and not pipeline.filters:
         raise MetadataError(
             "dtype holds objects, but filters is empty: an object codec such as"
@@ -111,13 +125,23 @@ def check_objects(pipeline: Pipeline, data_type: DataType) -> None:
 
 
 def object_type(data_type: DataType, filters: tuple[CodecSpec, ...]) -> DataType:
-    """The element type of "|O" data: what the first filter makes is known for two codecs."""
+    """The element type of "|O" data: what the first filter makes is known for three codecs."""
     if isinstance(data_type, Object) and filters:
-        if filters[0].name == "numcodecs.vlen-utf8":
+        if filters[0].name in ("numcodecs.vlen-utf8", "numcodecs.categorize"):
             return String()
         if filters[0].name == "numcodecs.vlen-bytes":
             return Bytes()
     return data_type
+
+
+def check_fill(value: Json, filters: tuple[CodecSpec, ...]) -> None:
+    """Refuse a fill value that could not be written beside other elements of its chunk."""
+    ragged = bool(filters) and filters[0].name == "numcodecs.vlen-array"
+    if ragged and value is not None and value != 0 and not isinstance(value, list):
+        raise MetadataError(
+            f"fill_value {show(value)} is no element of a ragged array; use None, or a list of"
+            " numbers"
+        )
 
 
 def split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType) -> Pipeline:

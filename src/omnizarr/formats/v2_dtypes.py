@@ -15,16 +15,24 @@ import numpy as np
 from omnizarr import limits
 from omnizarr.errors import MetadataError, UnknownDataTypeError, UnsupportedError
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes import DataType, Object, String, from_json, from_numpy
-from omnizarr.model.dtypes.registry import MAX_ITEM_BYTES
+from omnizarr.model.dtypes import (
+    DataType,
+    Object,
+    String,
+    from_json,
+    from_numpy,
+    told_by_numpy,
+)
+from omnizarr.model.dtypes.registry import MAX_ITEM_BYTES, untold
 from omnizarr.model.dtypes.small import NAMES as SMALL_NAMES
 from omnizarr.model.dtypes.struct import struct
-from omnizarr.model.dtypes.time import Time
 from omnizarr.model.dtypes.variable import Bytes
 from omnizarr.model.json import show
 
 _SIMPLE = re.compile(r"([<>|=]?)([biufcSUV?])([0-9]{0,10})\Z")
-_TIME = re.compile(r"([<>|=]?)([mM])8\[([1-9][0-9]{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]\Z")
+_TIME = re.compile(r"([<>|=]?)([mM])8\[([1-9][0-9]{0,9})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]\Z")
+MAX_MULTIPLE = (1 << 31) - 1
+"""The longest step of dates and durations, in its unit, that NumPy has."""
 _OBJECT = ("|O", "|O8", "|O4", "O", "O8")
 _SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
 
@@ -53,13 +61,14 @@ def _decode_string(text: str) -> DataType:
         if kind in "fc" and size in (12, 16, 24, 32) and size not in _SIZES[kind]:
             raise UnsupportedError(
                 f"dtype {show(text)}: extended precision differs between machines, so it cannot"
-                " be read portably"
+                " be read portably; have its writer store '<f8' or '<c16'"
             )
         unit = 4 if kind == "U" else 1
         legal = size in _SIZES[kind] if kind in _SIZES else 0 < size * unit <= MAX_ITEM_BYTES
         if legal:
             return from_numpy(np.dtype(text))
-    elif _TIME.match(text):
+    time = _TIME.match(text)
+    if time and int(time[3] or 1) <= MAX_MULTIPLE:
         return from_numpy(np.dtype(text))
     raise UnknownDataTypeError(
         f"dtype {show(text)} is not a NumPy type string such as '<f8', '|S12' or '<M8[ns]'"
@@ -129,13 +138,15 @@ def encode(data_type: DataType) -> Json:
     if isinstance(data_type, String | Bytes | Object):
         return "|O"
     dtype = data_type.numpy
-    if isinstance(data_type, Time) and np.datetime_data(dtype)[0] == "generic":
+    if not told_by_numpy(data_type):
         raise UnsupportedError(
-            f"{dtype.str!r} has no unit; format 2 needs one, as in '{dtype.str}[ns]'",
+            f"no NumPy type stands for {untold(data_type)!r}; only format 3 names it",
             what="data_type",
         )
     try:
         return _encode(dtype)
+    except UnsupportedError:
+        raise
     except ValueError as error:
         raise UnsupportedError(
             f"format 2 cannot describe {dtype}: {error}", what="data_type"
@@ -144,6 +155,12 @@ def encode(data_type: DataType) -> Json:
 
 def _encode(dtype: np.dtype[Any]) -> Json:
     if dtype.names is None:
+        if dtype.kind in "mM" and np.datetime_data(dtype)[0] == "generic":
+            raise UnsupportedError(
+                f"{dtype.str!r} has no unit, which type strings need; give one, as in"
+                f" '{dtype.str}[ns]', or use zarr_format=3",
+                what="data_type",
+            )
         return dtype.name if dtype.name in SMALL_NAMES else dtype.str
     fields: list[Json] = []
     end = 0

@@ -6,11 +6,13 @@ Document 000 fixes floats (`"NaN"`, `"Infinity"`, `"-Infinity"`), byte strings a
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats import members
 from omnizarr.model import json
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import (
@@ -29,7 +31,10 @@ from omnizarr.model.dtypes import (
     Time,
 )
 from omnizarr.model.dtypes.base import element, from_base64, to_base64
+from omnizarr.model.dtypes.struct import cleared
 from omnizarr.model.json import show
+
+_DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?\Z")
 
 
 def decode(value: Json, data_type: DataType, filters: tuple[CodecSpec, ...] = ()) -> Any:
@@ -43,8 +48,12 @@ def decode(value: Json, data_type: DataType, filters: tuple[CodecSpec, ...] = ()
             return value
         case Boolean() | Integer():
             return data_type.fill_from_json(_number(value))
+        case Float() if data_type.name == "float4_e2m1fn" and _one_byte(value) is not None:
+            return element(_one_byte(value) or b"", data_type.numpy)  # TensorStore writes base64
         case Float():
-            return data_type.fill_from_json(value if isinstance(value, str) else _number(value))
+            digits = isinstance(value, str) and _DECIMAL.match(value) is not None
+            named = isinstance(value, str) and not digits
+            return data_type.fill_from_json(value if named else _number(value))
         case Complex():
             if isinstance(value, list):
                 return data_type.fill_from_json(value)
@@ -61,6 +70,11 @@ def decode(value: Json, data_type: DataType, filters: tuple[CodecSpec, ...] = ()
             return _record(value, data_type)
         case _:
             return data_type.fill_from_json(value)
+
+
+def _one_byte(value: Json) -> bytes | None:
+    data = from_base64(value) if isinstance(value, str) else None
+    return data if data is not None and len(data) == 1 and data[0] < 16 else None
 
 
 def _is_zero(value: Json) -> bool:
@@ -131,6 +145,14 @@ def _record_with_objects(value: Json, data_type: Struct, filters: tuple[CodecSpe
     )
 
 
+def has_default(data_type: DataType) -> bool:
+    """Whether a new array has a fill value if nothing is said. zarr-python 2 takes the base64 of
+    bytes of variable length for text, which it then cannot write."""
+    return not isinstance(data_type, Bytes) and not (
+        isinstance(data_type, Struct) and data_type.variable
+    )
+
+
 def encode(value: Any, data_type: DataType) -> Json:
     """The fill_value member of a scalar (None stays null)."""
     if value is None:
@@ -138,9 +160,18 @@ def encode(value: Any, data_type: DataType) -> Json:
     match data_type:
         case Object():
             try:
-                return json.plain(value)
+                found = json.plain(value)
             except TypeError as error:
-                raise MetadataError(f"fill value {show(value)}: {error}") from error
+                raise MetadataError(
+                    f"fill value {show(value)} of an array of objects must be a JSON value: {error}"
+                ) from error
+            if members.has_bare_token(found):
+                raise UnsupportedError(
+                    f"fill value {show(value)} of an array of objects must be a JSON value, which"
+                    " NaN and the infinities are not; use fill_value=None",
+                    what="fill_value",
+                )
+            return found
         case Float():
             return _float(value, data_type)
         case Complex():
@@ -155,12 +186,19 @@ def encode(value: Any, data_type: DataType) -> Json:
                 what="fill_value",
             )
         case Struct() | Raw():
-            return to_base64(np.array(data_type.scalar(value), dtype=data_type.numpy).tobytes())
+            record = np.array(data_type.scalar(value), dtype=data_type.numpy)
+            return to_base64(cleared(record).tobytes())
         case _:
             return data_type.fill_to_json(value)
 
 
 def _float(value: Any, data_type: Float) -> Json:
-    """Format 2 has one NaN: payload and sign cannot be written."""
+    """Document 000 has one NaN; its readers know no other, though `decode` takes the bits."""
     text = data_type.fill_to_json(value)
-    return "NaN" if isinstance(text, str) and text.startswith("0x") else text
+    if isinstance(text, str) and text.startswith("0x"):
+        raise UnsupportedError(
+            f"fill value {text}: this format has one NaN, without a sign or a payload of its own;"
+            " use fill_value=float('nan'), or zarr_format=3, which stores the bits",
+            what="fill_value",
+        )
+    return text

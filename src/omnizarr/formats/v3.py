@@ -12,7 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from omnizarr.errors import MetadataError, UnknownExtensionError, UnsupportedError
+from omnizarr.errors import (
+    MetadataError,
+    UnknownDataTypeError,
+    UnknownExtensionError,
+    UnsupportedError,
+)
 from omnizarr.formats import hierarchy, members, v3_codecs, v3_create, v3_grids
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
 from omnizarr.model import json
@@ -166,7 +171,9 @@ def _array(document: Mapping[str, Json]) -> ArrayModel:
     _check_members(document, ARRAY_MEMBERS)
     _check_transformers(document.get("storage_transformers", []))
     shape = members.lengths(members.required(document, "shape"), "shape", 0)
-    data_type = _data_type(members.required(document, "data_type"))
+    data_type = v3_codecs.stored_type(
+        _data_type(members.required(document, "data_type")), document.get("codecs", [])
+    )
     codecs = v3_codecs.decode(document.get("codecs", []), len(shape), data_type)
     return ArrayModel(
         shape=shape,
@@ -192,9 +199,17 @@ def _check_transformers(value: Json) -> None:
 
 
 def _data_type(value: Json) -> DataType:
+    """The type that is named or, if it is not known here, its `fallback` (until May 2023 a part of
+    the core specification, and of document 004)."""
     if isinstance(value, dict):
         members.essential(value, "data_type")
-    return from_json(value)
+    try:
+        return from_json(value)
+    except UnknownDataTypeError:
+        fallback = value.get("fallback") if isinstance(value, dict) else None
+        if fallback is None or (isinstance(fallback, dict) and "fallback" in fallback):
+            raise
+        return from_json(fallback)
 
 
 def _fill(value: Json, data_type: DataType) -> Any:
@@ -252,7 +267,12 @@ def _array_document(model: ArrayModel) -> dict[str, Json]:
                 pass
         document[name] = encode(current)
 
-    put("data_type", data_type, lambda t: t.json, _data_type)
+    put(
+        "data_type",
+        data_type,
+        lambda t: t.json,
+        lambda value: v3_codecs.stored_type(_data_type(value), v3_codecs.encode(model.codecs)),
+    )
     put("chunk_grid", model.grid, v3_grids.encode_grid, lambda v: _same_grid(v, model))
     put("chunk_key_encoding", model.keys, v3_grids.encode_keys, v3_grids.decode_keys)
 
@@ -263,7 +283,7 @@ def _array_document(model: ArrayModel) -> dict[str, Json]:
         "fill_value",
         canonical(model.fill_value),
         lambda _: data_type.fill_to_json(model.fill),
-        lambda value: canonical(_fill(value, data_type)),
+        lambda value: None if members.has_bare_token(value) else canonical(_fill(value, data_type)),
     )
     if "codecs" in stored or v3_codecs.decode([], ndim, data_type) != model.codecs or not stored:
         put(

@@ -18,6 +18,8 @@ from omnizarr.formats.core_codecs import (
 )
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import (
+    ArrowBinary,
+    ArrowString,
     Bytes,
     DataType,
     FixedBytes,
@@ -127,8 +129,51 @@ def _after(spec: CodecSpec, data_type: DataType) -> DataType:
     return data_type
 
 
+def stored_type(data_type: DataType, codecs: Json) -> DataType:
+    """The type that the codecs make of text and byte strings: in document 004's layout, where the
+    elements become bytes as the data type says (the codec `bytes`, also if it is left out), or each
+    behind its length, as practice has it."""
+    if not isinstance(data_type, String | Bytes):
+        return data_type
+    name = _serializer_name(codecs)
+    plain = name in ("", "bytes")
+    match data_type:
+        case ArrowString() | ArrowBinary() if not plain:
+            if data_type.large:
+                raise MetadataError(
+                    f"data_type {data_type.name!r}: its offsets are stored by the codec 'bytes',"
+                    f" found {name!r}"
+                )
+            return data_type.framed
+        case ArrowString() | ArrowBinary():
+            return data_type
+        case String() if plain:
+            return ArrowString()
+        case _:
+            return data_type
+
+
+def _serializer_name(codecs: Json) -> str:
+    """The codec that makes bytes of the elements, inside shards too; empty if there is none."""
+    for item in codecs if isinstance(codecs, list) else ():
+        found = item if isinstance(item, dict) else {"name": item}
+        name = found.get("name")
+        if name == SHARDING:
+            configuration = found.get("configuration")
+            return _serializer_name(
+                configuration.get("codecs") if isinstance(configuration, dict) else None
+            )
+        if name == "endian":
+            return "bytes"
+        if isinstance(name, str) and name not in ARRAY_TO_ARRAY:
+            return "" if name in BYTES_TO_BYTES else name
+    return ""
+
+
 def serializer(data_type: DataType) -> CodecSpec:
     """The codec that turns an array of this type into bytes, little-endian where it matters."""
+    if isinstance(data_type, ArrowString | ArrowBinary):
+        return CodecSpec("bytes", {"endian": "little"})
     if isinstance(data_type, String):
         return CodecSpec("vlen-utf8", {})
     if isinstance(data_type, Bytes):
@@ -183,5 +228,6 @@ __all__ = [
     "is_fortran",
     "itemsize",
     "serializer",
+    "stored_type",
     "with_serializer",
 ]

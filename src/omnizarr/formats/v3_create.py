@@ -19,6 +19,7 @@ from omnizarr.formats.v3_codecs import (
     encode,
     is_fortran,
     itemsize,
+    stored_type,
     with_serializer,
 )
 from omnizarr.model.array import ArrayModel
@@ -44,17 +45,14 @@ def new_array(request: ArrayRequest) -> ArrayModel:
     shape = tuple(int(length) for length in request.shape)
     data_type = _element_type(request)
     if isinstance(data_type, Object) or (data_type.variable and data_type.numpy.names):
-        raise UnsupportedError(
-            "format 3 has no type for Python objects; use dtype=str for text, dtype=bytes for byte"
-            " strings, or zarr_format=2 with an object_codec",
-            what="data_type",
-        )
+        raise UnsupportedError(_no_objects(request), what="data_type")
     try:
         data_type.json  # noqa: B018 - UnsupportedError if the type cannot be named
     except UnsupportedError as error:
         raise UnsupportedError(str(error), what="data_type") from error
     grid = _grid(request, shape)
     codecs = _codecs(request, data_type, _chunk_bytes(request, grid, data_type))
+    data_type = stored_type(data_type, encode(codecs))
     names = request.dimension_names
     if names is not None and len(names) != len(shape):
         raise MetadataError(f"dimension_names has {len(names)} names for {len(shape)} dimensions")
@@ -72,13 +70,42 @@ def new_array(request: ArrayRequest) -> ArrayModel:
     )
 
 
+def _names(request: ArrayRequest) -> set[str]:
+    """The names of all codecs that are asked for."""
+    given = [request.serializer]
+    for specs in (request.filters, request.codecs):
+        given.extend(specs if specs is not None and specs != "auto" else ())
+    return {spec.name for spec in given if isinstance(spec, CodecSpec)}
+
+
+def _no_objects(request: ArrayRequest) -> str:
+    """Why there are no objects, and what to do with those that the codecs are for."""
+    names = {name.removeprefix("numcodecs.") for name in _names(request)}
+    if "vlen-array" in names:
+        return (
+            "format 3 has no type for ragged arrays; store all values in one array and where each"
+            " element starts in another, or use zarr_format=2"
+        )
+    if names & {"json", "json2", "msgpack", "msgpack2", "pickle"}:
+        return (
+            "format 3 has no type for Python objects; store text of your own (json.dumps) with"
+            " dtype=str, bytes with dtype=bytes, or use zarr_format=2"
+        )
+    if isinstance(request.data_type, Object):
+        return (
+            "format 3 has no type for Python objects; use dtype=str for text, dtype=bytes for byte"
+            " strings, or zarr_format=2 with an object_codec"
+        )
+    return (
+        "format 3 has no records with fields of Python objects; give text a length ('U12'), put the"
+        " objects into an array of their own, or use zarr_format=2 with an object_codec"
+    )
+
+
 def _element_type(request: ArrayRequest) -> DataType:
     """The type in native order; objects that a known codec makes text or bytes are those."""
     if isinstance(request.data_type, Object):
-        given = [request.serializer]
-        for specs in (request.filters, request.codecs):
-            given.extend(specs if specs is not None and specs != "auto" else ())
-        names = {spec.name for spec in given if isinstance(spec, CodecSpec)}
+        names = _names(request)
         if names & {"vlen-utf8", "numcodecs.vlen-utf8"}:
             return String()
         if names & {"vlen-bytes", "numcodecs.vlen-bytes"}:

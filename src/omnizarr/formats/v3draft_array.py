@@ -15,6 +15,7 @@ from omnizarr.formats import dimensions, members, v2_codecs, v2_fill, v3draft_co
 from omnizarr.formats.v3draft_layouts import Bootstrap, Layout, check_extensions
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
+from omnizarr.model.dtypes import Object
 from omnizarr.model.grids import Shape, regular_grid
 from omnizarr.model.json import show
 from omnizarr.model.keys import Separator
@@ -113,7 +114,7 @@ def array_document(model: ArrayModel, layout: Layout) -> dict[str, Json]:
     grid = stored.chunk_shape, model.keys.separator
     if before is None or _grid(document, layout) != grid:
         document["chunk_grid"] = write_grid(*grid, layout)
-    if before is None or _fill_text(before) != _fill_text(model):
+    if before is None or _fill_text(before) != _fill_text(model) or _is_bare(document, model):
         document["fill_value"] = v2_fill.encode(model.fill_value, model.data_type)
     document.setdefault("extensions", [])
     document["attributes"] = write_attributes(model.attributes, stored, layout)
@@ -153,6 +154,12 @@ def _fill_text(model: ArrayModel) -> str | None:
         return repr(v2_fill.encode(model.fill_value, model.data_type))
     except UnsupportedError:
         return repr(model.fill_value)
+
+
+def _is_bare(document: Mapping[str, Json], model: ArrayModel) -> bool:
+    """Whether the fill value is no JSON and can be written so that it is."""
+    objects = isinstance(model.data_type, Object)
+    return members.has_bare_token(document.get("fill_value")) and not objects
 
 
 def write_grid(chunk_shape: Shape, separator: Separator, layout: Layout) -> dict[str, Json]:

@@ -104,10 +104,9 @@ def _from_parts(request: ArrayRequest) -> Sequence[CodecSpec]:
 
 
 def _fill(value: Any, data_type: DataType, layout: Layout) -> Json:
-    objects = isinstance(data_type, Struct) and data_type.variable
-    if value is None or (value is DEFAULT and objects):
+    if value is None or (value is DEFAULT and not v2_fill.has_default(data_type)):
         return None
-    if objects:
+    if isinstance(data_type, Struct) and data_type.variable:
         raise UnsupportedError(
             f"{layout.name} has no portable fill value for a record with objects; use"
             " fill_value=None",

@@ -16,6 +16,7 @@ An extension that is not among these opens as its fallback, or not at all.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -24,9 +25,8 @@ from omnizarr.errors import MetadataError, UnknownDataTypeError, UnsupportedErro
 from omnizarr.formats import v2_dtypes
 from omnizarr.formats.v3draft_layouts import Layout
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes import DataType, Struct, from_numpy
+from omnizarr.model.dtypes import DataType, Object, Struct, from_numpy
 from omnizarr.model.dtypes.small import NAMES as SMALL_NAMES
-from omnizarr.model.dtypes.time import Time
 from omnizarr.model.json import show
 
 DATETIME = "http://purl.org/zarr/spec/protocol/extensions/datetime-dtypes/1.0"
@@ -132,6 +132,15 @@ def _described(described: Json) -> DataType:
             return v2_dtypes.decode(described)
 
 
+def _foreign(described: Json) -> Iterator[str]:
+    """Types in a description that NumPy knows from another package only."""
+    if isinstance(described, list):
+        for field in described:
+            yield from _foreign(field[1])
+    elif described in SMALL_NAMES:
+        yield described
+
+
 def encode(data_type: DataType, layout: Layout) -> Json:
     """The `data_type` member; UnsupportedError if the layout has no words for the type."""
     dtype = data_type.numpy
@@ -141,22 +150,18 @@ def encode(data_type: DataType, layout: Layout) -> Json:
     if data_type.variable and not layout.zarr_python:
         raise UnsupportedError(
             f"{layout.name} has no data type of variable size, and no filters that would make one;"
-            " give elements a fixed size ('U12', 'S12'), or use format 2 or 3",
-            what="data_type",
-        )
-    if dtype.name in SMALL_NAMES:
-        raise UnsupportedError(
-            f"{layout.name} has no data type {dtype.name!r}; use format 3", what="data_type"
-        )
-    if isinstance(data_type, Time) and np.datetime_data(dtype)[0] == "generic":
-        raise UnsupportedError(
-            f"{layout.name} needs a unit for dates and durations, as in '{dtype.str}[ns]'",
+            " give elements a fixed size ('U12', 'S12'), or use format"
+            f" {'2' if isinstance(data_type, Object | Struct) else '2 or 3'}",
             what="data_type",
         )
     try:
         described = v2_dtypes.encode(data_type)
     except UnsupportedError as error:
         raise UnsupportedError(f"{layout.name}: {error}", what="data_type") from error
+    for foreign in _foreign(described):
+        raise UnsupportedError(
+            f"{layout.name} has no data type {foreign!r}; use format 3", what="data_type"
+        )
     if layout.zarr_python:
         kind = "O" if data_type.variable and not isinstance(data_type, Struct) else dtype.kind
         return {"extension": _ZARR_PYTHON[kind], "type": described, "fallback": None}

@@ -7,15 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.model.column import Column
+
 Array = npt.NDArray[Any]
 
 
-def is_fill(block: Array, fill: Array) -> bool:
+def is_fill(block: Array | Column, fill: Array) -> bool:
     """Whether every element is the fill value, bit for bit (so −0.0 is not 0.0, NaN is NaN)."""
     if block.size == 0 or block.dtype.itemsize == 0:
         return True
+    if isinstance(block, Column):
+        value: Any = fill[()]
+        return block.is_all(value)
     dtype = block.dtype
-    if dtype.hasobject or dtype.kind == "T":
+    if dtype.kind == "T":
+        return bool(block.flat[0] == fill[()] and (block == fill).all())
+    if dtype.hasobject:
         value = fill[()]
         first = block.flat[0]
         if type(first) is not type(value) or first != value:

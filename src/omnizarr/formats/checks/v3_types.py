@@ -22,6 +22,7 @@ from omnizarr.model.dtypes import (
     FixedBytes,
     Float,
     Integer,
+    Pair,
     Raw,
     Struct,
     from_json,
@@ -31,9 +32,9 @@ from omnizarr.model.json import show
 TYPES_SECTION, FILL = "Data types", "Fill value list"
 RAW = r"r[1-9][0-9]*"
 
+_PROPOSED = "document 004 (ZEP0007) proposes it"
 _DIALECTS = {
     "structured": "zarr-python 3.1 wrote it; the registered name is 'struct'",
-    "binary": "zarrs wrote it before December 2024; the registered name is 'bytes'",
 }
 _UNREGISTERED = {
     "null_terminated_bytes": "zarr-python 3.1 and later write it",
@@ -41,6 +42,9 @@ _UNREGISTERED = {
     "variable_length_bytes": "zarr-python 3.1 and later write it; the registered name is 'bytes'",
     "float8_e4m3fn": "TensorStore writes it",
     "optional": "zarrs writes it",
+    "binary": f"{_PROPOSED}; zarrs wrote one before December 2024",
+    "LargeString": _PROPOSED,
+    "LargeBinary": _PROPOSED,
 }
 
 
@@ -52,6 +56,12 @@ def data_type(at: At, value: Json) -> Iterator[Finding]:
     if name in _UNREGISTERED:
         yield at.warning(
             "Extension naming", f"data_type {name!r} is not registered: {_UNREGISTERED[name]}"
+        )
+        return
+    if name == "string" and isinstance(value, dict) and value.get("fallback") == "binary":
+        yield at.warning(
+            "Extension naming",
+            "data_type 'string' with offsets is not registered: document 004 (ZEP0007) proposes it",
         )
         return
     yield from extension(at, TYPES_SECTION, "data_type", value, TYPES, essential=True, also=RAW)
@@ -95,7 +105,7 @@ def _strict(value: Json, found: DataType) -> tuple[Level, str] | None:
             return "error", "an integer has no fraction and no exponent"
         case Float():
             return _float(value, found)
-        case Complex() if isinstance(value, list) and len(value) == 2:
+        case Complex() | Pair() if isinstance(value, list) and len(value) == 2:
             return _float(value[0], found.part) or _float(value[1], found.part)
         case Raw() if isinstance(value, str):
             return "dialect", "raw bytes are a list of integers; zarr-python 3.1 writes base64"

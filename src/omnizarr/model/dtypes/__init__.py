@@ -1,15 +1,18 @@
 """Data types: `from_json` finds one by its canonical name, `from_numpy` by its NumPy dtype."""
 
-from omnizarr.model.dtypes.base import DataType
+from omnizarr.model.dtypes.base import DataType, by_element
 from omnizarr.model.dtypes.numeric import Boolean, Complex, Float, Integer
+from omnizarr.model.dtypes.pairs import Pair
 from omnizarr.model.dtypes.raw import Raw
-from omnizarr.model.dtypes.registry import from_json, from_numpy, parse, register
+from omnizarr.model.dtypes.registry import from_json, from_numpy, parse, register, told_by_numpy
 from omnizarr.model.dtypes.struct import Field, Struct
 from omnizarr.model.dtypes.text import FixedBytes, FixedText
 from omnizarr.model.dtypes.time import Time
-from omnizarr.model.dtypes.variable import Bytes, Object, String
+from omnizarr.model.dtypes.variable import ArrowBinary, ArrowString, Bytes, Object, String
 
 __all__ = [
+    "ArrowBinary",
+    "ArrowString",
     "Boolean",
     "Bytes",
     "Complex",
@@ -20,12 +23,15 @@ __all__ = [
     "Float",
     "Integer",
     "Object",
+    "Pair",
     "Raw",
     "String",
     "Struct",
     "Time",
+    "by_element",
     "from_json",
     "from_numpy",
     "parse",
     "register",
+    "told_by_numpy",
 ]

@@ -3,6 +3,10 @@
 A data type knows its canonical name and configuration (those of final v3), the NumPy dtype of
 what a reader gets, and how its fill values are written in canonical JSON. How an older format
 spells types and fill values is that format's business.
+
+A package adds a type with one class: a subclass of `DataType`, named by an entry point in the group
+`omnizarr.data_types` or given to `register`. It must have `name`, `numpy`, `scalar` and
+`fill_to_json`; all else has a default. docs/extending.md has an example.
 """
 
 from __future__ import annotations
@@ -11,9 +15,10 @@ import base64
 import binascii
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
@@ -25,6 +30,25 @@ class DataType(ABC):
 
     variable: ClassVar[bool] = False
     """Elements have no fixed size in a chunk (strings, bytes, objects)."""
+
+    @classmethod
+    def from_configuration(cls, configuration: Mapping[str, Json]) -> DataType:
+        """The type of a `data_type` member with this configuration; MetadataError if it has none.
+
+        This is how a registered type is found by its name. By default there is nothing to
+        configure: `cls()`.
+        """
+        if configuration:
+            raise MetadataError(f"it has no configuration, found {show(configuration)}")
+        return cls()
+
+    @classmethod
+    def from_numpy(cls, dtype: np.dtype[Any]) -> Self | None:
+        """The type for a NumPy dtype that no type of omnizarr's own takes; None if it is another's.
+
+        A registered type that answers is found by `create_array(dtype=…)` and from data.
+        """
+        return None
 
     @property
     @abstractmethod
@@ -43,6 +67,15 @@ class DataType(ABC):
             return self.name
         return {"name": self.name, "configuration": dict(configuration)}
 
+    def __str__(self) -> str:
+        """For people: NumPy's word for the type, or its own where NumPy has none."""
+        from omnizarr.model.dtypes.registry import told_by_numpy
+
+        if self.variable or told_by_numpy(self):
+            return str(self.numpy)
+        options = ", ".join(f"{key}={show(value)}" for key, value in self.configuration.items())
+        return f"{self.name}({options})" if options else self.name
+
     @property
     @abstractmethod
     def numpy(self) -> np.dtype[Any]:
@@ -54,17 +87,30 @@ class DataType(ABC):
         return self
 
     @property
-    @abstractmethod
     def zero(self) -> Any:
         """The value of an element when nothing was ever said about it."""
+        return element(bytes(self.numpy.itemsize), self.numpy)
 
     @abstractmethod
     def scalar(self, value: Any) -> Any:
         """A user's value as a scalar of this type; ValueError or TypeError if it is none."""
 
-    @abstractmethod
+    def values(self, values: Any) -> Any:
+        """What a user writes, made into something that NumPy assigns to an array of `numpy`.
+
+        By default NumPy understands the values itself.
+        """
+        return values
+
     def fill_from_json(self, value: Json) -> Any:
-        """A scalar from canonical JSON; MetadataError names the value if it is none."""
+        """A scalar from canonical JSON; MetadataError names the value if it is none.
+
+        By default `scalar` takes what JSON gives.
+        """
+        try:
+            return self.scalar(value)
+        except Exception as error:  # what foreign code raises on hostile data is not known here
+            raise self.bad_fill(value, f"a value of that type ({error})") from error
 
     @abstractmethod
     def fill_to_json(self, value: Any) -> Json:
@@ -81,6 +127,15 @@ class DataType(ABC):
 def unwrap(value: Any) -> Any:
     """The element of a 0-d array; anything else as it is."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def by_element(data_type: DataType, values: Any) -> npt.NDArray[Any]:
+    """An array of `data_type.scalar` of every value: what `values` of a type in Python can be."""
+    given = np.asarray(values, dtype=object)
+    result = np.empty(given.shape, data_type.numpy)
+    for index, value in np.ndenumerate(given):
+        result[index] = data_type.scalar(value)
+    return result
 
 
 def element(data: bytes, dtype: np.dtype[Any]) -> Any:

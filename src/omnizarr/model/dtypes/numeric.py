@@ -8,6 +8,7 @@ payloads and signed zeros survive.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType, element, unwrap
 from omnizarr.model.json import show
 
+_SMALL = re.compile(r"(?:u?int|float)([246])(?:_|\Z)")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -89,13 +91,13 @@ class Integer(DataType):
                 raise ValueError(f"{show(value)} is not an {self.name}") from error
             if not exact:
                 raise ValueError(f"{show(value)} is not an {self.name}: it has a fraction")
-        low, high = _bounds(self.dtype)
+        low, high = bounds(self.dtype)
         if not low <= int(integral) <= high:
             raise ValueError(f"{show(value)} is outside {self.name} ({low} … {high})")
         return self.dtype.type(int(integral))
 
     def fill_from_json(self, value: Json) -> Any:
-        low, high = _bounds(self.dtype)
+        low, high = bounds(self.dtype)
         if type(value) is float and value.is_integer():
             value = int(value)  # some writers print every number as a float
         if type(value) is not int or not low <= value <= high:
@@ -144,7 +146,10 @@ class Float(DataType):
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{show(value)} is not a {self.name}") from error
         rounded = float(result)
-        if math.isnan(number) != math.isnan(rounded) or math.isinf(number) != math.isinf(rounded):
+        lost = math.isnan(number) != math.isnan(rounded) or math.isinf(number) != math.isinf(
+            rounded
+        )
+        if lost or _limit(self.dtype) <= abs(number) < math.inf:
             raise ValueError(f"{show(value)} is outside {self.name}")
         return result
 
@@ -159,7 +164,8 @@ class Float(DataType):
                 digits = value[2:]
                 if not 0 < len(digits) <= 2 * size or not digits.isalnum():
                     raise ValueError(digits)
-                data = int(digits, 16).to_bytes(size, sys.byteorder)
+                mask = (1 << width(self.dtype)) - 1  # bits beyond the type's own mean nothing
+                data = (int(digits, 16) & mask).to_bytes(size, sys.byteorder)
             except ValueError as error:
                 raise self.bad_fill(value, f'"0x" and {2 * size} hexadecimal digits') from error
             return element(data, _native(self.dtype))
@@ -253,7 +259,25 @@ def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 @lru_cache(maxsize=256)
-def _bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
-    signed = not dtype.name.startswith("u")
-    bits = int(dtype.name.lstrip("uint"))
+def width(dtype: np.dtype[Any]) -> int:
+    """How many bits of an element mean something; the types of less than 8 take a byte each."""
+    small = _SMALL.match(dtype.name)
+    return int(small[1]) if small else 8 * dtype.itemsize
+
+
+@lru_cache(maxsize=256)
+def bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the greatest integer."""
+    signed, bits = not dtype.name.startswith("u"), width(dtype)
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+
+
+@lru_cache(maxsize=256)
+def _limit(dtype: np.dtype[Any]) -> float:
+    """Where a float that has neither infinity nor NaN ends; its greatest value is odd, so halfway
+    behind it is outside."""
+    if width(dtype) >= 8:
+        return math.inf
+    last = (1 << (width(dtype) - 1)) - 1
+    before, most = np.array([last - 1, last], np.uint8).view(dtype).astype(np.float64)
+    return float(most + (most - before) / 2)

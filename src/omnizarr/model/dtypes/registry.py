@@ -1,29 +1,29 @@
 """Finding a data type by its canonical name or by its NumPy dtype.
 
-Types of other packages come through the entry-point group `omnizarr.data_types`: an entry named
-like the type and leading to a callable that takes the `configuration` and gives a `DataType`.
-The group is looked at only when a name is not known here.
+What is not built in is looked for among the types of other packages: see `plugins`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from omnizarr.errors import MetadataError, UnknownDataTypeError, UnsupportedError
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes import struct, time
+from omnizarr.model.dtypes import plugins, struct, time, variable
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.model.dtypes.numeric import Boolean, Complex, Float, Integer
+from omnizarr.model.dtypes.pairs import NAMES as PAIR_NAMES
+from omnizarr.model.dtypes.pairs import pair
 from omnizarr.model.dtypes.raw import Raw
 from omnizarr.model.dtypes.small import NAMES as SMALL_NAMES
 from omnizarr.model.dtypes.small import small
 from omnizarr.model.dtypes.text import FixedBytes, FixedText
-from omnizarr.model.dtypes.variable import Bytes, Object, String
+from omnizarr.model.dtypes.variable import ArrowBinary, ArrowString, Bytes, Object, String
 from omnizarr.model.json import show
 
 Factory = Callable[[Mapping[str, Json]], DataType]
@@ -32,10 +32,18 @@ MAX_ITEM_BYTES = 1 << 24
 
 _PLAIN: dict[str, DataType] = {
     "bool": Boolean(),
-    "string": String(),
     "bytes": Bytes(),
     "variable_length_bytes": Bytes(),
+    "LargeString": ArrowString(large=True),
+    "LargeBinary": ArrowBinary(large=True),
 }
+_ARROW: dict[str, DataType] = {
+    "arrow-string": ArrowString(),
+    "arrow-large-string": ArrowString(large=True),
+    "arrow-binary": ArrowBinary(),
+    "arrow-large-binary": ArrowBinary(large=True),
+}
+"""How users name the layouts of document 004; pyarrow's own types mean the same."""
 for _bits in (8, 16, 32, 64):
     for _name in (f"int{_bits}", f"uint{_bits}"):
         _PLAIN[_name] = Integer(np.dtype(_name))
@@ -45,7 +53,11 @@ for _name, _alias in (("complex64", "complex_float32"), ("complex128", "complex_
     _PLAIN[_name] = _PLAIN[_alias] = Complex(np.dtype(_name))
 
 _RAW = re.compile(r"r([1-9][0-9]{0,11})\Z")
-_COMPLEX = re.compile(r"complex_(b?float[0-9]+.*)\Z")
+_EXTENDED = re.compile(r"(float|complex)(80|96|128|160|192|256)\Z|c?longdouble\Z")
+_EXTENDED_HINT = (
+    ": extended precision differs between machines, so no format stores it portably;"
+    " use float64 or complex128"
+)
 
 
 def _length(name: str, configuration: Mapping[str, Json], unit: int) -> int:
@@ -69,14 +81,21 @@ _CONFIGURED: dict[str, Factory] = {
     "numpy.timedelta64": lambda c: time.from_configuration("numpy.timedelta64", c),
     "struct": lambda c: struct.from_configuration("struct", c),
     "structured": lambda c: struct.from_configuration("structured", c),
+    "string": variable.text,
+    "binary": variable.binary,
 }
 
 
-def register(name: str, factory: Factory) -> None:
-    """Make a data type known under a name that is not taken."""
-    if name in _PLAIN or name in _CONFIGURED or name in SMALL_NAMES:
+def register(name: str, data_type: type[DataType]) -> None:
+    """Make a class of data types known under a name that is not taken."""
+    if (
+        name in _PLAIN
+        or name in _CONFIGURED
+        or name in SMALL_NAMES | PAIR_NAMES
+        or _RAW.match(name)
+    ):
         raise ValueError(f"the data type {name!r} is already known")
-    _CONFIGURED[name] = factory
+    plugins.register(name, data_type)
 
 
 def from_json(value: Json) -> DataType:
@@ -101,6 +120,8 @@ def from_json(value: Json) -> DataType:
         return factory(configuration or {})
     if name in SMALL_NAMES:
         return small(name)
+    if name in PAIR_NAMES:
+        return pair(name)
     raw = _RAW.match(name)
     if raw:
         bits = int(raw[1])
@@ -110,17 +131,13 @@ def from_json(value: Json) -> DataType:
                 f" {8 * MAX_ITEM_BYTES}"
             )
         return Raw(np.dtype(f"V{bits // 8}"))
-    entry = _entry_points().get(name)
-    if entry is not None:
-        loaded: Factory = entry.load()
-        _CONFIGURED[name] = loaded
-        return loaded(configuration or {})
-    hint = ""
-    if _COMPLEX.match(name):
-        hint = "; NumPy has no complex type with such parts"
+    plugged = plugins.find(name)
+    if plugged is not None:
+        return plugins.configured(name, plugged, configuration or {})
+    hint = _EXTENDED_HINT if _EXTENDED.match(name) else ""
     raise UnknownDataTypeError(
         f"unknown data type {show(name)}{hint}; a package can add it with an entry point in the"
-        " group 'omnizarr.data_types'"
+        f" group {plugins.GROUP!r}"
     )
 
 
@@ -131,10 +148,14 @@ def parse(dtype: Any) -> DataType | np.dtype[Any]:
     """
     if isinstance(dtype, DataType | np.dtype):
         return dtype
-    if dtype is str or dtype in ("str", "string"):
-        return _PLAIN["string"]
+    if dtype is str or (isinstance(dtype, str) and dtype in ("str", "string")):
+        return String()
     if dtype is bytes or (isinstance(dtype, str) and dtype == "bytes"):
         return _PLAIN["bytes"]
+    if type(dtype).__module__.partition(".")[0] == "pyarrow":
+        dtype = f"arrow-{dtype}".replace("_", "-")
+    if isinstance(dtype, str) and dtype in _ARROW:
+        return _ARROW[dtype]
     if isinstance(dtype, Mapping) and "name" in dtype:
         return from_json(dict(dtype))
     try:
@@ -161,17 +182,42 @@ def from_numpy(dtype: Any) -> DataType:
     if isinstance(found, DataType):
         return found
     try:
-        return _from_dtype(found)
+        built_in = _built_in(found)
     except TypeError:  # an unhashable dtype (a StringDType with a strange na_object)
-        return _from_dtype.__wrapped__(found)
+        built_in = _built_in.__wrapped__(found)
+    if built_in is not None:
+        return built_in
+    plugged = plugins.claimed(found)
+    if plugged is not None:
+        return plugged
+    hint = _EXTENDED_HINT if found.kind in "fc" else "; use one that is portable"
+    if not found.itemsize:
+        hint = f"; elements need a size, as in '{found.kind}8'"
+    raise UnsupportedError(f"NumPy's {found!r} has no Zarr data type{hint}", what="data_type")
+
+
+def told_by_numpy(data_type: DataType) -> bool:
+    """Whether the NumPy dtype alone says which type it is, as formats before 3 need it."""
+    try:
+        return _built_in(data_type.numpy) == data_type
+    except UnsupportedError:
+        return False
+
+
+def untold(data_type: DataType) -> str:
+    """The name of a type that NumPy does not tell; in a record, of the field's."""
+    while isinstance(data_type, struct.Struct) and data_type.special:
+        data_type = data_type.special[0][1]
+    return data_type.name
 
 
 @lru_cache(maxsize=1024)
-def _from_dtype(dtype: np.dtype[Any]) -> DataType:
+def _built_in(dtype: np.dtype[Any]) -> DataType | None:
     if dtype.subdtype is not None:
         raise UnsupportedError(
             f"the sub-array dtype {dtype} is not an element type; give the base dtype"
-            f" {dtype.base} and append {dtype.shape} to the array's shape"
+            f" {dtype.base} and append {dtype.shape} to the array's shape",
+            what="data_type",
         )
     if dtype.itemsize > MAX_ITEM_BYTES:
         raise UnsupportedError(
@@ -203,11 +249,4 @@ def _from_dtype(dtype: np.dtype[Any]) -> DataType:
         return Raw(dtype)
     if kind == "O":
         return Object()
-    raise UnsupportedError(f"NumPy's {dtype!r} has no Zarr data type; use one that is portable")
-
-
-@cache
-def _entry_points() -> Mapping[str, Any]:
-    from importlib.metadata import entry_points
-
-    return {entry.name: entry for entry in entry_points(group="omnizarr.data_types")}
+    return None

@@ -54,8 +54,9 @@ class FixedText(DataType):
         return np.str_(value)
 
     def fill_from_json(self, value: Json) -> Any:
-        if isinstance(value, str) and self._fits(value):
-            return np.str_(value)
+        # NULs at the end are padding (registry, "JSON scalar encoding"), and count all the same.
+        if isinstance(value, str) and len(value) * 4 <= self.dtype.itemsize:
+            return np.str_(value.rstrip("\0"))
         raise self.bad_fill(value, f"a string of at most {self.dtype.itemsize // 4} characters")
 
     def fill_to_json(self, value: Any) -> Json:

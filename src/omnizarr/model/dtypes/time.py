@@ -14,6 +14,8 @@ from omnizarr.model.dtypes.base import DataType, unwrap
 from omnizarr.model.json import show
 
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic")
+_SPELLINGS = {"\u03bcs": "us", "\u00b5s": "us"}
+"""Microseconds with the Greek letter, as the registry permits, and with the sign like it."""
 NOT_A_TIME = -(1 << 63)
 
 
@@ -86,7 +88,8 @@ def from_configuration(name: str, configuration: Mapping[str, Json]) -> Time:
     """The type of a `data_type` object named `numpy.datetime64` or `numpy.timedelta64`."""
     unit = configuration.get("unit")
     scale = configuration.get("scale_factor", 1)
-    if not isinstance(unit, str) or (unit not in UNITS and unit != "μs"):
+    unit = _SPELLINGS.get(unit, unit) if isinstance(unit, str) else unit
+    if not isinstance(unit, str) or unit not in UNITS:
         raise MetadataError(f"{name}: unit must be one of {', '.join(UNITS)}, found {show(unit)}")
     if type(scale) is not int or not 1 <= scale < 1 << 31:
         raise MetadataError(f"{name}: scale_factor must be 1 … 2147483647, found {show(scale)}")
@@ -95,4 +98,4 @@ def from_configuration(name: str, configuration: Mapping[str, Json]) -> Time:
         if scale != 1:
             raise MetadataError(f"{name}: a generic unit has scale_factor 1, found {scale}")
         return Time(np.dtype(code))
-    return Time(np.dtype(f"{code}[{scale}{'us' if unit == 'μs' else unit}]"))
+    return Time(np.dtype(f"{code}[{scale}{unit}]"))

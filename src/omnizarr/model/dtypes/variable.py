@@ -1,12 +1,20 @@
-"""Elements of no fixed size: `string`, `bytes`, and the objects that only format 2 can hold."""
+"""Elements of no fixed size: `string`, `bytes`, and the objects that only format 2 can hold.
+
+Text and byte strings are stored in two ways. Practice writes each element behind its length (the
+codecs `vlen-utf8` and `vlen-bytes`): `String` and `Bytes`. Document 004 writes all offsets, then
+all data, as Arrow has them in memory (the codec `bytes`): `ArrowString` and `ArrowBinary`. Both
+kinds have the same values; docs/design/004 has the JSON that tells them apart.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType, from_base64, from_byte_list, to_base64, unwrap
 from omnizarr.model.json import show
@@ -18,6 +26,8 @@ _OBJECT = np.dtype(object)
 @dataclass(frozen=True)
 class String(DataType):
     variable: ClassVar[bool] = True
+    objects: bool = False
+    """Readers get Python's `str` in an array of objects, not NumPy's StringDType."""
 
     @property
     def name(self) -> str:
@@ -25,7 +35,10 @@ class String(DataType):
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        return _STRING
+        return _OBJECT if self.objects else _STRING
+
+    def as_objects(self) -> Self:
+        return replace(self, objects=True)
 
     @property
     def zero(self) -> Any:
@@ -90,6 +103,74 @@ class Bytes(DataType):
 
     def fill_to_json(self, value: Any) -> Json:
         return to_base64(self.scalar(value))
+
+
+@dataclass(frozen=True)
+class ArrowString(String):
+    """`string` of document 004, or `LargeString` with offsets of 64 bits."""
+
+    large: bool = False
+
+    @property
+    def name(self) -> str:
+        return "LargeString" if self.large else "string"
+
+    @property
+    def json(self) -> Json:
+        return {"name": self.name, "fallback": self.fallback.name}
+
+    @property
+    def fallback(self) -> ArrowBinary:
+        """The type that the same chunks have for who does not care for text."""
+        return ArrowBinary(self.large)
+
+    @property
+    def framed(self) -> String:
+        """The same values as practice stores them."""
+        return String(self.objects)
+
+
+@dataclass(frozen=True)
+class ArrowBinary(Bytes):
+    """`binary` of document 004, or `LargeBinary` with offsets of 64 bits."""
+
+    large: bool = False
+
+    @property
+    def name(self) -> str:
+        return "LargeBinary" if self.large else "binary"
+
+    @property
+    def json(self) -> Json:
+        return {"name": self.name}
+
+    @property
+    def framed(self) -> Bytes:
+        return Bytes()
+
+
+OFFSETS = "offset_data_type"
+_WIDTHS: Mapping[Json, bool] = {"int32": False, "int64": True}
+
+
+def text(configuration: Mapping[str, Json]) -> String:
+    """The type of a `data_type` named `string`: practice's, unless it configures its offsets."""
+    large = _large("string", configuration)
+    return String() if large is None else ArrowString(large=large)
+
+
+def binary(configuration: Mapping[str, Json]) -> ArrowBinary:
+    return ArrowBinary(bool(_large("binary", configuration)))
+
+
+def _large(name: str, configuration: Mapping[str, Json]) -> bool | None:
+    """Whether offsets have 64 bits; None if nothing is said of them."""
+    width = configuration.get(OFFSETS)
+    if width is None:
+        return None
+    if not isinstance(width, str) or width not in _WIDTHS:
+        raise MetadataError(f"{name}: {OFFSETS} must be int32 or int64, found {show(width)}")
+    return _WIDTHS[width]
 
 
 @dataclass(frozen=True)

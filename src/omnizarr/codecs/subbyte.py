@@ -1,0 +1,39 @@
+"""Numbers of less than 8 bits, one byte each: the bits above their own mean nothing.
+
+The registry has readers ignore those bits (`int4`, `float6_e3m2fn`, …), but ml_dtypes takes some of
+them for a part of the number. So they are cleared where bytes become an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from omnizarr.codecs.base import Array
+from omnizarr.model.dtypes.numeric import width
+
+
+def cleaner(dtype: np.dtype[Any]) -> Callable[[Array], None] | None:
+    """What clears the bits in place; None for types that have no such bits."""
+    return _clean if _is_in(dtype) else None
+
+
+def _is_in(dtype: np.dtype[Any]) -> bool:
+    if dtype.subdtype is not None:
+        return _is_in(dtype.subdtype[0])
+    if dtype.names is not None:
+        return any(_is_in(dtype[name]) for name in dtype.names)
+    return dtype.isbuiltin == 2 and width(dtype) < 8
+
+
+def _clean(array: Array) -> None:
+    dtype = array.dtype
+    if dtype.names is None:
+        octets = array.view(np.uint8)
+        np.bitwise_and(octets, (1 << width(dtype)) - 1, out=octets)
+        return
+    for name in dtype.names:
+        if _is_in(dtype[name]):
+            _clean(array[name])

@@ -1,0 +1,216 @@
+"""`zfp`: ZFP streams without a header (lossy in most modes). Needs zfpy.
+
+Spec: zarr-extensions, codecs/zfp. Configuration: `mode`, and with it `rate` (fixed_rate),
+`precision` (fixed_precision), `tolerance` (fixed_accuracy), `minbits`, `maxbits`, `maxprec` and
+`minexp` (expert) or nothing (reversible). `numcodecs.zfpy` is another codec, with a header.
+
+Numbers of fewer than 32 bits are promoted as the text tells: floats to float32, an integer of N
+bits into the upper bits of an int32. Of uint32 and uint64, for which libzfp has no type, the lower
+half fits; zarrs stores the rest as the largest value that does, here it is refused. Dates are their
+integers.
+
+zarrs computes `fixed_rate` as if every chunk had three dimensions, so a block of one, two or four
+has other bits than the text gives it. A stream whose length tells of that is read all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr.codecs import zfp_library
+from omnizarr.codecs.base import (
+    Array,
+    ArrayStage,
+    BytesStage,
+    Context,
+    Kind,
+    Step,
+    choice,
+    exact,
+    integer,
+    number,
+    octets,
+    only,
+)
+from omnizarr.codecs.zfp_library import NAME, Parameters, blocks, longest, size_of, zfp_functions
+from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.store import Buffer
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "reversible": (),
+    "expert": ("minbits", "maxbits", "maxprec", "minexp"),
+    "fixed_accuracy": ("tolerance",),
+    "fixed_rate": ("rate",),
+    "fixed_precision": ("precision",),
+}
+ZARRS_DIMENSIONS = 3
+_SMALL = re.compile(r"u?int([248]|16)\Z")
+_C_INT = 1 << 31
+
+
+@dataclass(frozen=True)
+class ZFPCodec:
+    kind: ClassVar[Kind] = "array-bytes"
+    mode: str
+    options: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def from_spec(cls, spec: CodecSpec, context: Context) -> ZFPCodec:
+        mode = choice(spec, "mode", tuple(OPTIONS), None)
+        only(spec, "mode", *OPTIONS[mode])
+        options: dict[str, float] = {}
+        for key in OPTIONS[mode]:
+            if key in ("tolerance", "rate"):
+                options[key] = number(spec, key)
+            else:
+                low = -_C_INT if key == "minexp" else 0
+                options[key] = integer(spec, key, low=low, high=_C_INT - 1)
+        return cls(mode, options)
+
+    def spec(self) -> CodecSpec:
+        return CodecSpec(NAME, {"mode": self.mode, **self.options})
+
+    def _parameters(self, dimensions: int, kind: str) -> Parameters:
+        given: Any = self.options
+        match self.mode:
+            case "fixed_rate":
+                return zfp_library.fixed_rate(given["rate"], dimensions, kind)
+            case "fixed_precision":
+                return zfp_library.fixed_precision(given["precision"])
+            case "fixed_accuracy":
+                if kind[0] != "f":
+                    raise MetadataError(
+                        f"codec {NAME!r}: fixed_accuracy is for floats; integers have fixed_rate,"
+                        " fixed_precision and reversible"
+                    )
+                return zfp_library.fixed_accuracy(given["tolerance"])
+            case "expert":
+                return zfp_library.check(Parameters(**given), kind)
+            case _:
+                return zfp_library.REVERSIBLE
+
+    def _as_zarrs(self, shape: tuple[int, ...], kind: str, length: int) -> Parameters | None:
+        """The parameters with which zarrs would have made a stream of this length."""
+        if self.mode != "fixed_rate":
+            return None
+        try:
+            found = zfp_library.fixed_rate(self.options["rate"], ZARRS_DIMENSIONS, kind)
+        except MetadataError:
+            return None
+        return found if size_of(blocks(shape) * found.minbits) == length else None
+
+    def prepare(self, stage: ArrayStage) -> Step:
+        numbers = _numbers(stage)
+        if len(stage.shape) > 4:
+            raise MetadataError(
+                f"codec {NAME!r}: at most 4 dimensions, found {len(stage.shape)};"
+                " the codec 'reshape' before it can merge some"
+            )
+        shape, kind = stage.shape or (1,), numbers.kind
+        parameters = self._parameters(len(shape), kind)
+        functions = zfp_functions()
+        exact(stage.size * int(kind[1]))
+        room = longest(shape, kind, parameters)
+
+        def encode(array: Array) -> bytes:
+            values = np.ascontiguousarray(numbers.promote(array)).reshape(shape)
+            if kind[0] == "f" and not parameters.reversible and not np.isfinite(values).all():
+                raise EncodeError(
+                    f"codec {NAME!r}: NaN or infinity in mode {self.mode!r} would spoil the numbers"
+                    " around it; only 'reversible' keeps them (a fill value of an array whose last"
+                    " chunks are not full counts too)"
+                )
+            try:
+                return functions.compress(values, parameters)
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise EncodeError(f"codec {NAME!r}: {error}") from error
+
+        def decode(data: Buffer) -> Array:
+            stored, settings = octets(data), parameters
+            if self.mode == "fixed_rate":
+                length, found = size_of(8 * stored.size), parameters.minbits
+                if size_of(blocks(shape) * found) != length:
+                    settings = self._as_zarrs(shape, kind, length) or parameters
+            elif stored.size > room:
+                raise DecodeError(
+                    f"codec {NAME!r}: {stored.size} bytes, where a chunk of shape {shape} takes at"
+                    f" most {room}"
+                )
+            needed = room if settings is parameters else longest(shape, kind, settings)
+            padded = np.zeros(max(needed, stored.size), np.uint8)
+            padded[: stored.size] = stored
+            values = np.empty(shape, kind)
+            try:
+                functions.decompress(padded, stored.size, values, settings)
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise DecodeError(f"codec {NAME!r}: {error}") from error
+            return numbers.demote(values).reshape(stage.shape)
+
+        # A chunk of zarrs' rate may take 4³ / 4 times as much.
+        limit = room * (16 if self.mode == "fixed_rate" else 1)
+        return Step(BytesStage(None, limit), encode, decode)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """How the elements of a data type become those that libzfp knows."""
+
+    dtype: np.dtype[Any]
+    kind: str
+    shift: int = 0
+    offset: int = 0
+    low: int = 0
+    high: int = 0
+
+    def promote(self, array: Array) -> Array:
+        if self.dtype.kind in "mM":
+            return array.astype(self.dtype.newbyteorder("="), copy=False).view(np.int64)
+        if self.high and not self.shift and array.size and int(array.max()) > self.high:
+            raise EncodeError(
+                f"codec {NAME!r}: of {self.dtype} it stores the values up to {self.high}, found"
+                f" {array.max()}"
+            )
+        values = array.astype(self.kind, copy=self.shift > 0)
+        if self.shift:
+            values -= self.offset
+            values <<= self.shift
+        return values
+
+    def demote(self, values: Array) -> Array:
+        if self.dtype.kind in "mM":
+            native = self.dtype.newbyteorder("=")
+            return values.view(native).astype(self.dtype, copy=False)
+        if self.shift:
+            values >>= self.shift
+            values += self.offset
+        if self.shift or self.high:
+            values = np.clip(values, self.low, self.high)
+        with np.errstate(over="ignore"):
+            return values.astype(self.dtype, copy=False)
+
+
+def _numbers(stage: ArrayStage) -> _Numbers:
+    dtype, name = stage.dtype, stage.type_name or stage.dtype.name
+    plain = dtype.str[1:]
+    if dtype.kind in "mM":
+        return _Numbers(dtype, "i8")
+    if dtype.isbuiltin != 2 and plain in zfp_library.TYPES:
+        return _Numbers(dtype, plain)
+    if dtype.isbuiltin != 2 and plain in ("u4", "u8"):
+        return _Numbers(dtype, "i" + plain[1], high=(1 << 8 * dtype.itemsize - 1) - 1)
+    if plain == "f2" or name == "bfloat16":
+        return _Numbers(dtype, "f4")
+    small = _SMALL.match(name)
+    if small:
+        bits = int(small[1])
+        half = 1 << bits - 1
+        if name[0] == "u":
+            return _Numbers(dtype, "i4", 31 - bits, half, 0, 2 * half - 1)
+        return _Numbers(dtype, "i4", 31 - bits, 0, -half, half - 1)
+    raise MetadataError(f"codec {NAME!r}: compresses integers and floats, not {name}")

@@ -1,0 +1,231 @@
+"""libzfp as zfpy brings it, with all of its four parameters.
+
+Every mode of ZFP is a choice of four numbers, `Parameters`. zfpy's own functions reach most of
+them; where its library can be called directly (its wheels for Linux and macOS export it), all are
+reached, and the library tells how far it read.
+
+libzfp reads as far as the bits make it, without a look at where the data end, and writes as far as
+`maxbits` lets it. The caller therefore gives data that are longer than any stream of that shape
+(`longest`), and parameters that `check` has passed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from math import floor, frexp, inf, ldexp, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omnizarr.codecs.base import Array
+from omnizarr.codecs.loader import library
+from omnizarr.errors import CodecError, MetadataError
+from omnizarr.model.grids import Shape
+
+NAME = "zfp"
+MIN_BITS, MAX_BITS, MAX_PRECISION, MIN_EXPONENT = 1, 16658, 64, -1074
+TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4}
+"""libzfp's numbers of its types."""
+_HEAD = {"i4": (1, 5), "i8": (1, 6), "f4": (9, 15), "f8": (12, 19)}
+"""Bits that a block begins with, lossy and reversible: `maxbits` must have room for them."""
+
+
+class Parameters(NamedTuple):
+    """What libzfp calls expert mode; the other modes are names for some of its settings."""
+
+    minbits: int = MIN_BITS
+    maxbits: int = MAX_BITS
+    maxprec: int = MAX_PRECISION
+    minexp: int = MIN_EXPONENT
+
+    @property
+    def reversible(self) -> bool:
+        return self.minexp < MIN_EXPONENT
+
+
+REVERSIBLE = Parameters(minexp=MIN_EXPONENT - 1)
+
+
+def fixed_rate(rate: float, dimensions: int, kind: str) -> Parameters:
+    values = float(4**dimensions)
+    if not 0 < rate < inf or rate * values > MAX_BITS:
+        raise MetadataError(
+            f"codec {NAME!r}: rate must be above 0 and at most {MAX_BITS / values:g} for"
+            f" {dimensions} dimensions, found {rate!r}"
+        )
+    bits = max(floor(values * rate + 0.5), _HEAD[kind][0])
+    return Parameters(bits, bits)
+
+
+def fixed_precision(precision: int) -> Parameters:
+    """0 stands for all bits, as in libzfp."""
+    return Parameters(maxprec=min(precision, MAX_PRECISION) or MAX_PRECISION)
+
+
+def fixed_accuracy(tolerance: float) -> Parameters:
+    if not 0 <= tolerance < inf:
+        raise MetadataError(f"codec {NAME!r}: tolerance must not be negative, found {tolerance!r}")
+    # The largest power of two that is not above the tolerance.
+    return Parameters(minexp=frexp(tolerance)[1] - 1) if tolerance else Parameters()
+
+
+def check(found: Parameters, kind: str) -> Parameters:
+    """The parameters, if libzfp stays within its buffers with them."""
+    least = _HEAD[kind][found.reversible]
+    if not found.minbits <= MAX_BITS or not max(found.minbits, least) <= found.maxbits:
+        raise MetadataError(
+            f"codec {NAME!r}: minbits {found.minbits} and maxbits {found.maxbits}; minbits can be"
+            f" at most {MAX_BITS}, maxbits must be at least minbits and {least} for this data type"
+        )
+    if not 0 < found.maxprec <= MAX_PRECISION:
+        raise MetadataError(
+            f"codec {NAME!r}: maxprec must lie between 1 and {MAX_PRECISION}, found {found.maxprec}"
+        )
+    return found._replace(maxbits=min(found.maxbits, MAX_BITS))
+
+
+def blocks(shape: Shape) -> int:
+    return prod(-(-length // 4) for length in shape)
+
+
+def size_of(bits: int) -> int:
+    """Bytes of so many bits; libzfp reads and writes words of 64."""
+    return -(-bits // 64) * 8
+
+
+def longest(shape: Shape, kind: str, found: Parameters) -> int:
+    """No decoder reads, and no encoder writes, more bytes than this."""
+    values = 4 ** len(shape)
+    precision = min(found.maxprec, 8 * int(kind[1])) if not found.reversible else 8 * int(kind[1])
+    # A bit plane is its bits, and at worst as many tests between them.
+    block = _HEAD[kind][found.reversible] + 2 * values * (precision + 1)
+    return size_of(blocks(shape) * max(found.minbits, min(found.maxbits, block))) + 64
+
+
+class Functions(NamedTuple):
+    compress: Callable[[Array, Parameters], bytes]
+    """Of a C-contiguous array of one of `TYPES`."""
+    decompress: Callable[[Array, int, Array, Parameters], None]
+    """From flat `uint8`, of which the first so many bytes are the stream and the rest is zero,
+    into a C-contiguous array; ValueError if the stream is of another length."""
+
+
+@cache
+def zfp_functions() -> Functions:
+    module = library("zfpy", NAME)
+    try:
+        direct = _direct(ctypes.CDLL(module.__file__))
+        probe = np.arange(4, dtype="i4")
+        if direct.compress(probe, REVERSIBLE) == module.compress_numpy(probe, write_header=False):
+            return direct
+    except (OSError, AttributeError, TypeError, ValueError):
+        pass  # not exported on this platform
+    return _plain(module)
+
+
+def _plain(module: Any) -> Functions:
+    """What zfpy's own functions can do."""
+
+    def options(found: Parameters, dimensions: int) -> dict[str, float]:
+        default = Parameters()
+        if found == REVERSIBLE:
+            return {}
+        if found == default._replace(minbits=found.minbits, maxbits=found.minbits):
+            return {"rate": found.minbits / 4**dimensions}
+        if found == default._replace(maxprec=found.maxprec):
+            return {"precision": found.maxprec}
+        if found == default._replace(minexp=found.minexp):
+            return {"tolerance": ldexp(1.0, found.minexp)}
+        raise CodecError(
+            f"codec {NAME!r}: {found} is an expert mode that zfpy's Python functions do not have,"
+            " and its library cannot be called directly on this platform; use fixed_rate,"
+            " fixed_precision, fixed_accuracy or reversible"
+        )
+
+    def compress(array: Array, found: Parameters) -> bytes:
+        settings = options(found, array.ndim)
+        return bytes(module.compress_numpy(array, write_header=False, **settings))
+
+    def decompress(data: Array, length: int, out: Array, found: Parameters) -> None:
+        settings = options(found, out.ndim)
+        kind = TYPES[out.dtype.str[1:]]
+        results = []
+        for padding in (0, 255):  # what lies behind the stream must not matter
+            data[length:] = padding
+            results.append(module._decompress(data, kind, out.shape, **settings))
+        if results[0].tobytes() != results[1].tobytes():
+            raise ValueError(f"the stream of {length} bytes ends early")
+        out[...] = results[0]
+
+    return Functions(compress, decompress)
+
+
+def _direct(shared: ctypes.CDLL) -> Functions:
+    pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
+
+    def function(name: str, result: Any, *arguments: Any) -> Any:
+        found = getattr(shared, name)
+        found.restype, found.argtypes = result, arguments
+        return found
+
+    fields = [
+        function(f"zfp_field_{n}d", pointer, pointer, ctypes.c_int, *[size] * n)
+        for n in (1, 2, 3, 4)
+    ]
+    free_field = function("zfp_field_free", None, pointer)
+    open_bits = function("stream_open", pointer, pointer, size)
+    close_bits = function("stream_close", None, pointer)
+    open_stream = function("zfp_stream_open", pointer, pointer)
+    close_stream = function("zfp_stream_close", None, pointer)
+    parameters = [number, number, number, ctypes.c_int]
+    set_parameters = function("zfp_stream_set_params", ctypes.c_int, pointer, *parameters)
+    room = function("zfp_stream_maximum_size", size, pointer, pointer)
+    set_bits = function("zfp_stream_set_bit_stream", None, pointer, pointer)
+    rewind = function("zfp_stream_rewind", None, pointer)
+    encode = function("zfp_compress", size, pointer, pointer)
+    decode = function("zfp_decompress", size, pointer, pointer)
+
+    def run(array: Array, found: Parameters, data: Array | None, work: Any) -> tuple[int, Array]:
+        """Let libzfp work on an array and bytes; how many bytes it has passed."""
+        lengths = array.shape[::-1]  # the fastest dimension comes first
+        kind = TYPES[array.dtype.str[1:]]
+        field = fields[array.ndim - 1](array.ctypes.data, kind, *lengths)
+        stream = open_stream(None)
+        bits = None
+        try:
+            if not field or not stream or not set_parameters(stream, *found):
+                raise ValueError(f"libzfp does not take {found}")
+            if data is None:
+                data = np.zeros(room(stream, field), np.uint8)
+            bits = open_bits(data.ctypes.data, data.size)
+            set_bits(stream, bits)
+            rewind(stream)
+            passed: int = work(stream, field)
+            if passed == 0:
+                raise ValueError("libzfp reports a failure")
+            return passed, data
+        finally:
+            if bits:
+                close_bits(bits)
+            if stream:
+                close_stream(stream)
+            if field:
+                free_field(field)
+
+    def compress(array: Array, found: Parameters) -> bytes:
+        length, data = run(array, found, None, encode)
+        return data[:length].tobytes()
+
+    def decompress(data: Array, length: int, out: Array, found: Parameters) -> None:
+        used, _ = run(out, found, data, decode)
+        if used != size_of(8 * length):
+            raise ValueError(f"the stream has {length} bytes, where decoding takes {used}")
+        if length % 8:  # part of a word: what lies behind it must not matter
+            data[length:] = 255
+            again = np.empty_like(out)
+            if run(again, found, data, decode)[0] != used or again.tobytes() != out.tobytes():
+                raise ValueError(f"the stream of {length} bytes ends early")
+
+    return Functions(compress, decompress)

@@ -1,0 +1,84 @@
+"""Text and byte strings gathered as columns: what reading without NumPy's arrays collects.
+
+A `Gathered` stands where reading expects the working array: the engine assigns to its places. It
+keeps the columns as they come, each with the places that it belongs to, and puts them in order at
+the end. A flat, gapless selection stays in pieces, one for a chunk, none of them copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr.errors import LimitError
+from omnizarr.model.column import Column, concatenated
+
+Array = npt.NDArray[Any]
+
+
+class Gathered:
+    def __init__(self, shape: tuple[int, ...], text: bool) -> None:
+        self.shape = shape
+        self.text = text
+        self._parts: list[tuple[Any, Column]] = []
+        try:
+            np.empty(prod(shape) + 1, np.int64)  # the least that the result takes
+        except (ValueError, MemoryError) as error:
+            raise self._too_much() from error
+
+    def __setitem__(self, places: Any, values: Any) -> None:
+        """A column for these places of the working array, or one value (the fill) for all."""
+        # Threads share it; appending to a list is one step.
+        if not isinstance(values, Column):
+            shape = _shape_of(places, self.shape)
+            try:
+                values = Column.repeated(values[()], shape, self.text)
+            except (MemoryError, OverflowError) as error:
+                raise self._too_much() from error
+        self._parts.append((places, values))
+
+    def columns(self, result: Callable[[Array], Array]) -> list[Column]:
+        """The selected elements in C order. `result` makes of a working array what the caller
+        asked for (`Plan.result`): here, of the places in it."""
+        wanted = result(np.arange(prod(self.shape)).reshape(self.shape))
+        if self._flat() and _is_whole(wanted):
+            ordered = sorted(self._parts, key=lambda part: part[0][0].start)
+            return [column for _, column in ordered if column.size] or [self._nothing()]
+        if not self._parts:
+            return [self._nothing().reshape(wanted.shape)]
+        # Which element of all gathered ones lies at each place of the working array.
+        together = concatenated([column for _, column in self._parts], self.text)
+        places = np.empty(self.shape, np.int64)
+        begin = 0
+        for where, column in self._parts:
+            places[where] = np.arange(begin, begin + column.size).reshape(column.shape)
+            begin += column.size
+        return [together.chosen(places.reshape(-1)[wanted])]
+
+    def _flat(self) -> bool:
+        """Whether every part is one gapless piece of a flat array."""
+        return len(self.shape) == 1 and all(
+            len(places) == 1 and isinstance(places[0], slice) for places, _ in self._parts
+        )
+
+    def _too_much(self) -> LimitError:
+        return LimitError(
+            f"a selection of shape {self.shape} does not fit into memory; select less"
+        )
+
+    def _nothing(self) -> Column:
+        return Column(np.zeros(1, np.int64), np.zeros(0, np.uint8), (0,), self.text)
+
+
+def _is_whole(wanted: Array) -> bool:
+    """Whether a caller wants every place of a flat working array, in order."""
+    return wanted.ndim == 1 and bool((wanted == np.arange(wanted.size)).all())
+
+
+def _shape_of(places: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    probe: Array = np.broadcast_to(np.empty((), np.bool_), shape)[places]
+    return probe.shape

@@ -1,0 +1,122 @@
+"""Complex numbers that NumPy lacks: pairs of `float16`, `bfloat16` or a smaller float.
+
+The v3 registry names them `complex_` and the name of their parts; the real part comes first. NumPy
+has no such dtype, so an element is a record with the fields `real` and `imag`. A NumPy dtype of
+that shape is a `struct` all the same: who wants a complex type says so, `dtype="complex_bfloat16"`.
+(`complex_float32` and `complex_float64` are other names of `complex64` and `complex128`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from omnizarr.errors import MetadataError
+from omnizarr.model.codec import Json
+from omnizarr.model.dtypes.base import DataType, by_element, element, unwrap
+from omnizarr.model.dtypes.numeric import Float
+from omnizarr.model.dtypes.small import FLOATS, small
+from omnizarr.model.json import show
+
+PREFIX = "complex_"
+UNREGISTERED = "float8_e4m3fn"
+NAMES = frozenset(PREFIX + part for part in ("float16", *FLOATS) if part != UNREGISTERED)
+
+
+@dataclass(frozen=True)
+class Pair(DataType):
+    part: Float
+    """The type of the real and of the imaginary part."""
+
+    @property
+    def name(self) -> str:
+        return PREFIX + self.part.name
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return _record(self.part.dtype)
+
+    @property
+    def native(self) -> Pair:
+        return Pair(self.part.native)
+
+    def scalar(self, value: Any) -> Any:
+        value = unwrap(value)
+        if isinstance(value, np.void) and value.dtype.names == ("real", "imag"):
+            if value.dtype == self.numpy:
+                return value
+            value = value.item()
+        if isinstance(value, list | tuple) and len(value) == 2:
+            return self._join(self.part.scalar(value[0]), self.part.scalar(value[1]))
+        try:
+            number = complex(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{show(value)} is not a {self.name}") from error
+        return self._join(self.part.scalar(number.real), self.part.scalar(number.imag))
+
+    def _join(self, real: Any, imaginary: Any) -> Any:
+        return element(real.tobytes() + imaginary.tobytes(), self.numpy)
+
+    def values(self, values: Any) -> Any:
+        """Numbers, real or complex, as records; NumPy would put a number into both fields.
+
+        Tuples and records are what NumPy takes them for: one value for each part.
+        """
+        if isinstance(values, np.ndarray | np.generic) or hasattr(values, "__array__"):
+            array = np.asanyarray(values)
+        elif isinstance(_leaf(values), tuple | np.void):
+            return values
+        else:
+            array = np.asarray(values)
+        if array.dtype.names is not None:
+            return values
+        if array.dtype.kind not in "biufc" and array.dtype.isbuiltin != 2:
+            return by_element(self, array)
+        result = np.empty(array.shape, self.numpy)
+        result["real"] = array.real
+        result["imag"] = array.imag if array.dtype.kind == "c" else 0
+        return result
+
+    def fill_from_json(self, value: Json) -> Any:
+        if not isinstance(value, list) or len(value) != 2:
+            raise self.bad_fill(value, "a list of the real and the imaginary part")
+        parts = []
+        for where, part in zip(("real", "imaginary"), value, strict=True):
+            try:
+                parts.append(self.part.fill_from_json(part))
+            except MetadataError as error:
+                raise error.at(f"the {where} part of {self.name!r}") from error
+        return self._join(*parts)
+
+    def fill_to_json(self, value: Any) -> Json:
+        data = self.scalar(value).tobytes()
+        half = len(data) // 2
+        dtype = self.part.dtype
+        return [
+            self.part.fill_to_json(element(data[:half], dtype)),
+            self.part.fill_to_json(element(data[half:], dtype)),
+        ]
+
+
+@cache
+def pair(name: str) -> Pair:
+    """The type of this name, one of `NAMES`."""
+    part = name.removeprefix(PREFIX)
+    found = Float(np.dtype(np.float16)) if part == "float16" else small(part)
+    assert isinstance(found, Float)
+    return Pair(found)
+
+
+@cache
+def _record(part: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype([("real", part), ("imag", part)])
+
+
+def _leaf(values: Any) -> Any:
+    """The first element of a nested list."""
+    while isinstance(values, list) and values:
+        values = values[0]
+    return values
