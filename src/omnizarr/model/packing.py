@@ -171,10 +171,16 @@ def from_objects(array: Array, text: bool) -> tuple[Offsets, Octets]:
 
 
 def _from_strings(values: list[str]) -> tuple[Offsets, Octets]:
-    whole = "".join(values)
-    if not whole.isascii():
-        return _joined(_encoded(values))
-    return _offsets(values), np.frombuffer(whole.encode(), np.uint8)
+    lengths = np.fromiter(map(len, values), np.int64, len(values))
+    try:
+        data = "".join(values).encode()
+    except UnicodeEncodeError:
+        return _joined(_encoded(values))  # which names the item
+    if len(data) != int(lengths.sum()):
+        ascii_only = np.fromiter(map(str.isascii, values), np.bool_, len(values))
+        for place in np.flatnonzero(~ascii_only).tolist():
+            lengths[place] = len(values[place].encode())
+    return _offsets(lengths), np.frombuffer(data, np.uint8)
 
 
 def _encoded(values: list[str]) -> list[bytes]:
@@ -187,12 +193,13 @@ def _encoded(values: list[str]) -> list[bytes]:
 
 
 def _joined(values: list[Any]) -> tuple[Offsets, Octets]:
-    return _offsets(values), np.frombuffer(b"".join(values), np.uint8)
+    lengths = np.fromiter(map(len, values), np.int64, len(values))
+    return _offsets(lengths), np.frombuffer(b"".join(values), np.uint8)
 
 
-def _offsets(values: list[Any]) -> Offsets:
-    offsets = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
+def _offsets(lengths: npt.NDArray[np.int64]) -> Offsets:
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
@@ -213,9 +220,7 @@ def from_fixed(array: Array) -> tuple[Offsets, Octets]:
     # Only NULs at the end are padding.
     lengths = width - np.argmax(octets[:, ::-1] != 0, axis=1)
     lengths[~octets.any(axis=1)] = 0
-    offsets = np.zeros(array.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets, octets[np.arange(width) < lengths[:, None]]
+    return _offsets(lengths), octets[np.arange(width) < lengths[:, None]]
 
 
 # -- frames: each element behind its length -----------------------------------------------------
@@ -331,7 +336,6 @@ def take(offsets: Offsets, data: Octets, indices: npt.NDArray[np.int64]) -> tupl
         raise IndexError(f"index {indices[np.argmax(outside)]} of {count} items")
     starts = offsets[:-1][indices].astype(np.int64)
     lengths = offsets[1:][indices].astype(np.int64) - starts
-    chosen = np.zeros(indices.size + 1, np.int64)
-    np.cumsum(lengths, out=chosen[1:])
+    chosen = _offsets(lengths)
     places = np.repeat(starts - chosen[:-1], lengths) + np.arange(int(chosen[-1]))
     return chosen, data[places]
