@@ -120,7 +120,11 @@ class Array(ArrayFacts):
         if fields is not None:
             result = _select_fields(result, fields, dtype)
             if out is not None:
-                out[...] = result
+                if out.shape != result.shape:
+                    raise SelectionError(
+                        f"{self._place}: out has shape {out.shape}, the fields {result.shape}"
+                    )
+                out[...] = cast(result, out.dtype)
                 return out
         if scalar and not transform.shape:
             return result[()]
@@ -137,7 +141,7 @@ class Array(ArrayFacts):
         working = np.empty(plan.shape, self.dtype) if view is None else view
         engine.read(self._source, plan, working)
         if view is None:
-            out[...] = plan.result(working)
+            out[...] = cast(plan.result(working), out.dtype)
 
     def to_arrow(self, selection: Any = Ellipsis) -> Any:
         """What `array[selection]` gives as a pyarrow ChunkedArray, flat and in C order.
@@ -178,9 +182,7 @@ class Array(ArrayFacts):
         data_type = self._stored.data_type
         if not isinstance(data_type, String):
             raise TypeError(f"{self._place}: the array holds {data_type.name!r}, not text")
-        return self._of(
-            self._place, self._stored, self._options.changed(text="bytes", read_only=True)
-        )
+        return self._of(self._place, self._stored, self._options.changed(text="bytes"))
 
     def get_basic_selection(
         self, selection: Any = Ellipsis, *, out: NDArray | None = None, fields: Any = None, **_: Any
@@ -216,17 +218,24 @@ class Array(ArrayFacts):
     def _write(self, transform: Transform, value: Any, fields: Any = None) -> None:
         self._check_writable()
         dtype = self.dtype
+        within: tuple[int, ...] = ()
         if fields is not None:
             _check_fields(fields, dtype)
             dtype = dtype[fields]
+            dtype, within = dtype.base, dtype.shape
         model = self._source.model
         plan = indexing.partition(transform, model.grid)
         try:
-            values = as_source(value, model.data_type, dtype, transform.shape)
+            values = as_source(value, model.data_type, dtype, transform.shape + within)
         except (TypeError, ValueError) as error:
             error.add_note(f"while writing to {self._place}")
             raise
-        working = _rearranged(values, plan) if isinstance(values, Column) else plan.working(values)
+        if isinstance(values, Column):
+            # A chunk of a flat array is a piece of a column; with more dimensions it is many.
+            values = _rearranged(values, plan) if len(plan.shape) == 1 else values.numpy(dtype)
+        elif within:
+            values, fields = _as_records(values, fields, within), [fields]
+        working = values if isinstance(values, Column) else plan.working(values)
         engine.write(self._source, plan, working, fields)
 
     def set_basic_selection(
@@ -439,6 +448,14 @@ def _rearranged(values: Column, plan: indexing.Plan) -> Column:
     working = plan.working(places)
     same = working.shape == places.shape and np.array_equal(working, places)
     return values if same else values.chosen(working)
+
+
+def _as_records(values: NDArray, field: str, within: tuple[int, ...]) -> NDArray:
+    """Sub-arrays as records of the one field that holds them."""
+    shape = values.shape[: values.ndim - len(within)]
+    records = np.empty(shape, [(field, values.dtype, within)])
+    records[field] = values
+    return records
 
 
 def _has_ellipsis(key: Any) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from omnizarr import engine, limits
 from omnizarr.config import config
-from omnizarr.errors import MetadataError, ZarrError
+from omnizarr.errors import MetadataError, ReadOnlyError, ZarrError
 from omnizarr.info import CallableInt
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
@@ -31,10 +31,13 @@ TEXT_FORMS = ("string", "object", "bytes")
 def presented(model: ArrayModel, text: str) -> ArrayModel:
     """The array with its text as a reader wants it: NumPy's strings, Python's, or byte strings."""
     data_type = model.data_type
-    if text not in TEXT_FORMS:
-        raise ValueError(f"array.text must be one of {', '.join(TEXT_FORMS)}, found {text!r}")
     if not isinstance(data_type, String) or text == "string":
         return model
+    if text not in TEXT_FORMS:
+        raise ValueError(
+            f"text= (or the configuration array.text) must be one of {', '.join(TEXT_FORMS)},"
+            f" found {text!r}"
+        )
     if text == "object":
         return replace(model, data_type=data_type.as_objects())
     binary = data_type.fallback if isinstance(data_type, ArrowString) else Bytes()
@@ -78,6 +81,14 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     def read_only(self) -> bool:
         """Whether the array may not be written; text that is shown as bytes never may."""
         return self._options.text == "bytes" or super().read_only
+
+    def _check_writable(self) -> None:
+        if self._options.text == "bytes" and not super().read_only:
+            raise ReadOnlyError(
+                f"{self._place} shows its text as bytes, which cannot be written; write text to the"
+                " array itself"
+            )
+        super()._check_writable()
 
     def _check(self) -> Self:
         """Fail now, by name, if the array's codecs are unknown or do not fit together.

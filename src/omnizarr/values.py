@@ -19,8 +19,9 @@ import numpy.typing as npt
 from omnizarr import arrow
 from omnizarr.arrow.missing import is_missing, missing, named, place_of
 from omnizarr.model.casting import cast
-from omnizarr.model.column import OBJECT, Column
+from omnizarr.model.column import OBJECT, TEXT, Column
 from omnizarr.model.dtypes import Bytes, DataType, Object, String
+from omnizarr.model.dtypes.numeric import bounds
 from omnizarr.model.json import show
 
 NDArray = npt.NDArray[Any]
@@ -70,6 +71,7 @@ def as_source_array(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | N
         if dtype.kind == "S" and source.dtype.type is np.void and source.dtype.names is None:
             # NumPy knows no cast from raw bits.
             source = np.ascontiguousarray(source).view(f"S{source.dtype.itemsize}")
+        _refuse_nowhere(source, dtype)
         if source.dtype.kind in "OT" or (source.dtype.kind in "US" and dtype.kind not in "US"):
             source = _converted(source, dtype)
     else:
@@ -81,6 +83,8 @@ def as_values(data: Any, shape: tuple[int, ...] | None = None) -> Any:
     """Data that a new array, perhaps of a given shape, is made from: something that has a shape and
     a dtype."""
     values = arrow.foreign(data)
+    if isinstance(values, np.str_ | np.bytes_):
+        return np.asarray(values)
     if shape is not None and arrow.is_flat(data):
         values = _filling(values, shape)
     return (
@@ -110,7 +114,7 @@ def _broadcast(source: NDArray, shape: tuple[int, ...] | None) -> NDArray:
     if shape is None:
         return source
     while source.ndim > len(shape) and source.shape[0] == 1:
-        source = source[0]  # NumPy ignores leading dimensions of length 1
+        source = source.reshape(source.shape[1:])  # NumPy ignores leading dimensions of length 1
     try:
         return np.broadcast_to(source, shape)
     except ValueError as error:
@@ -158,6 +162,8 @@ def _variable(value: Any, data_type: String | Bytes, dtype: np.dtype[Any]) -> ND
         raise _wrong_kind(text, f"an array of {source.dtype}; convert it")
     if kind in "TU" and not text:
         raise _wrong_kind(text, f"{source.dtype}; encode it")
+    if source.dtype == TEXT and source.ndim > 1:
+        return source
     try:
         return Column.of(source, text)
     except (TypeError, ValueError) as error:
@@ -294,8 +300,12 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> NDArray:
     try:
         if dtype.kind in "mM":
             value = _times(value)
-        strings = isinstance(value, np.ndarray) and value.dtype.kind == "T"
-        result = cast(value, dtype) if strings else np.asarray(value, dtype=dtype)
+        if dtype.kind == "M":
+            value = _moments(value)
+        if dtype.isbuiltin == 2:
+            _check_range(value, dtype)
+        apart = isinstance(value, np.ndarray) and value.dtype.kind in "TM"
+        result = cast(value, dtype) if apart else np.asarray(value, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
         _refuse_missing(value, dtype)
         kind = next(kind for kind in (TypeError, OverflowError, ValueError) if _is(error, kind))
@@ -303,6 +313,30 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> NDArray:
     if _suspicious(result):
         _refuse_missing(value, dtype)
     return result
+
+
+def _refuse_nowhere(source: NDArray, dtype: np.dtype[Any]) -> None:
+    """Refuse a NaT for numbers and a NaN for integers: NumPy would store some number for it."""
+    if source.dtype.kind in "mM" and dtype.kind in "biufc":
+        absent, word = np.isnat(source), "NaT"
+    elif source.dtype.kind in "fc" and dtype.kind in "iu":
+        absent, word = np.isnan(source), "NaN"
+    else:
+        return
+    if absent.any():
+        raise missing(place_of(int(np.argmax(absent)), source.shape), word)
+
+
+def _check_range(value: Any, dtype: np.dtype[Any]) -> None:
+    """Refuse numbers that an integer of a few bits would cut; NumPy checks its own types."""
+    if not dtype.name.startswith(("int", "uint")):
+        return
+    numbers = np.asarray(value)
+    low, high = bounds(dtype)
+    if numbers.dtype.kind in "iuf" and numbers.size:
+        least, most = numbers.min(), numbers.max()
+        if least < low or most > high:
+            raise OverflowError(f"{least if least < low else most} is outside {low} … {high}")
 
 
 def _is(error: Exception, kind: type[Exception]) -> bool:
@@ -340,6 +374,15 @@ def _times(value: Any) -> Any:
             item = "NaT"
         result[index] = getattr(item, "asm8", item)
     return result
+
+
+def _moments(value: Any) -> Any:
+    """Moments in the unit that they have themselves: NumPy would turn over where another ends."""
+    try:
+        found = np.asarray(value, dtype=np.dtype("M8"))
+    except (TypeError, ValueError, OverflowError):
+        return value
+    return value if np.datetime_data(found.dtype)[0] == "generic" else found
 
 
 # -- objects ------------------------------------------------------------------------------------

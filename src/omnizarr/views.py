@@ -131,9 +131,11 @@ class Converted:
 
     def __getitem__(self, key: Any) -> Any:
         values = self._array[key]
-        return (
-            cast(values, self.dtype) if isinstance(values, np.ndarray) else self.dtype.type(values)
-        )
+        if isinstance(values, np.ndarray):
+            return cast(values, self.dtype)
+        single = np.empty((), self._array.dtype)
+        single[()] = values
+        return cast(single, self.dtype)[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         return cast(np.asarray(self._array[...]), np.dtype(self.dtype if dtype is None else dtype))

@@ -61,7 +61,7 @@ def _values(value: Any, kind: Any) -> Values:
 
 
 def _table(value: Any) -> Any:
-    if all(isinstance(kind, np.dtype) for kind in value.dtypes):
+    if len(set(value.dtypes)) == 1 and isinstance(value.dtypes.iloc[0], np.dtype):
         return value.to_numpy()
     columns = []
     for number, name in enumerate(value.columns):
@@ -70,9 +70,7 @@ def _table(value: Any) -> Any:
             columns.append(np.asarray(_values(column, column.dtype)))
         except ValueError as error:
             raise type(error)(f"column {name!r}: {error}") from error
-    try:
+    if len({column.dtype for column in columns}) == 1:
         return np.stack(columns, axis=1)
-    except TypeError as error:
-        raise TypeError(
-            "the columns of the DataFrame have no type in common; write each to an array of its own"
-        ) from error
+    # What NumPy finds in common for numbers is often a float, which rounds large integers.
+    return np.stack([column.astype(object) for column in columns], axis=1)

@@ -45,20 +45,24 @@ class DeltaCodec:
     def prepare(self, stage: ArrayStage) -> Step:
         dtype, astype = self.dtype, self.astype
         # Times subtract as their ticks, booleans as what NumPy makes of them (exclusive or).
-        number = np.dtype(dtype.str.replace("M8", "i8").replace("m8", "i8").partition("[")[0])
+        number, difference = _ticks(dtype), _ticks(astype)
 
         def encode(array: Array) -> Array:
             flat = array.reshape(-1).view(number)
-            result = np.empty(flat.shape, astype)
+            result = np.empty(flat.shape, difference)
             result[:1] = flat[:1]
             with np.errstate(all="ignore"):
                 result[1:] = np.diff(flat)
-            return result.reshape(array.shape)
+            return result.view(astype).reshape(array.shape)
 
         def decode(array: Array) -> Array:
             result = np.empty(array.size, number)
             with np.errstate(all="ignore"):
-                np.cumsum(array.reshape(-1), out=result)
+                np.cumsum(array.reshape(-1).view(difference), out=result)
             return result.view(dtype)
 
         return elementwise(NAME, stage, dtype, astype, encode, decode)
+
+
+def _ticks(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(dtype.str.replace("M8", "i8").replace("m8", "i8").partition("[")[0])

@@ -36,7 +36,9 @@ class VLenArrayCodec:
         if stage.dtype.kind != "O":
             raise MetadataError(f"codec {NAME!r}: encodes arrays, not {stage.dtype}")
         shape, inner = stage.shape, self.dtype
-        decoder = library("numcodecs.vlen", NAME).VLenArray(inner)
+        # Times have no buffer of their own: they are read as their ticks.
+        seen = inner.str.replace("M8", "i8").replace("m8", "i8").partition("[")[0]
+        decoder = library("numcodecs.vlen", NAME).VLenArray(seen)
 
         def encode(array: Array) -> bytes:
             pieces: list[bytes] = []
@@ -59,6 +61,9 @@ class VLenArrayCodec:
         def decode(data: Buffer) -> Array:
             items = unpack(NAME, decoder, stage, data)
             check_end(NAME, data, (item.nbytes for item in items), len(items))
+            if inner.kind in "mM":
+                for place, item in enumerate(items):
+                    items[place] = item.view(inner)
             return items.reshape(shape)
 
         return Step(unknown(), encode, decode)

@@ -103,7 +103,7 @@ class Source:
             found = self.store.size(key)
             hint = " (omnizarr.limits.set(max_expansion=…) raises it)"
             raise DecodeError(
-                f"{self.store!r}, key {key!r}: a stored chunk takes at most {limit} bytes here,"
+                f"a stored chunk takes at most {limit} bytes here,"
                 f" found {found}{hint if self.model.data_type.variable else ''}"
             )
 
@@ -139,7 +139,9 @@ class Source:
                     f" may come to {total} bytes; the limit is {limits.current.max_chunk_bytes}:"
                     " select less (omnizarr.limits.set(max_chunk_bytes=…) raises it)"
                 )
-        block[places] = self.fill
+        # The text itself: of an array that holds it, index arrays take some other memory.
+        strings = isinstance(block, np.ndarray) and block.dtype.kind == "T"
+        block[places] = self.model.fill if strings else self.fill
         if self.changeable:
             # Each element a list or an object of its own: who changes one changes no other.
             shape = block[places].shape

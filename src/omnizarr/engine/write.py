@@ -143,6 +143,11 @@ def _changed(
                 raise
     if block is None:
         block = source.new_chunk(chain.shape)
+    if isinstance(field, list):
+        # One by one: assigned together through index arrays, NumPy writes over their neighbours.
+        for name in field:
+            block[name][part.inner] = working[name][part.outer]
+        return block
     target = block if field is None else block[field]
     values = working[part.outer]
     if isinstance(values, Column):

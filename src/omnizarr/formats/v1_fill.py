@@ -177,7 +177,7 @@ def _same(one: Any, two: Any, data_type: DataType) -> bool:
 def _unsupported(value: Any, name: FormatName, what: str) -> UnsupportedError:
     return UnsupportedError(
         f"format {name} has no fill value for {what}, found {show(value)}; use fill_value=None, or"
-        " zarr_format=2",
+        " a later zarr_format",
         what="fill_value",
     )
 

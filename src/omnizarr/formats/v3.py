@@ -207,9 +207,14 @@ def _data_type(value: Json) -> DataType:
         return from_json(value)
     except UnknownDataTypeError:
         fallback = value.get("fallback") if isinstance(value, dict) else None
-        if fallback is None or (isinstance(fallback, dict) and "fallback" in fallback):
+        if fallback is None:
             raise
-        return from_json(fallback)
+        if isinstance(fallback, dict) and "fallback" in fallback:
+            raise MetadataError("data_type: a fallback may not have a fallback itself") from None
+        try:
+            return from_json(fallback)
+        except MetadataError as error:
+            raise error.at(f"the fallback of data_type {show(value.get('name'))}") from error
 
 
 def _fill(value: Json, data_type: DataType) -> Any:

@@ -24,7 +24,7 @@ from omnizarr.formats.v3_codecs import (
 )
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec, Json
-from omnizarr.model.dtypes import Bytes, DataType, Object, String, Time
+from omnizarr.model.dtypes import ArrowBinary, ArrowString, Bytes, DataType, Object, String, Time
 from omnizarr.model.grids import Grid, Shape, rectilinear_grid, regular_grid
 from omnizarr.model.keys import ChunkKeys
 
@@ -52,7 +52,13 @@ def new_array(request: ArrayRequest) -> ArrayModel:
         raise UnsupportedError(str(error), what="data_type") from error
     grid = _grid(request, shape)
     codecs = _codecs(request, data_type, _chunk_bytes(request, grid, data_type))
-    data_type = stored_type(data_type, encode(codecs))
+    stored = stored_type(data_type, encode(codecs))
+    if isinstance(data_type, ArrowString | ArrowBinary) and stored != data_type:
+        raise MetadataError(
+            f"dtype {str(data_type)!r} is stored by the codec 'bytes', but another one was given;"
+            " leave it out, or use dtype=str or dtype=bytes"
+        )
+    data_type = stored
     names = request.dimension_names
     if names is not None and len(names) != len(shape):
         raise MetadataError(f"dimension_names has {len(names)} names for {len(shape)} dimensions")

@@ -7,22 +7,52 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.model.dtypes.time import finer
+
 Array = npt.NDArray[Any]
 
 
 def cast(array: Array, dtype: np.dtype[Any]) -> Array:
-    """`array` as `dtype`; the same array where it is that already."""
-    if array.dtype.kind in "mM" and dtype.kind == array.dtype.kind:
-        # Of times without a unit, `astype` keeps the byte order that they have.
-        if array.dtype == dtype and array.dtype.byteorder == dtype.byteorder:
-            return array
-        result = np.empty(array.shape, dtype)
-        result[...] = array
-        return result
-    if array.dtype.kind == "T" and dtype.kind not in "TO":
+    """`array` as `dtype`; the same array where it is that already.
+
+    ValueError for times that the unit of `dtype` does not reach."""
+    source = array.dtype
+    if source == dtype and source.kind not in "mM":
+        return array.astype(dtype, copy=False)
+    if source.kind in "mM" or dtype.kind in "mM":
+        return _times(array, dtype)
+    if source.kind == "T" and dtype.kind not in "TO":
         # From its strings, `astype` forgets to swap bytes, and imaginary parts come out wrong.
         between = dtype.newbyteorder("=") if dtype.kind in "US" else np.dtype(object)
         array = array.astype(between)
-    elif dtype.kind == "T" and array.dtype.kind not in "TO":
-        array = array.astype(array.dtype.newbyteorder("="), copy=False)  # likewise, to strings
+    elif dtype.kind == "T" and source.kind not in "TO":
+        array = array.astype(source.newbyteorder("="), copy=False)  # likewise, to strings
     return array.astype(dtype, copy=False)
+
+
+def _times(array: Array, dtype: np.dtype[Any]) -> Array:
+    """To or from times. Of those without a unit `astype` keeps the byte order that they have, so
+    bytes are swapped here."""
+    if array.dtype == dtype and array.dtype.byteorder == dtype.byteorder:
+        return array
+    found = _swapped(array, "=")
+    result = found if dtype.kind == "T" else found.astype(dtype.newbyteorder("="))
+    if dtype.kind == "T":
+        return result.astype(dtype)
+    if result.dtype.kind == found.dtype.kind and finer(result.dtype, found.dtype):
+        wrong = (result.astype(found.dtype) != found) & ~np.isnat(found)
+        if wrong.any():
+            first = found.reshape(-1)[int(np.argmax(wrong))]
+            raise ValueError(f"{first} is outside what 64 bits of {dtype} reach")
+    return _swapped(result, dtype.byteorder)
+
+
+def _swapped(array: Array, order: Any) -> Array:
+    dtype = array.dtype
+    if dtype.kind == "T" or dtype.byteorder == order:
+        return array
+    if dtype.kind not in "mM":
+        return array.astype(dtype.newbyteorder(order))
+    ticks = np.ascontiguousarray(array).view(np.dtype("i8").newbyteorder(dtype.byteorder))
+    wanted = ticks.astype(np.dtype("i8").newbyteorder(order))
+    return wanted.view(dtype.newbyteorder(order))

@@ -133,7 +133,7 @@ def _array(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
     ndim = len(shape) if isinstance(shape, list) else None
     data_type = document.get("data_type")
     if "data_type" in document:
-        yield from v3_types.data_type(at, data_type)
+        yield from v3_types.data_type(at, data_type, document.get("codecs"))
     if "chunk_grid" in document:
         yield from _grid(at, document["chunk_grid"], shape)
     if "chunk_key_encoding" in document:

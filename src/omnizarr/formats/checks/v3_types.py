@@ -14,8 +14,10 @@ from omnizarr.errors import MetadataError
 from omnizarr.formats.checks.base import At, Finding, Level
 from omnizarr.formats.checks.names import CORE_TYPES, TYPES, extension, name_of
 from omnizarr.formats.checks.strict import Bare, token_list
+from omnizarr.formats.v3_codecs import stored_type
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes import (
+    ArrowString,
     Boolean,
     Complex,
     DataType,
@@ -24,6 +26,7 @@ from omnizarr.model.dtypes import (
     Integer,
     Pair,
     Raw,
+    String,
     Struct,
     from_json,
 )
@@ -48,7 +51,7 @@ _UNREGISTERED = {
 }
 
 
-def data_type(at: At, value: Json) -> Iterator[Finding]:
+def data_type(at: At, value: Json, codecs: Json) -> Iterator[Finding]:
     name = name_of(value)
     if name in _DIALECTS:
         yield at.dialect("Extension naming", f"data_type {name!r}: {_DIALECTS[name]}")
@@ -58,7 +61,7 @@ def data_type(at: At, value: Json) -> Iterator[Finding]:
             "Extension naming", f"data_type {name!r} is not registered: {_UNREGISTERED[name]}"
         )
         return
-    if name == "string" and isinstance(value, dict) and value.get("fallback") == "binary":
+    if name == "string" and _has_offsets(codecs):
         yield at.warning(
             "Extension naming",
             "data_type 'string' with offsets is not registered: document 004 (ZEP0007) proposes it",
@@ -71,6 +74,14 @@ def data_type(at: At, value: Json) -> Iterator[Finding]:
         yield at.error(TYPES_SECTION, f"data_type {name!r}: the bits must be a multiple of 8")
     if isinstance(value, dict) and name in CORE_TYPES and value.get("configuration"):
         yield at.warning(TYPES_SECTION, f"data_type {name!r} has no configuration")
+
+
+def _has_offsets(codecs: Json) -> bool:
+    """Whether text is stored as document 004 has it."""
+    try:
+        return isinstance(stored_type(String(), codecs), ArrowString)
+    except MetadataError:
+        return False
 
 
 def fill_value(at: At, value: Json, of: Json) -> Iterator[Finding]:

@@ -34,8 +34,6 @@ _PLAIN: dict[str, DataType] = {
     "bool": Boolean(),
     "bytes": Bytes(),
     "variable_length_bytes": Bytes(),
-    "LargeString": ArrowString(large=True),
-    "LargeBinary": ArrowBinary(large=True),
 }
 _ARROW: dict[str, DataType] = {
     "arrow-string": ArrowString(),
@@ -83,6 +81,8 @@ _CONFIGURED: dict[str, Factory] = {
     "structured": lambda c: struct.from_configuration("structured", c),
     "string": variable.text,
     "binary": variable.binary,
+    "LargeString": variable.large_text,
+    "LargeBinary": variable.large_binary,
 }
 
 
@@ -153,7 +153,7 @@ def parse(dtype: Any) -> DataType | np.dtype[Any]:
     if dtype is bytes or (isinstance(dtype, str) and dtype == "bytes"):
         return _PLAIN["bytes"]
     if type(dtype).__module__.partition(".")[0] == "pyarrow":
-        dtype = f"arrow-{dtype}".replace("_", "-")
+        return _from_arrow(dtype)
     if isinstance(dtype, str) and dtype in _ARROW:
         return _ARROW[dtype]
     if isinstance(dtype, Mapping) and "name" in dtype:
@@ -171,6 +171,22 @@ def parse(dtype: Any) -> DataType | np.dtype[Any]:
             except UnknownDataTypeError:
                 pass
         raise UnknownDataTypeError(f"not a data type: {show(dtype)} ({error})") from error
+
+
+def _from_arrow(kind: Any) -> DataType | np.dtype[Any]:
+    """The type of one of pyarrow's."""
+    name = f"arrow-{kind}".replace("_", "-").removesuffix("-view")
+    if name in _ARROW:
+        return _ARROW[name]
+    try:
+        found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+    except (AttributeError, NotImplementedError, TypeError):
+        found = np.dtype(object)
+    if found.hasobject or found.kind in "mM":
+        raise UnknownDataTypeError(
+            f"pyarrow's {kind} names no data type here; give NumPy's, or {', '.join(_ARROW)}"
+        )
+    return found
 
 
 def from_numpy(dtype: Any) -> DataType:

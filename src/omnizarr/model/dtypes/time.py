@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
@@ -54,10 +56,13 @@ class Time(DataType):
 
     def scalar(self, value: Any) -> Any:
         value = unwrap(value)
+        value = getattr(value, "asm8", value)  # pandas' own times
         if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
             if not -(1 << 63) <= int(value) < 1 << 63:
                 raise ValueError(f"{show(value)} is outside 64 bits")
             return self._of(int(value))
+        if isinstance(value, bool | np.bool_):
+            raise ValueError(f"{show(value)} is not a {self.dtype}")
         if isinstance(value, bytes):
             value = value.decode("ascii")
         if self.dtype.kind == "m" and isinstance(value, str) and value != "NaT":
@@ -68,9 +73,22 @@ class Time(DataType):
             raise ValueError(f"{show(value)} is not a {self.dtype}: {error}") from error
         if exact.ndim:
             raise ValueError(f"{show(value)} is not one {self.dtype}")
-        if isinstance(value, np.generic) and not np.isnat(exact) and exact != value:
-            raise ValueError(f"{show(value)} is not a whole number of {self.dtype}")
+        self._check_exact(value, exact)
         return exact[()]
+
+    def _check_exact(self, value: Any, found: npt.NDArray[Any]) -> None:
+        """Refuse a time that the unit cuts, or that 64 bits of it do not reach."""
+        given = value
+        if self.dtype.kind == "M" and isinstance(value, str | date):
+            given = np.datetime64(value)
+        if not isinstance(given, np.datetime64 | np.timedelta64) or np.isnat(found):
+            return
+        if np.datetime_data(given.dtype)[0] == "generic":
+            return
+        if isinstance(value, np.generic) and found != given:
+            raise ValueError(f"{show(value)} is not a whole number of {self.dtype}")
+        if finer(found.dtype, given.dtype) and found.astype(given.dtype) != given:
+            raise ValueError(f"{show(value)} is outside what 64 bits of {self.dtype} reach")
 
     def fill_from_json(self, value: Json) -> Any:
         if value == "NaT":
@@ -82,6 +100,14 @@ class Time(DataType):
     def fill_to_json(self, value: Any) -> Json:
         ticks = int(self.scalar(value).view(np.int64))
         return "NaT" if ticks == NOT_A_TIME else ticks
+
+
+def finer(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Whether a unit is shorter than another, so that not every time of that fits into 64 bits."""
+    (unit, count), (than, times) = np.datetime_data(one), np.datetime_data(other)
+    if "generic" in (unit, than):
+        return False
+    return UNITS.index(unit) > UNITS.index(than) or (unit == than and count < times)
 
 
 def from_configuration(name: str, configuration: Mapping[str, Json]) -> Time:

@@ -115,6 +115,9 @@ class ArrowString(String):
     def name(self) -> str:
         return "LargeString" if self.large else "string"
 
+    def __str__(self) -> str:
+        return "arrow-large-string" if self.large else "arrow-string"
+
     @property
     def json(self) -> Json:
         return {"name": self.name, "fallback": self.fallback.name}
@@ -140,6 +143,9 @@ class ArrowBinary(Bytes):
     def name(self) -> str:
         return "LargeBinary" if self.large else "binary"
 
+    def __str__(self) -> str:
+        return "arrow-large-binary" if self.large else "arrow-binary"
+
     @property
     def json(self) -> Json:
         return {"name": self.name}
@@ -161,6 +167,21 @@ def text(configuration: Mapping[str, Json]) -> String:
 
 def binary(configuration: Mapping[str, Json]) -> ArrowBinary:
     return ArrowBinary(bool(_large("binary", configuration)))
+
+
+def large_text(configuration: Mapping[str, Json]) -> ArrowString:
+    _check_large("LargeString", configuration)
+    return ArrowString(large=True)
+
+
+def large_binary(configuration: Mapping[str, Json]) -> ArrowBinary:
+    _check_large("LargeBinary", configuration)
+    return ArrowBinary(large=True)
+
+
+def _check_large(name: str, configuration: Mapping[str, Json]) -> None:
+    if _large(name, configuration) is False:
+        raise MetadataError(f"{name}: its offsets have 64 bits, but {OFFSETS} is 'int32'")
 
 
 def _large(name: str, configuration: Mapping[str, Json]) -> bool | None:
