@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "array",
             "array_facts",
             "arrow",
+            "exchange",
             "node_facts",
             "group",
             "attributes",

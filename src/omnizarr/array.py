@@ -17,6 +17,7 @@ from omnizarr import arrow, engine, indexing, node
 from omnizarr.array_facts import ArrayFacts
 from omnizarr.chunking import normalize_shape
 from omnizarr.errors import LimitError, MetadataError, SelectionError
+from omnizarr.exchange import as_records, gathered, handed_over, rearranged
 from omnizarr.indexing import Transform
 from omnizarr.info import ArrayInfo
 from omnizarr.model import paths
@@ -149,11 +150,13 @@ class Array(ArrayFacts):
         Text and byte strings are not copied: each chunk becomes an Arrow array over the buffers
         that it was decoded into. Every other type goes through NumPy."""
         values, _ = self._columns(selection)
-        return arrow.to_arrow(values, getattr(self._stored.data_type, "large", False))
+        large = getattr(self._stored.data_type, "large", False)
+        return handed_over("Arrow", str(self._place), lambda: arrow.to_arrow(values, large))
 
     def to_awkward(self, selection: Any = Ellipsis) -> Any:
         """What `array[selection]` gives as an awkward array."""
-        return arrow.to_awkward(*self._columns(selection))
+        values, shape = self._columns(selection)
+        return handed_over("awkward", str(self._place), lambda: arrow.to_awkward(values, shape))
 
     def __arrow_array__(self, type: Any = None) -> Any:  # noqa: A002 - pyarrow's name for it
         """`pyarrow.array(array)`."""
@@ -168,12 +171,7 @@ class Array(ArrayFacts):
         if fields is not None or not isinstance(data_type, String | Bytes):
             return self._read(transform, fields=fields), transform.shape
         plan = indexing.partition(transform, self._stored.grid)
-        try:
-            gathered = engine.Gathered(plan.shape, isinstance(data_type, String))
-            engine.read(self._source, plan, gathered)
-            return gathered.columns(plan.result), transform.shape
-        except LimitError as error:
-            raise error.at(str(self._place)) from error
+        return gathered(self._source, plan, str(self._place)), transform.shape
 
     def as_binary(self) -> Array:
         """The same text as byte strings, read-only: what is not UTF-8 can be read so.
@@ -232,9 +230,9 @@ class Array(ArrayFacts):
             raise
         if isinstance(values, Column):
             # A chunk of a flat array is a piece of a column; with more dimensions it is many.
-            values = _rearranged(values, plan) if len(plan.shape) == 1 else values.numpy(dtype)
+            values = rearranged(values, plan) if len(plan.shape) == 1 else values.numpy(dtype)
         elif within:
-            values, fields = _as_records(values, fields, within), [fields]
+            values, fields = as_records(values, fields, within), [fields]
         working = values if isinstance(values, Column) else plan.working(values)
         engine.write(self._source, plan, working, fields)
 
@@ -440,22 +438,6 @@ class Array(ArrayFacts):
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()
-
-
-def _rearranged(values: Column, plan: indexing.Plan) -> Column:
-    """A column as a working array: its elements as `Plan.working` puts them."""
-    places = np.arange(values.size).reshape(values.shape)
-    working = plan.working(places)
-    same = working.shape == places.shape and np.array_equal(working, places)
-    return values if same else values.chosen(working)
-
-
-def _as_records(values: NDArray, field: str, within: tuple[int, ...]) -> NDArray:
-    """Sub-arrays as records of the one field that holds them."""
-    shape = values.shape[: values.ndim - len(within)]
-    records = np.empty(shape, [(field, values.dtype, within)])
-    records[field] = values
-    return records
 
 
 def _has_ellipsis(key: Any) -> bool:

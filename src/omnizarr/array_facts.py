@@ -35,8 +35,8 @@ def presented(model: ArrayModel, text: str) -> ArrayModel:
         return model
     if text not in TEXT_FORMS:
         raise ValueError(
-            f"text= (or the configuration array.text) must be one of {', '.join(TEXT_FORMS)},"
-            f" found {text!r}"
+            f"text must be one of {', '.join(TEXT_FORMS)}, found {text!r} (text=… when opening, or"
+            " the configuration array.text)"
         )
     if text == "object":
         return replace(model, data_type=data_type.as_objects())

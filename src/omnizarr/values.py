@@ -300,12 +300,11 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> NDArray:
     try:
         if dtype.kind in "mM":
             value = _times(value)
-        if dtype.kind == "M":
-            value = _moments(value)
         if dtype.isbuiltin == 2:
             _check_range(value, dtype)
-        apart = isinstance(value, np.ndarray) and value.dtype.kind in "TM"
-        result = cast(value, dtype) if apart else np.asarray(value, dtype=dtype)
+        source = _moments(value) if dtype.kind == "M" else value
+        apart = isinstance(source, np.ndarray) and source.dtype.kind in "TM"
+        result = cast(source, dtype) if apart else np.asarray(source, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
         _refuse_missing(value, dtype)
         kind = next(kind for kind in (TypeError, OverflowError, ValueError) if _is(error, kind))

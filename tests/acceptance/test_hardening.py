@@ -173,7 +173,6 @@ def test_links_to_oneself_end(tmp_path: Path) -> None:
             fill_value="",
             codecs=[{"name": "numcodecs.pcodec", "configuration": {}}],
         ),
-        v2({"0": bytes(64)}, dtype="<M8[ns]", filters=[{"id": "delta", "dtype": "<M8[ns]"}]),
         v2(
             {"0": bytes(32)},
             dtype="|S4",

@@ -114,8 +114,8 @@ def test_practice_is_told_apart_by_its_codec(data_type: Any, codec: str, kind: t
         (
             {"name": "a", "fallback": {"name": "b", "fallback": "string"}},
             [LITTLE],
-            UnknownDataTypeError,
-            "'a'",
+            MetadataError,
+            "fallback itself",
         ),
         ("bytes", [LITTLE], MetadataError, "vlen-bytes"),
     ],

@@ -143,8 +143,8 @@ def check(chosen: Format, path: str, model: ArrayModel) -> None:
 def test_what_a_format_can_express_survives(chosen: Format) -> None:
     count: Counter[str] = Counter()
 
-    @given(any_request(), node_paths)
-    @settings(max_examples=150)
+    @given(st.one_of(any_request(), modest_request()), node_paths)
+    @settings(max_examples=200)
     def survives(request: ArrayRequest, path: str) -> None:
         try:
             model = chosen.new_array(request)

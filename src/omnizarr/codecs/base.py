@@ -96,9 +96,13 @@ def unknown(itemsize: int = 1) -> BytesStage:
 def compressed(stage: BytesStage) -> BytesStage:
     """What a compressor makes of a stage: an unknown number, but hardly more than came in.
 
-    Twice the input and 64 KiB is above the worst case of every codec here (base64 needs 4/3).
+    Twice the input and 64 KiB is above the worst case of every codec here (base64 needs 4/3). A
+    long row of compressors does not double it without end.
     """
-    return BytesStage(None, 2 * stage.limit + 65536, stage.itemsize)
+    twice = 2 * stage.limit + 65536
+    if stage.size is None:
+        twice = min(twice, max(stage.limit, limits.current.max_expansion))
+    return BytesStage(None, twice, stage.itemsize)
 
 
 def resized(stage: BytesStage, more: int) -> BytesStage:

@@ -24,7 +24,9 @@ class Gathered:
     def __init__(self, shape: tuple[int, ...], text: bool) -> None:
         self.shape = shape
         self.text = text
-        self._parts: list[tuple[Any, Column]] = []
+        self._parts: list[tuple[Any, Column | tuple[int, ...]]] = []
+        """Places and their column; only its shape, where it is the fill value."""
+        self._fill: Any = ""
         try:
             np.empty(prod(shape) + 1, np.int64)  # the least that the result takes
         except (ValueError, MemoryError) as error:
@@ -34,11 +36,8 @@ class Gathered:
         """A column for these places of the working array, or one value (the fill) for all."""
         # Threads share it; appending to a list is one step.
         if not isinstance(values, Column):
-            shape = _shape_of(places, self.shape)
-            try:
-                values = Column.repeated(values[()], shape, self.text)
-            except (MemoryError, OverflowError) as error:
-                raise self._too_much() from error
+            self._fill = values[()]
+            values = _shape_of(places, self.shape)
         self._parts.append((places, values))
 
     def columns(self, result: Callable[[Array], Array]) -> list[Column]:
@@ -46,18 +45,39 @@ class Gathered:
         asked for (`Plan.result`): here, of the places in it."""
         wanted = result(np.arange(prod(self.shape)).reshape(self.shape))
         if self._flat() and _is_whole(wanted):
-            ordered = sorted(self._parts, key=lambda part: part[0][0].start)
-            return [column for _, column in ordered if column.size] or [self._nothing()]
+            self._parts.sort(key=lambda part: part[0][0].start)
+            return [column for column in self._merged() if column.size] or [self._nothing()]
         if not self._parts:
             return [self._nothing().reshape(wanted.shape)]
         # Which element of all gathered ones lies at each place of the working array.
-        together = concatenated([column for _, column in self._parts], self.text)
+        together = concatenated(self._merged(), self.text)
         places = np.empty(self.shape, np.int64)
         begin = 0
-        for where, column in self._parts:
-            places[where] = np.arange(begin, begin + column.size).reshape(column.shape)
-            begin += column.size
+        for where, part in self._parts:
+            shape = part.shape if isinstance(part, Column) else part
+            places[where] = np.arange(begin, begin + prod(shape)).reshape(shape)
+            begin += prod(shape)
         return [together.chosen(places.reshape(-1)[wanted])]
+
+    def _merged(self) -> list[Column]:
+        """The columns in the order of the parts, fill values side by side in one."""
+        found: list[Column] = []
+        missing = 0
+        for _, part in [*self._parts, (None, self._nothing())]:
+            if not isinstance(part, Column):
+                missing += prod(part)
+                continue
+            if missing:
+                found.append(self._repeated(missing))
+                missing = 0
+            found.append(part)
+        return found[:-1]
+
+    def _repeated(self, count: int) -> Column:
+        try:
+            return Column.repeated(self._fill, (count,), self.text)
+        except (MemoryError, OverflowError) as error:
+            raise self._too_much() from error
 
     def _flat(self) -> bool:
         """Whether every part is one gapless piece of a flat array."""

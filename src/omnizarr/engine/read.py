@@ -24,7 +24,7 @@ from omnizarr.codecs import Chain, Scratch
 from omnizarr.engine import threads
 from omnizarr.engine.gather import Gathered
 from omnizarr.engine.source import Source
-from omnizarr.errors import ChunkNotFoundError, DecodeError, ZarrError
+from omnizarr.errors import ChunkNotFoundError, DecodeError, LimitError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
 from omnizarr.model.store import Buffer, ByteRange, Read, read_range
 
@@ -35,7 +35,7 @@ GAP = 64 * 1024
 MERGED = 8 * limits.MIB
 """A merged range is not extended beyond this."""
 
-UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What a codec may raise on bytes that its metadata does not fit."""
 
 Array = npt.NDArray[Any] | Gathered
@@ -59,6 +59,13 @@ def read(source: Source, plan: Plan, working: Array) -> None:
         _read_batch(source, batch, working, scratch)
 
     threads.run(run, _batches(plan.parts(), size), workers, Scratch)
+
+
+def unfit(error: Exception, where: str) -> ZarrError:
+    """Our own error for what a codec let through."""
+    if isinstance(error, MemoryError):
+        return LimitError(f"{where}: decoding it takes more memory than there is")
+    return DecodeError(f"{where}: {type(error).__name__}: {error}")
 
 
 def _batch_size(task_bytes: int, workers: int) -> int:
@@ -92,8 +99,7 @@ def _read_batch(source: Source, parts: list[Part], working: Array, scratch: Scra
         except ZarrError as error:
             raise error.at(source.where(keys[index], part.coordinates)) from error
         except UNFIT as error:
-            where = source.where(keys[index], part.coordinates)
-            raise DecodeError(f"{where}: {type(error).__name__}: {error}") from error
+            raise unfit(error, source.where(keys[index], part.coordinates)) from error
 
 
 def _fetch_alternative(source: Source, key: str, part: Part) -> Buffer | None:
@@ -185,8 +191,7 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int, scratc
     except ZarrError as error:
         raise error.at(source.where(key, part.coordinates)) from error
     except UNFIT as error:
-        where = source.where(key, part.coordinates)
-        raise DecodeError(f"{where}: {type(error).__name__}: {error}") from error
+        raise unfit(error, source.where(key, part.coordinates)) from error
 
 
 def _read_inner_chunks(

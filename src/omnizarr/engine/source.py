@@ -21,6 +21,8 @@ from omnizarr.model.dtypes.struct import cleared, is_padded
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Store
 
+OBJECT_BYTES = 32
+"""What a character of a list or an object costs at the most, once it is Python's."""
 LONG_FILL = 1024
 """Fill values of text beyond this size are looked at before they are multiplied."""
 
@@ -132,12 +134,13 @@ class Source:
     def put_fill(self, block: Any, places: Any) -> None:
         """The fill value in these places of a block."""
         if self.fill_bytes > LONG_FILL:
+            most = limits.current.max_expansion * (1 if self.changeable else 32)
             total = prod(block.shape) * self.fill_bytes
-            if total > limits.current.max_chunk_bytes:
+            if total > most:
                 raise LimitError(
                     f"unwritten elements read as a fill value of {self.fill_bytes} bytes, which"
-                    f" may come to {total} bytes; the limit is {limits.current.max_chunk_bytes}:"
-                    " select less (omnizarr.limits.set(max_chunk_bytes=…) raises it)"
+                    f" may come to {total} bytes; the limit is {most}:"
+                    " select less (omnizarr.limits.set(max_expansion=…) raises it)"
                 )
         # The text itself: of an array that holds it, index arrays take some other memory.
         strings = isinstance(block, np.ndarray) and block.dtype.kind == "T"
@@ -152,8 +155,10 @@ class Source:
 
     @cached_property
     def fill_bytes(self) -> int:
-        """How long a fill value of text or byte strings is."""
+        """How long a fill value of variable size is."""
         value = self.model.fill
+        if self.changeable:
+            return OBJECT_BYTES * len(repr(value))
         return len(value) if isinstance(value, str | bytes) and self.model.data_type.variable else 0
 
     @cached_property
