@@ -2,6 +2,8 @@
 //!
 //! Arrays come in as checked views (`bytes`, `offsets`, `indices`, `Objects`, `Strings`): type, byte order,
 //! dimensions, contiguity and, for outputs, writeability are all asked for here and nowhere else.
+//! A view holds as long as no Python code runs, which could resize the array; so views are taken
+//! after everything that may run some, and taking one runs none unless it fails.
 
 mod strings;
 
@@ -106,12 +108,22 @@ unsafe fn entry(place: usize) -> *const c_void {
     unsafe { *TABLE.load(Ordering::Acquire).add(place) }
 }
 
+/// The fields of an `ndarray`. A subclass is none: its attributes may be code that frees or moves
+/// what has been looked at.
 fn fields<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a ArrayFields> {
-    // SAFETY: the table is loaded; what is an instance of `ndarray` begins with its fields.
+    // SAFETY: the table is loaded; what is an `ndarray` begins with its fields.
     unsafe {
         let array_type = entry(ARRAY_TYPE) as *mut PyTypeObject;
-        (ffi::PyObject_TypeCheck(object.as_ptr(), array_type) != 0)
+        (ffi::Py_TYPE(object.as_ptr()) == array_type)
             .then(|| &*object.as_ptr().cast::<ArrayFields>())
+    }
+}
+
+fn is_subclass(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: the table is loaded; only the type of the object is looked at.
+    unsafe {
+        let array_type = entry(ARRAY_TYPE) as *mut PyTypeObject;
+        ffi::PyObject_TypeCheck(object.as_ptr(), array_type) != 0
     }
 }
 
@@ -149,7 +161,10 @@ fn description(object: &Bound<'_, PyAny>) -> String {
         .name()
         .map_or_else(|_| "an object".to_owned(), |name| name.to_string());
     let Some(array) = fields(object) else {
-        return type_name;
+        return match is_subclass(object) {
+            true => format!("{type_name}, a subclass of numpy.ndarray (see numpy.asarray)"),
+            false => type_name,
+        };
     };
     let dtype = object
         .getattr("dtype")

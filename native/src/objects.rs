@@ -24,7 +24,7 @@ pub fn objects_column<'py>(
     for item in 0..objects.len() {
         // An object of the wrong type, wherever it is, comes before text that is not UTF-8.
         let length = with_bytes(&objects.get(py, item), text, item, |bytes| Ok(bytes.len()))
-            .map_err(|error| wrong_object(py, &objects, text).unwrap_or(error))?;
+            .map_err(|error| wrong_object(array, text).unwrap_or(error))?;
         total = total.checked_add(length).ok_or(Fault::Memory)?;
     }
     let mut offsets = numpy::fresh_offsets(py, objects.len() + 1)?;
@@ -49,7 +49,8 @@ pub fn objects_column<'py>(
 }
 
 /// The error for the first object of the wrong type, if there is one.
-fn wrong_object(py: Python<'_>, objects: &Objects, text: bool) -> Option<PyErr> {
+fn wrong_object(array: &Bound<'_, PyAny>, text: bool) -> Option<PyErr> {
+    let (py, objects) = (array.py(), Objects::source(array).ok()?);
     (0..objects.len()).find_map(|item| {
         let object = objects.get(py, item);
         let right = match text {

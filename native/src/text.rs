@@ -18,8 +18,10 @@ pub fn frame_text(
     frame: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let strings = Strings::target(out)?;
+    Strings::check_target(out)?;
+    // An object's buffer may be code of its own.
     let buffer = Buffer::new(frame, "frame")?;
+    let strings = Strings::target(out)?;
     let frame = Frame::new(buffer.bytes(), Expected::length(strings.len()))?;
     without_gil(py, buffer.bytes().len(), || frame.check_text())?;
     Ok(pack(py, &strings, frame.items())?)
@@ -48,6 +50,7 @@ pub fn text_fill(
     data: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
+    Strings::check_target(out)?;
     let offsets = numpy::offsets(offsets)?;
     let data = numpy::bytes(data, "data")?;
     let strings = Strings::target(out)?;

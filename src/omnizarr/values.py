@@ -72,6 +72,8 @@ def as_source_array(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | N
             # NumPy knows no cast from raw bits.
             source = np.ascontiguousarray(source).view(f"S{source.dtype.itemsize}")
         _refuse_nowhere(source, dtype)
+        if source.dtype.kind in "mM" and dtype.kind in "mM":
+            source = cast(source, dtype)  # all at once: a time out of reach leaves nothing written
         if source.dtype.kind in "OT" or (source.dtype.kind in "US" and dtype.kind not in "US"):
             source = _converted(source, dtype)
     else:

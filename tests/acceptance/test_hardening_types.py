@@ -158,6 +158,15 @@ def test_times_that_a_unit_does_not_reach_are_not_written(values: Any) -> None:
     assert store == before
 
 
+def test_a_late_time_out_of_reach_leaves_nothing_written() -> None:
+    store: dict[str, bytes] = {}
+    array = zarr.create_array(store, shape=4, chunks=1, dtype="M8[ns]")
+    before = dict(store)
+    with pytest.raises(ValueError, match="outside"):
+        array[:] = np.array(["2000-01-01", "2001-01-01", "2002-01-01", FAR], "M8[D]")
+    assert store == before
+
+
 @pytest.mark.parametrize(
     ("dtype", "value"), [("int4", 9), ("int4", [-9, 0]), ("uint2", [5, 0]), ("uint2", -1)]
 )

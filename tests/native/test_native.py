@@ -445,6 +445,45 @@ def test_a_wrong_argument_is_described() -> None:
         core.check_text(OFFSETS, np.zeros(9, np.uint8)[::2])
 
 
+class Shrinking(np.ndarray):  # type: ignore[type-arg]
+    """Its dtype frees the memory of arrays that are in use."""
+
+    others: tuple[Any, ...] = ()
+
+    @property
+    def dtype(self) -> Any:
+        for array in (self, *self.others):
+            np.ndarray.resize(array, 1, refcheck=False)
+        return TEXT
+
+
+def test_a_subclass_is_refused_before_its_code_runs() -> None:
+    offsets, data = np.arange(100_001), np.full(100_000, 97, np.uint8)
+    out = np.ndarray.__new__(Shrinking, (100_000,), dtype=TEXT)
+    out.others = (offsets, data)
+    match = r"out is Shrinking, a subclass of numpy.ndarray \(see numpy.asarray\)"
+    with pytest.raises(TypeError, match=match):
+        core.text_fill(offsets, data, out)
+    with pytest.raises(TypeError, match=match):
+        core.frame_text(oracle.join([b"a"] * 100_000), out)
+    assert offsets.size == 100_001 and data.size == out.size == 100_000
+    arguments = {
+        "check_text": (offsets, data),
+        "frame_join": (offsets, data),
+        "column_take": (offsets, data, np.arange(3)),
+        "column_objects": (offsets, data, True, np.empty(100_000, object)),
+        "text_fill": (offsets, data, np.empty(100_000, TEXT)),
+        "text_column": (np.empty(3, TEXT),),
+        "objects_column": (np.array(["a"], object), True),
+    }
+    for name, whole in arguments.items():
+        for place, argument in enumerate(whole):
+            if isinstance(argument, np.ndarray):
+                changed = (*whole[:place], argument.view(np.recarray), *whole[place + 1 :])
+                with pytest.raises(TypeError, match=r"a subclass of numpy\.ndarray"):
+                    getattr(core, name)(*changed)
+
+
 @pytest.mark.parametrize("length", [0, 1, 3])
 def test_an_output_of_another_length_is_refused(length: int) -> None:
     expected = ("ValueError", f"expected {length} items, found 2")

@@ -14,6 +14,8 @@ const STRING_ACQUIRE: usize = 316;
 const STRING_RELEASE: usize = 318;
 const VSTRING: c_int = 2056;
 
+const TARGET: &str = "a contiguous, writeable 1-D array of StringDType without an na_object";
+
 /// `npy_packed_static_string`, whose content only NumPy knows.
 #[repr(C)]
 pub struct Packed([usize; 2]);
@@ -39,20 +41,26 @@ impl<'a> Strings<'a> {
         Strings::new(object, "array", C_CONTIGUOUS | ALIGNED, expected)
     }
 
-    /// An array to be written; its dtype has no `na_object`.
-    pub fn target(object: &'a Bound<'_, PyAny>) -> PyResult<Strings<'a>> {
-        let expected = "a contiguous, writeable 1-D array of StringDType without an na_object";
-        let flags = C_CONTIGUOUS | ALIGNED | WRITEABLE;
-        let strings = Strings::new(object, "out", flags, expected)?;
+    /// Refuse an array that cannot be written or whose dtype has an `na_object`.
+    ///
+    /// It is asked for as an attribute, which may run the collector and so any code: this comes
+    /// before every view.
+    pub fn check_target(object: &Bound<'_, PyAny>) -> PyResult<()> {
+        Strings::target(object)?;
         if object.getattr("dtype")?.hasattr("na_object")? {
             return Err(Fault::Argument {
                 name: "out",
                 found: description(object),
-                expected,
+                expected: TARGET,
             }
             .into());
         }
-        Ok(strings)
+        Ok(())
+    }
+
+    /// An array to be written, after `check_target`.
+    pub fn target(object: &'a Bound<'_, PyAny>) -> PyResult<Strings<'a>> {
+        Strings::new(object, "out", C_CONTIGUOUS | ALIGNED | WRITEABLE, TARGET)
     }
 
     fn new(

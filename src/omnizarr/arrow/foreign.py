@@ -43,30 +43,40 @@ def is_flat(value: Any) -> bool:
 
 def _library(value: Any) -> str:
     """Which library's data these are; nothing is imported to know it."""
-    for base in type(value).__mro__:
-        name = base.__module__.partition(".")[0]
-        if name in ("numpy", "pyarrow", "awkward", "pandas"):
-            return name
-    if any(hasattr(value, name) for name in _INTERFACES):
-        return "interface"
+    try:
+        for base in type(value).__mro__:
+            module: Any = base.__module__  # whatever was put there
+            name = module.partition(".")[0] if isinstance(module, str) else ""
+            if name in ("numpy", "pyarrow", "awkward", "pandas"):
+                return name
+        if any(hasattr(value, name) for name in _INTERFACES):
+            return "interface"
+    except (LookupError, AttributeError, RecursionError) as error:
+        raise TypeError(
+            f"{type(value).__name__} cannot be taken for data: its attributes raise {error!r}"
+        ) from error
     return ""
 
 
 def _from_interface(value: Any) -> Any:
     name = type(value).__name__
     pa = package("pyarrow", "arrow", f"writing from {name}")
-    kinds = [getattr(value, "dtype", ""), *getattr(value, "dtypes", ())]
-    if any(str(kind) == "Object" for kind in kinds):
+    try:
+        kinds = [getattr(value, "dtype", ""), *getattr(value, "dtypes", ())]
+        objects = any(str(kind) == "Object" for kind in kinds)
+        found = None if objects else _exported(pa, value)
+    except Exception as error:  # what a foreign library raises on export is not known here
+        raise UnsupportedError(
+            f"{name} cannot be taken as Arrow data: {error}", what="data_type"
+        ) from error
+    if objects:
         # polars would export where its objects lie in memory.
         raise UnsupportedError(
             f"{name} holds Python objects, which Arrow has no type for; write value.to_list()",
             what="data_type",
         )
-    try:
-        stream = hasattr(value, _INTERFACES[0])
-        found = pa.chunked_array(value) if stream else pa.array(value)
-    except Exception as error:  # what a foreign library raises on export is not known here
-        raise UnsupportedError(
-            f"{name} cannot be taken as Arrow data: {error}", what="data_type"
-        ) from error
     return from_arrow(found)
+
+
+def _exported(pa: Any, value: Any) -> Any:
+    return pa.chunked_array(value) if hasattr(value, _INTERFACES[0]) else pa.array(value)

@@ -10,16 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.arrow.common import Values, chosen, package
+from omnizarr.arrow.common import NDArray, Values, chosen, package
 from omnizarr.arrow.missing import missing
 from omnizarr.arrow.writing import from_arrow
 from omnizarr.errors import UnsupportedError
 
 _EXAMPLE = "values.fillna(…)"
+_MOMENTS = {unit: np.dtype(f"datetime64[{unit}]") for unit in ("s", "ms", "us", "ns")}
+"""The units that pandas has. NumPy is asked for no other: it reads more than a unit there."""
+_EXACT = 2.0**53
+"""Integers below this one are floats of 64 bits, too."""
 
 
 def from_pandas(value: Any) -> Any:
-    """A Series, an Index, a DataFrame, one of pandas' arrays or of its scalars."""
+    """A Series, an Index, a DataFrame, one of pandas' arrays or of its scalars.
+
+    TypeError for something that only says that it is of pandas.
+    """
+    try:
+        return _taken(value)
+    except (LookupError, AttributeError, RecursionError) as error:
+        raise TypeError(
+            f"{type(value).__name__} cannot be taken for data of pandas: {error!r}"
+        ) from error
+
+
+def _taken(value: Any) -> Any:
     kind = getattr(value, "dtype", None)
     if kind is not None:
         return _values(value, kind) if hasattr(value, "isna") else value
@@ -34,10 +50,10 @@ def from_pandas(value: Any) -> Any:
 
 def _values(value: Any, kind: Any) -> Values:
     if isinstance(kind, np.dtype):
-        return value.to_numpy()  # type: ignore[no-any-return]
+        return _array(value)
     if hasattr(kind, "tz"):
         # The moment in UTC; NaT is one of its values.
-        return np.asarray(value, dtype=f"datetime64[{kind.unit}]")
+        return np.asarray(value, dtype=_moment(value, kind.unit))
     if type(kind).__name__ == "SparseDtype":  # its gaps are a value
         return np.asarray(value)
     absent = np.asarray(value.isna())
@@ -49,28 +65,74 @@ def _values(value: Any, kind: Any) -> Values:
     if hasattr(kind, "categories"):
         categorical = getattr(value, "cat", value)
         categories = _values(categorical.categories, categorical.categories.dtype)
-        return chosen(categories, np.asarray(categorical.codes, np.int64))
+        return _coded(categories, np.asarray(categorical.codes))
     if hasattr(kind, "numpy_dtype"):
-        return value.to_numpy(dtype=kind.numpy_dtype)  # type: ignore[no-any-return]
+        return _array(value, dtype=kind.numpy_dtype)
     if getattr(kind, "storage", "") == "python":
-        return value.to_numpy(dtype=object)  # type: ignore[no-any-return]
+        return _array(value, dtype=object)
     raise UnsupportedError(
         f"Zarr has no data type for pandas' {kind}; convert it, as in values.astype(…)",
         what="data_type",
     )
 
 
+def _moment(value: Any, unit: Any) -> np.dtype[Any]:
+    found = _MOMENTS.get(unit) if isinstance(unit, str) else None
+    if found is None:
+        raise TypeError(
+            f"{type(value).__name__} cannot be taken for data of pandas: its unit is {unit!r},"
+            f" expected one of {', '.join(_MOMENTS)}"
+        )
+    return found
+
+
+def _array(value: Any, **arguments: Any) -> NDArray:
+    found = value.to_numpy(**arguments)
+    if not isinstance(found, np.ndarray):
+        raise TypeError(
+            f"{type(value).__name__} cannot be taken for data of pandas: its to_numpy gives"
+            f" {type(found).__name__}"
+        )
+    return np.asarray(found)
+
+
+def _coded(categories: Values, codes: NDArray) -> Values:
+    count = categories.shape[0]
+    if codes.dtype.kind not in "iu":
+        raise TypeError(f"the codes of categories are integers, found {codes.dtype}")
+    outside = (codes < 0) | (codes >= count)
+    if outside.any():
+        first = int(np.argmax(outside))
+        if codes[first] == -1:
+            raise missing(f"element {first}", "missing", _EXAMPLE)
+        raise ValueError(f"element {first} has the code {codes[first]} of {count} categories")
+    return chosen(categories, codes.astype(np.int64))
+
+
 def _table(value: Any) -> Any:
     if len(set(value.dtypes)) == 1 and isinstance(value.dtypes.iloc[0], np.dtype):
-        return value.to_numpy()
+        return _array(value)
     columns = []
     for number, name in enumerate(value.columns):
         column = value.iloc[:, number]
         try:
             columns.append(np.asarray(_values(column, column.dtype)))
+        except UnsupportedError as error:
+            raise UnsupportedError(f"column {name!r}: {error}", what="data_type") from error
         except ValueError as error:
-            raise type(error)(f"column {name!r}: {error}") from error
-    if len({column.dtype for column in columns}) == 1:
-        return np.stack(columns, axis=1)
-    # What NumPy finds in common for numbers is often a float, which rounds large integers.
-    return np.stack([column.astype(object) for column in columns], axis=1)
+            raise ValueError(f"column {name!r}: {error}") from error
+    try:
+        whole = np.stack(columns, axis=1)
+    except TypeError as error:
+        raise TypeError(
+            "the columns of the DataFrame have no type in common; write each to an array of its own"
+        ) from error
+    for column in columns:
+        # What NumPy finds in common for numbers is often a float, which rounds large integers.
+        if column.dtype.kind in "iu" and whole.dtype.kind == "f" and _rounds(column):
+            return np.stack([column.astype(object) for column in columns], axis=1)
+    return whole
+
+
+def _rounds(integers: Any) -> bool:
+    return bool(np.abs(integers.astype(np.float64)).max(initial=0) >= _EXACT)

@@ -11,8 +11,8 @@
     list                                      objects: an array for each element
     an extension type                         its storage
 
-Every buffer is validated first: another library is believed no more than a file. A null anywhere,
-however deep, is refused with its place.
+Everything is checked first (`soundness`): another library is believed no more than a file. A null
+anywhere, however deep, is refused with its place.
 """
 
 from __future__ import annotations
@@ -25,6 +25,17 @@ import numpy as np
 
 from omnizarr.arrow.common import NDArray, Values, chosen, joined, package, record
 from omnizarr.arrow.missing import missing
+from omnizarr.arrow.soundness import (
+    check,
+    check_scalar,
+    check_type,
+    first_null,
+    is_bytes,
+    is_list,
+    is_plain,
+    is_text,
+    type_name,
+)
 from omnizarr.errors import UnsupportedError
 from omnizarr.model.column import Column
 
@@ -37,6 +48,19 @@ def from_arrow(value: Any) -> Any:
     """An Array, a ChunkedArray, a Scalar, or a table as an array of records; anything else as it
     is."""
     pa = package("pyarrow", "arrow", "Arrow data")
+    try:
+        return _taken(pa, value)
+    except (pa.ArrowMemoryError, UnsupportedError):
+        raise
+    except pa.ArrowException as error:
+        kind = type_name(getattr(value, "type", type(value).__name__))
+        raise UnsupportedError(
+            f"pyarrow does not convert its {kind} ({error}); cast it to a simpler type",
+            what="data_type",
+        ) from error
+
+
+def _taken(pa: Any, value: Any) -> Any:
     if isinstance(value, pa.Scalar):
         return _scalar(pa, value)
     if isinstance(value, pa.Table | pa.RecordBatch):
@@ -44,9 +68,13 @@ def from_arrow(value: Any) -> Any:
     if isinstance(value, pa.Tensor):
         return value.to_numpy()
     if isinstance(value, pa.Array):
-        pieces = [value]
+        pieces = [_bare(pa, value)]
     elif isinstance(value, pa.ChunkedArray):
-        pieces = [piece for piece in value.chunks if len(piece)] or [pa.array([], value.type)]
+        chunks = [_bare(pa, chunk) for chunk in value.chunks]
+        pieces = [chunk for chunk in chunks if len(chunk)] or chunks[:1]
+        if not pieces:
+            check_type(pa, value.type)
+            pieces = [pa.array([], value.type)]
     else:
         return value
     parts: list[Values] = []
@@ -60,6 +88,7 @@ def from_arrow(value: Any) -> Any:
 def _scalar(pa: Any, value: Any) -> Any:
     if not value.is_valid:
         raise missing("the value", "null")
+    check_scalar(pa, value)
     try:
         single = pa.array([value], value.type)
     except (pa.ArrowException, TypeError, ValueError):  # not every type has this way
@@ -69,10 +98,7 @@ def _scalar(pa: Any, value: Any) -> Any:
 
 
 def _valid(pa: Any, piece: Any, begin: int) -> Values:
-    try:
-        piece.validate(full=True)
-    except pa.ArrowException as error:
-        raise ValueError(f"the Arrow data are broken: {error}") from error
+    check(pa, piece)
     return _values(pa, piece, lambda index: f"element {begin + index}")
 
 
@@ -80,9 +106,9 @@ def _values(pa: Any, array: Any, where: Where) -> Values:
     """One Arrow array; `where` names its elements."""
     if isinstance(array, pa.ExtensionArray):
         return _extension(pa, array, where)
-    if array.null_count:
-        first = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise missing(where(first), "null", _EXAMPLE)
+    absent = first_null(array)
+    if absent is not None:
+        raise missing(where(absent), "null", _EXAMPLE)
     kind, types = array.type, pa.types
     if types.is_dictionary(kind):
         return _dictionary(pa, array, where)
@@ -93,33 +119,39 @@ def _values(pa: Any, array: Any, where: Where) -> Values:
         return inner.reshape((len(array), kind.list_size, *inner.shape[1:]))
     if types.is_fixed_size_binary(kind):
         return _raw(array)
-    name = str(kind)
-    match name:
-        case "null":
-            return np.zeros(0)
-        case "string" | "binary":
-            return _column(array, np.int32, name == "string")
-        case "large_string" | "large_binary":
-            return _column(array, np.int64, name == "large_string")
-        case "string_view":
-            return _values(pa, _cast(pa, array, pa.large_string()), where)
-        case "binary_view":
-            return _values(pa, _cast(pa, array, pa.large_binary()), where)
-    if name.startswith("run_end_encoded"):
-        compute = package("pyarrow.compute", "arrow", "Arrow data")
-        return _values(pa, compute.run_end_decode(array), where)
-    if name.startswith(("list", "large_list")):
+    if types.is_null(kind):
+        return np.zeros(0)
+    if is_text(pa, kind) or is_bytes(pa, kind):
+        return _strings(pa, array, is_text(pa, kind))
+    if types.is_run_end_encoded(kind):
+        return _runs(pa, array, where)
+    if is_list(pa, kind):
         return _lists(pa, array, where)
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or (
-        types.is_date(kind) or types.is_timestamp(kind) or types.is_duration(kind)
-    ):  # fmt: skip
-        values: NDArray = array.to_numpy(zero_copy_only=False)
-        return values
-    raise UnsupportedError(
-        f"Zarr has no data type for Arrow's {kind}; cast it to one that it has, such as"
-        " values.cast('float64') or values.cast('string')",
-        what="data_type",
-    )
+    assert is_plain(pa, kind), kind  # as `check` has seen
+    values: NDArray = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _strings(pa: Any, array: Any, text: bool) -> Column:
+    types, kind = pa.types, array.type
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        array = _cast(pa, array, pa.large_string() if text else pa.large_binary())
+        return _column(array, np.int64, text)
+    narrow = types.is_string(kind) or types.is_binary(kind)
+    return _column(array, np.int32 if narrow else np.int64, text)
+
+
+def _runs(pa: Any, array: Any, where: Where) -> Values:
+    """Run ends and a value for each; only those that this slice has are looked at."""
+    start, size = array.offset, len(array)
+    ends = array.run_ends.to_numpy(zero_copy_only=False).astype(np.int64)
+    elements = np.arange(start, start + size)
+    runs = np.searchsorted(ends, elements, side="right")
+    first = int(runs[0]) if size else 0
+    last = int(runs[-1]) + 1 if size else 0
+    begins = np.maximum(np.concatenate([[0], ends])[first:last] - start, 0).tolist()
+    entries = _values(pa, array.values[first:last], lambda run: where(begins[run]))
+    return chosen(entries, runs - first)
 
 
 def _cast(pa: Any, array: Any, kind: Any) -> Any:
@@ -130,16 +162,26 @@ def _cast(pa: Any, array: Any, kind: Any) -> Any:
 
 
 def _extension(pa: Any, array: Any, where: Where) -> Values:
-    if str(array.type).startswith("extension<arrow.fixed_shape_tensor"):
-        found = _values(pa, array.storage, where)
-        assert isinstance(found, np.ndarray)
+    kind = pa.Array.type.__get__(array)
+    found = _values(pa, pa.ExtensionArray.storage.__get__(array), where)
+    if type(kind) is pa.FixedShapeTensorType and isinstance(found, np.ndarray):
         shaped: NDArray = array.to_numpy_ndarray()
         return shaped
-    return _values(pa, array.storage, where)
+    return found
+
+
+def _bare(pa: Any, array: Any) -> Any:
+    """The storage of an extension type; the class of the array may be anybody's, so none of its
+    own methods is called."""
+    while isinstance(array, pa.ExtensionArray):
+        if type(pa.Array.type.__get__(array)) is pa.FixedShapeTensorType:
+            break
+        array = pa.ExtensionArray.storage.__get__(array)
+    return array
 
 
 def _dictionary(pa: Any, array: Any, where: Where) -> Values:
-    if array.dictionary.null_count:
+    if first_null(array.dictionary) is not None:
         return _values(pa, array.dictionary_decode(), where)
     entries = _values(pa, array.dictionary, lambda index: f"entry {index} of the dictionary")
     indices: NDArray = array.indices.to_numpy(zero_copy_only=False)

@@ -35,6 +35,7 @@ from omnizarr.codecs.base import (
 from omnizarr.codecs.loader import blosc
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 READ_ONLY = ("snappy", "zstd-0.7")
@@ -125,7 +126,7 @@ class BloscCodec:
         if isinstance(shuffle, int) and shuffle in (0, 1, 2) and self.name == "blosc":
             shuffle = SHUFFLES[shuffle]
         if shuffle not in (None, -1, 0, 1, 2, *SHUFFLES):
-            raise MetadataError(f"codec 'blosc': shuffle {shuffle!r} is none of {SHUFFLES}")
+            raise MetadataError(f"codec 'blosc': shuffle {show(shuffle)} is none of {SHUFFLES}")
         spec = CodecSpec("blosc", {**vars(self), "cname": cname})
         choice(spec, "cname", COMPRESSORS, None)
         integer(spec, "clevel", low=0, high=9)

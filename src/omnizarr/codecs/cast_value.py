@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from math import ceil, floor
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,8 +37,12 @@ from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import Float, Integer, from_json, from_numpy
 from omnizarr.model.dtypes.numeric import bounds
+from omnizarr.model.json import show
 
 NAME = "cast_value"
+MAX_PAIRS = 4096
+BLOCK = 1 << 16
+"""Elements at a time: on the way there are many arrays of them."""
 ROUNDINGS: Mapping[str, Callable[[Array], Array]] = {
     "nearest-even": np.rint,
     "towards-zero": np.trunc,
@@ -55,7 +60,7 @@ def numeric(data_type: Any) -> np.dtype[Any]:
     except MetadataError as error:
         raise error.at(f"codec {NAME!r}") from error
     if not isinstance(found, Integer | Float):
-        raise MetadataError(f"codec {NAME!r}: casts to real numbers, not to {found.name!r}")
+        raise MetadataError(f"codec {NAME!r}: casts to real numbers, not to {show(found.name)}")
     return found.numpy
 
 
@@ -81,7 +86,7 @@ class CastValueCodec:
         if not isinstance(scalar_map, Mapping) or not {"encode", "decode"}.issuperset(scalar_map):
             raise MetadataError(
                 f"codec {NAME!r}: scalar_map must be an object with encode, decode or both, found"
-                f" {scalar_map!r}"
+                f" {show(scalar_map)}"
             )
         return cls(
             data_type["name"] if isinstance(data_type, Mapping) else data_type,
@@ -118,38 +123,47 @@ class CastValueCodec:
         fill = encoded_fill(stage, encode)
         return Step(ArrayStage(stage.shape, after, fill, after.name), encode, decode)
 
-    def _pairs(
-        self, key: str, source: np.dtype[Any], target: np.dtype[Any]
-    ) -> list[tuple[Any, Any]]:
+    def _pairs(self, key: str, source: np.dtype[Any], target: np.dtype[Any]) -> _Map | None:
         pairs = self.scalar_map.get(key) or []
+        if not isinstance(pairs, list | tuple):
+            raise MetadataError(
+                f"codec {NAME!r}: scalar_map {key} must be a list of pairs, found {show(pairs)}"
+            )
+        if len(pairs) > MAX_PAIRS:
+            raise MetadataError(
+                f"codec {NAME!r}: scalar_map {key} has {len(pairs)} pairs; at most {MAX_PAIRS}"
+            )
         try:
-            return [(_scalar(a, source), _scalar(b, target)) for a, b in pairs]
+            return _Map.of([(_scalar(a, source), _scalar(b, target)) for a, b in pairs], target)
         except (TypeError, ValueError, OverflowError) as error:
             raise MetadataError(f"codec {NAME!r}: scalar_map {key}: {error}") from error
 
     def _cast(
-        self,
-        array: Array,
-        dtype: np.dtype[Any],
-        pairs: list[tuple[Any, Any]],
-        failure: type[CodecError],
+        self, array: Array, dtype: np.dtype[Any], pairs: _Map | None, failure: type[CodecError]
     ) -> Array:
-        replaced = [
-            (np.isnan(array) if source != source else array == source, target)
-            for source, target in pairs
-        ]
-        values = array
-        if replaced:
-            values = array.copy()
-            for mask, _ in replaced:
-                values[mask] = values.dtype.type(0)
+        flat = array.reshape(-1)
+        result = np.empty(flat.shape, dtype)
         with np.errstate(all="ignore"):
-            if is_integer(dtype):
-                result = self._to_integers(values, dtype, failure)
-            else:
-                result = self._to_floats(values, dtype, failure)
-        for mask, target in replaced:
-            result[mask] = target
+            for start in range(0, flat.size, BLOCK):
+                block = slice(start, start + BLOCK)
+                result[block] = self._cast_block(flat[block], dtype, pairs, failure)
+        return result.reshape(array.shape)
+
+    def _cast_block(
+        self, values: Array, dtype: np.dtype[Any], pairs: _Map | None, failure: type[CodecError]
+    ) -> Array:
+        places: Any = None
+        if pairs is not None:
+            places, targets = pairs.found(values)
+            values = values.copy()
+            values[places] = values.dtype.type(0)
+        if is_integer(dtype):
+            result = self._to_integers(values, dtype, failure)
+        else:
+            result = self._to_floats(values, dtype, failure)
+        if places is not None:
+            result = np.array(result)
+            result[places] = targets
         return result
 
     def _to_integers(self, values: Array, dtype: np.dtype[Any], failure: type[CodecError]) -> Array:
@@ -208,6 +222,54 @@ class CastValueCodec:
             result[(outside | endless) & up] = np.array(high).astype(dtype)
             result[(outside | endless) & ~up] = np.array(low).astype(dtype)
         return result
+
+
+@dataclass(frozen=True)
+class _Map:
+    """The pairs of a `scalar_map` for one direction; of several for one value the last counts."""
+
+    sources: Array
+    """In rising order, without NaN."""
+    targets: Array
+    """One for each source and, where NaN has one, its own as the last."""
+    nan: bool
+
+    @classmethod
+    def of(cls, pairs: list[tuple[Any, Any]], target: np.dtype[Any]) -> _Map | None:
+        table = {None if a != a else _number(a): b for a, b in pairs}
+        if not table:
+            return None
+        nan = None in table
+        keys = sorted(key for key in table if key is not None)
+        targets = np.array([table[key] for key in (*keys, *([None] * nan))], target)
+        whole = all(isinstance(key, int) for key in keys)
+        kind = np.float64 if not whole else np.uint64 if keys and keys[-1] >= 1 << 63 else np.int64
+        return cls(np.array(keys, kind), targets, nan)
+
+    def found(self, values: Array) -> tuple[Array, Array]:
+        """Where values stand that have a target, and the targets."""
+        hit = np.zeros(values.shape, bool)
+        place = np.full(values.shape, len(self.sources))
+        wide: Any
+        if is_integer(values.dtype):
+            wide = np.uint64 if values.dtype.kind == "u" else np.int64
+        else:
+            wide = np.float64
+        values = values.astype(wide)
+        sources = self.sources.astype(wide)
+        if len(sources):
+            place = np.minimum(np.searchsorted(sources, values), len(sources) - 1)
+            hit = sources[place] == values
+        if self.nan:
+            missing = np.isnan(values)
+            place[missing] = len(sources)
+            hit |= missing
+        return hit, self.targets[place[hit]]
+
+
+def _number(value: Any) -> float:
+    """A scalar as Python's number, which has a hash and an order."""
+    return int(value) if is_integer(value.dtype) else float(value)
 
 
 @dataclass(frozen=True)
@@ -280,38 +342,64 @@ def _rounded(values: Array, dtype: np.dtype[Any], rounding: str, scope: _Scope) 
     """Numbers as floats; the neighbour is taken where rounding to nearest even chose another."""
     # Where nearest even would leave the type, another rounding may stay at its end.
     inner = values
-    if values.dtype.kind == "f" or dtype.itemsize < 4:
+    if values.dtype.kind in "iu":
+        low, high = bounds(values.dtype)
+        inner = np.clip(values, max(low, ceil(scope.low)), min(high, floor(scope.high)))
+    else:
         inner = np.clip(values.astype(np.float64), scope.low, scope.high)
         inner = np.where(np.abs(values) > np.abs(inner), inner, values).astype(values.dtype)
-    result = inner.astype(dtype)
+    result = _nearest(inner, dtype)
     if rounding == "nearest-even":
         return result
-    if values.dtype.kind in "iu":  # float64 may be too coarse to compare with
-        exact: Any = values.astype(object)
-        near: Any = np.array([_whole(x) for x in result.reshape(-1).tolist()], object)
-        near = near.reshape(values.shape)
-    else:
-        exact, near = values.astype(np.float64), result.astype(np.float64)
+    above, below, distance = _compare(values, result.astype(np.float64))
+    positive = values > 0
     up, down = dtype.type(scope.high), dtype.type(scope.low)
     match rounding:
         case "towards-zero":
             # Towards the middle: there may be no zero.
             middle = dtype.type(max(scope.low, 0.0))
-            wrong, other = abs(near) > abs(exact), np.nextafter(result, middle)
+            wrong, other = np.where(positive, above, below), np.nextafter(result, middle)
         case "towards-positive":
-            wrong, other = near < exact, np.nextafter(result, up)
+            wrong, other = below, np.nextafter(result, up)
         case "towards-negative":
-            wrong, other = near > exact, np.nextafter(result, down)
+            wrong, other = above, np.nextafter(result, down)
         case _:
             other = np.nextafter(result, np.where(values < 0, down, up).astype(dtype))
-            gap = other.astype(np.float64) - near
-            wrong = (abs(near) < abs(exact)) & (2 * (exact - near) == gap) & (gap != 0)
-    return np.where(wrong.astype(bool), other, result).astype(dtype)
+            half = np.abs(other.astype(np.float64) - result.astype(np.float64)) / 2
+            inward = np.where(positive, below, above)
+            wrong = inward & (distance == half.astype(distance.dtype)) & (half > 0)
+    return np.where(wrong, other, result).astype(dtype)
 
 
-def _whole(value: float) -> float:
-    """A whole number exactly; infinity as it is."""
-    return int(value) if abs(value) < np.inf else value
+def _nearest(values: Array, dtype: np.dtype[Any]) -> Array:
+    """The nearest floats, of two the even one.
+
+    The types of ml_dtypes are reached through float32, and rounding twice is not rounding once. A
+    float32 that is not exact is therefore made odd: it then lies on no halfway point.
+    """
+    if dtype.isbuiltin != 2 or values.dtype.itemsize < 4 or values.dtype == np.float32:
+        return values.astype(dtype)
+    single = values.astype(np.float32)
+    above, below, _ = _compare(values, single.astype(np.float64))
+    outward = np.where(values > 0, above, below)
+    single = np.where(outward, np.nextafter(single, np.float32(0)), single)
+    odd = (single.view(np.uint32) | (above | below)).view(np.float32)
+    return odd.astype(dtype)
+
+
+def _compare(values: Array, near: Array) -> tuple[Array, Array, Array]:
+    """Whether the floats `near` lie above or below the values, and how far away; all exactly."""
+    if values.dtype.kind not in "iu":
+        exact = values.astype(np.float64)
+        return near > exact, near < exact, np.abs(exact - near)
+    # float64 may be too coarse for integers. What is near one is an integer too, of 64 bits or
+    # the power of two behind them.
+    wide = values.astype(np.uint64 if values.dtype.kind == "u" else np.int64)
+    beyond = near >= float(2 ** (64 if wide.dtype.kind == "u" else 63))
+    whole = np.where(beyond, 0, near).astype(wide.dtype)
+    above, below = beyond | (whole > wide), ~beyond & (whole < wide)
+    distance = np.where(beyond, 0, np.where(below, wide - whole, whole - wide))
+    return above, below, distance.astype(np.uint64)
 
 
 def _scalar(value: Any, dtype: np.dtype[Any]) -> Any:

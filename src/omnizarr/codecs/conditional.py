@@ -24,6 +24,7 @@ from omnizarr.codecs.base import (
 from omnizarr.codecs.registry import get_codec, spec_document, specs_from
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 NAME = "conditional"
@@ -58,7 +59,9 @@ class ConditionalCodec:
         for spec in self.codecs:
             codec = get_codec(spec, self.context)
             if codec is None or codec.kind != "bytes-bytes":
-                raise MetadataError(f"codec {NAME!r}: {spec.name!r} does not take bytes to bytes")
+                raise MetadataError(
+                    f"codec {NAME!r}: {show(spec.name)} does not take bytes to bytes"
+                )
             codecs.append(codec)
 
         def steps(mask: int) -> list[Step]:

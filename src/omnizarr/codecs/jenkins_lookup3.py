@@ -15,6 +15,7 @@ from omnizarr.codecs.checksums import checksum_step
 from omnizarr.codecs.loader import library
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.json import show
 
 NAME = "numcodecs.jenkins_lookup3"
 
@@ -32,7 +33,7 @@ class JenkinsLookup3Codec:
             # numcodecs stores the prefix as a list of numbers, if it stores it at all.
             prefix = prefix.encode() if isinstance(prefix, str) else bytes(prefix)
         except (TypeError, ValueError) as error:
-            raise MetadataError(f"codec {NAME!r}: prefix {prefix!r} is no bytes") from error
+            raise MetadataError(f"codec {NAME!r}: prefix {show(prefix)} is no bytes") from error
         return cls(integer(spec, "initval", 0, 0, 2**32 - 1), prefix)
 
     def spec(self) -> CodecSpec:

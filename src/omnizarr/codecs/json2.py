@@ -6,15 +6,19 @@ Configuration: that of Python's JSON encoder; on reading only `encoding` and `st
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
-from omnizarr.codecs.objects import ERRORS, arrange, enclose, refuse
+from omnizarr.codecs.objects import ERRORS, arrange, check_objects, enclose, refuse
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 HOLDS = "None, bool, int, float, str, and lists and dicts of these"
@@ -29,6 +33,13 @@ DEFAULTS: Mapping[str, Any] = {
     "separators": [",", ":"],
     "strict": True,
 }
+
+ENCODINGS = (
+    *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"),
+    *("ascii", "iso8859-1"),
+)
+"""Python has others, some of which take quadratic time (punycode) or give no text (base64)."""
+_WORD = re.compile(r"[A-Za-z0-9_ :.-]{1,32}\Z")
 
 
 @dataclass(frozen=True)
@@ -47,9 +58,8 @@ class JSON2Codec:
     def prepare(self, stage: ArrayStage) -> Step:
         name = self.name
         options = {**DEFAULTS, **self.configuration}
+        encoding = _encoding(name, options["encoding"])
         try:
-            encoding = str(options["encoding"])
-            "".encode(encoding)
             encoder = json.JSONEncoder(
                 skipkeys=bool(options["skipkeys"]),
                 ensure_ascii=bool(options["ensure_ascii"]),
@@ -69,11 +79,14 @@ class JSON2Codec:
 
         def encode(array: Array) -> bytes:
             try:
-                return encode_one(enclose(array, trailer))
+                encoded = encode_one(enclose(array, trailer))
             except ERRORS as error:
                 raise refuse(name, array, encode_one, HOLDS, error) from error
+            check_objects(name, len(encoded))
+            return encoded
 
         def decode(data: Buffer) -> Array:
+            check_objects(name, len(data))
             try:
                 items = decoder.decode(str(data, encoding))
             except (ValueError, RecursionError) as error:
@@ -81,3 +94,16 @@ class JSON2Codec:
             return arrange(name, stage, items, trailer)
 
         return Step(unknown(), encode, decode)
+
+
+def _encoding(name: str, value: Any) -> str:
+    """An encoding under the name that Python has for it."""
+    found = None
+    if isinstance(value, str) and _WORD.match(value):
+        with suppress(LookupError):
+            found = codecs.lookup(value).name
+    if found not in ENCODINGS:
+        raise MetadataError(
+            f"codec {name!r}: encoding must be one of {', '.join(ENCODINGS)}; found {show(value)}"
+        )
+    return found

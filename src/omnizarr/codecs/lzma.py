@@ -15,6 +15,7 @@ from omnizarr.codecs.base import BytesStage, Context, Kind, Step, compressed, co
 from omnizarr.codecs.streams import Stream, decompress
 from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 NAME = "numcodecs.lzma"
@@ -46,7 +47,8 @@ class LZMACodec:
             size = item.get("dict_size", 0)
             if not isinstance(size, int) or size > limits.current.max_expansion:
                 raise MetadataError(
-                    f"codec {NAME!r}: dict_size {size!r} is above {limits.current.max_expansion}"
+                    f"codec {NAME!r}: dict_size {show(size)} is above"
+                    f" {limits.current.max_expansion}"
                 )
         return cls(
             form,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, boolean, unknown
 from omnizarr.codecs.loader import library
-from omnizarr.codecs.objects import ERRORS, arrange, enclose, refuse
+from omnizarr.codecs.objects import ERRORS, arrange, check_objects, enclose, refuse
 from omnizarr.errors import DecodeError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
@@ -58,11 +58,14 @@ class MsgPack2Codec:
 
         def encode(array: Array) -> bytes:
             try:
-                return encode_one(enclose(array, trailer))
+                encoded = encode_one(enclose(array, trailer))
             except ERRORS as error:
                 raise refuse(name, array, encode_one, HOLDS, error) from error
+            check_objects(name, len(encoded))
+            return encoded
 
         def decode(data: Buffer) -> Array:
+            check_objects(name, len(data))
             try:
                 items = msgpack.unpackb(data, raw=self.raw, strict_map_key=False)
             except Exception as error:  # msgpack's own errors share no base class of theirs

@@ -8,12 +8,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr import limits
 from omnizarr.codecs.base import ArrayStage
-from omnizarr.errors import DecodeError, EncodeError
+from omnizarr.errors import DecodeError, EncodeError, LimitError
 from omnizarr.model.json import show
 
 ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
 """What encoders raise for what they cannot hold."""
+
+GROWTH = 16
+"""What objects may take more in memory than bytes of other kinds: one byte is an object of 64."""
+
+
+def check_objects(name: str, size: int) -> None:
+    """Refuse more bytes of objects than are read or, so that they can be read, written."""
+    if size > limits.current.max_expansion // GROWTH:
+        raise LimitError(
+            f"codec {name!r}: a chunk of {size} bytes of objects, which can take many times that in"
+            f" memory; the limit is {limits.current.max_expansion // GROWTH}, a {GROWTH}th of"
+            f" max_expansion: make chunks smaller, or omnizarr.limits.set(max_expansion="
+            f"{size * GROWTH}) raises it"
+        )
 
 
 def enclose(array: npt.NDArray[Any], trailer: int) -> list[Any]:
@@ -57,7 +72,7 @@ def arrange(name: str, stage: ArrayStage, items: Any, trailer: int) -> npt.NDArr
     if trailer == 2:
         shape = items[-1]
         if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
-            raise DecodeError(f"codec {name!r}: the shape {shape!r} is not valid")
+            raise DecodeError(f"codec {name!r}: the shape {show(shape)} is not valid")
         depth = max(1, len(shape))
     elif len(stage.shape) > 1 and len(values) == stage.shape[0] != stage.size:
         depth = len(stage.shape)

@@ -36,6 +36,8 @@ from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
 
 PADDINGS = ("none", "first_byte", "last_byte")
+BLOCK = 1 << 14
+"""Elements at a time: on the way every bit is a byte. A multiple of 8 ends with a whole byte."""
 _SMALL = re.compile(r"(?:complex_)?(?:u?int|float)([246])(?:_|$)")
 
 
@@ -91,8 +93,12 @@ class PackBitsCodec:
 
         def encode(array: Array) -> bytes:
             flat = np.ascontiguousarray(array.astype(little, copy=False)).reshape(-1).view(memory)
-            table = np.unpackbits(flat.reshape(count, width // 8), axis=1, bitorder="little")
-            packed = np.packbits(table[:, first : last + 1], bitorder="little").tobytes()
+            rows = flat.reshape(count, width // 8)
+            parts = []
+            for start in range(0, count, BLOCK):
+                table = np.unpackbits(rows[start : start + BLOCK], axis=1, bitorder="little")
+                parts.append(np.packbits(table[:, first : last + 1], bitorder="little").tobytes())
+            packed = b"".join(parts)
             if encoding == "first_byte":
                 return mark + packed
             return packed + mark if encoding == "last_byte" else packed
@@ -114,12 +120,19 @@ class PackBitsCodec:
                         f"codec 'packbits': {padding} bits of padding expected, found {stored}"
                     )
                 found = found[1:] if encoding == "first_byte" else found[:-1]
-            table = np.zeros((count, width), np.uint8)
-            packed = np.unpackbits(found, count=bits, bitorder="little")
-            table[:, first : last + 1] = packed.reshape(count, -1)
-            if signed:
-                table[:, last + 1 : total] = table[:, last : last + 1]
-            elements: Any = np.packbits(table, axis=1, bitorder="little").reshape(-1).view(little)
+            rows = np.empty((count, width // 8), np.uint8)
+            kept = last - first + 1
+            for start in range(0, count, BLOCK):
+                number = min(BLOCK, count - start)
+                packed = np.unpackbits(
+                    found[start * kept // 8 :], count=number * kept, bitorder="little"
+                )
+                table = np.zeros((number, width), np.uint8)
+                table[:, first : last + 1] = packed.reshape(number, kept)
+                if signed:
+                    table[:, last + 1 : total] = table[:, last : last + 1]
+                rows[start : start + number] = np.packbits(table, axis=1, bitorder="little")
+            elements: Any = rows.reshape(-1).view(little)
             return np.asarray(elements.astype(dtype, copy=False)).reshape(shape)
 
         output = exact(octets + extra)

@@ -25,6 +25,7 @@ from omnizarr.codecs.base import (
 from omnizarr.codecs.loader import library
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 NAME = "numcodecs.pcodec"
@@ -54,7 +55,9 @@ class PCodecCodec:
         if order is not None and delta == "auto":
             delta = "try_consecutive"  # before delta_spec existed, the order alone said it
         if mode not in ("auto", "classic") or delta not in DELTAS:
-            raise EncodeError(f"codec {NAME!r}: mode {mode!r} with delta {delta!r} is not known")
+            raise EncodeError(
+                f"codec {NAME!r}: mode {show(mode)} with delta {show(delta)} is not known"
+            )
         # What was `none` is `no_op` since pcodec 1.0.
         candidates = ("none", "no_op") if delta == "none" else (delta,)
         name = next(name for name in candidates if hasattr(pcodec.DeltaSpec, name))

@@ -13,12 +13,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from omnizarr.codecs.base import Codec, Context
 from omnizarr.errors import MetadataError, UnknownCodecError
 from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.json import show
 
 BUILT_IN: Mapping[str, str] = {
     "bytes": "bytes:BytesCodec",
@@ -103,7 +104,7 @@ def _built_in(target: str) -> type[Codec]:
     return found
 
 
-@cache
+@lru_cache(maxsize=256)  # the names come from documents
 def _entry_point(group: str, name: str) -> Any:
     from importlib.metadata import entry_points
 
@@ -181,8 +182,9 @@ def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
 def _unknown(name: str) -> UnknownCodecError:
     from difflib import get_close_matches
 
-    message = f"unknown codec {name!r}"
-    close = get_close_matches(name, [*BUILT_IN, *_registered], 3)
+    message = f"unknown codec {show(name)}"
+    known = [*BUILT_IN, *_registered] if len(name) <= 100 else []
+    close = get_close_matches(name, known, 3)
     if close:
         message += f"; similar names: {', '.join(close)}"
     package = next((text for start, text in PROVIDERS.items() if name.startswith(start)), None)
@@ -219,7 +221,8 @@ def codec_spec(value: Any) -> CodecSpec:
     if callable(getattr(value, "to_dict", None)):
         return _from_zarr(value)
     raise MetadataError(
-        f"{value!r} is no codec: expected a name, a dict with 'name' (v3) or 'id' (v2), or a codec"
+        f"{show(value)} is no codec: expected a name, a dict with 'name' (v3) or 'id' (v2), or a"
+        " codec"
     )
 
 
@@ -231,18 +234,18 @@ def _from_mapping(value: Mapping[str, Json]) -> CodecSpec:
             options = {key: item for key, item in value.items() if key != "id"}
             return CodecSpec(name if "." in name else f"numcodecs.{name}", options)
     if not isinstance(name, str):
-        raise MetadataError(f"a codec needs a name (v3) or an id (v2), found {dict(value)!r}")
+        raise MetadataError(f"a codec needs a name (v3) or an id (v2), found {show(dict(value))}")
     configuration = value.get("configuration")
     if configuration is None:
         configuration = {}
     must_understand = value.get("must_understand", True)
     if not isinstance(configuration, Mapping) or not isinstance(must_understand, bool):
         raise MetadataError(
-            f"codec {name!r}: configuration must be an object and must_understand true or false"
+            f"codec {show(name)}: configuration must be an object and must_understand true or false"
         )
     for key in value:
         if key not in ("name", "configuration", "must_understand"):
-            raise MetadataError(f"codec {name!r}: unknown member {key!r}")
+            raise MetadataError(f"codec {show(name)}: unknown member {show(key)}")
     return CodecSpec(name, configuration, must_understand)
 
 
@@ -273,7 +276,7 @@ def _plain(value: Any) -> Any:
 def specs_from(value: Json, where: str) -> tuple[CodecSpec, ...]:
     """The codecs that a configuration lists."""
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        raise MetadataError(f"codec {where!r}: codecs must be a list, found {value!r}")
+        raise MetadataError(f"codec {where!r}: codecs must be a list, found {show(value)}")
     return tuple(codec_spec(item) for item in value)
 
 

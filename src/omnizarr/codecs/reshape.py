@@ -15,6 +15,7 @@ from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, only, o
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import Shape
+from omnizarr.model.json import show
 
 Item = int | tuple[int, ...]
 
@@ -33,7 +34,7 @@ class ReshapeCodec:
         only(spec, "shape")
         shape = option(spec, "shape")
         if not isinstance(shape, (list, tuple)):
-            raise MetadataError(f"codec 'reshape': shape must be a list, found {shape!r}")
+            raise MetadataError(f"codec 'reshape': shape must be a list, found {show(shape)}")
         items: list[Item] = []
         named: list[int] = []
         for item in shape:
@@ -43,11 +44,11 @@ class ReshapeCodec:
             elif _is_integer(item) and (item > 0 or item == -1):
                 items.append(item)
             else:
-                raise MetadataError(f"codec 'reshape': shape cannot contain {item!r}")
+                raise MetadataError(f"codec 'reshape': shape cannot contain {show(item)}")
         if items.count(-1) > 1 or any(a >= b for a, b in pairwise(named)):
             raise MetadataError(
-                f"codec 'reshape': shape {shape!r} must name input dimensions in rising order and"
-                " contain -1 at most once"
+                f"codec 'reshape': shape {show(shape)} must name input dimensions in rising order"
+                " and contain -1 at most once"
             )
         return cls(tuple(items))
 
@@ -59,7 +60,8 @@ class ReshapeCodec:
         named = [axis for item in self.shape if isinstance(item, tuple) for axis in item]
         if any(not 0 <= axis < len(shape) for axis in named):
             raise MetadataError(
-                f"codec 'reshape': {self.shape} names a dimension that the chunk {shape} lacks"
+                f"codec 'reshape': {show(self.shape)} names a dimension that the chunk"
+                f" {shape} lacks"
             )
         lengths = [
             prod(shape[axis] for axis in item) if isinstance(item, tuple) else item
@@ -71,16 +73,16 @@ class ReshapeCodec:
         result = tuple(lengths)
         if prod(result) != prod(shape):
             raise MetadataError(
-                f"codec 'reshape': {list(self.shape)} makes {result} of the chunk {shape}, which"
-                " has another number of elements"
+                f"codec 'reshape': {show(list(self.shape))} makes {show(result)} of the chunk"
+                f" {shape}, which has another number of elements"
             )
         for place, item in enumerate(self.shape):
             if isinstance(item, tuple) and item:
                 before, after = prod(shape[: item[0]]), prod(shape[item[-1] + 1 :])
                 if prod(result[:place]) != before or prod(result[place + 1 :]) != after:
                     raise MetadataError(
-                        f"codec 'reshape': dimension {place} of {result} does not run along input"
-                        f" dimensions {list(item)} of {shape}"
+                        f"codec 'reshape': dimension {place} of {show(result)} does not run along"
+                        f" input dimensions {show(list(item))} of {shape}"
                     )
         return result
 

@@ -15,6 +15,8 @@ import numpy as np
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, encoded_fill, only
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.dtypes import from_numpy
+from omnizarr.model.json import show
 
 NAME = "scale_offset"
 
@@ -35,20 +37,13 @@ class ScaleOffsetCodec:
 
     def _scalar(self, key: str, dtype: np.dtype[Any]) -> Any:
         value = getattr(self, key)
+        if dtype.kind == "c" and type(value) in (int, float):
+            value = [value, 0]  # what is missing, and what other software writes
         try:
-            if isinstance(value, str) and value.startswith("0x"):
-                bits = int(value, 16).to_bytes(dtype.itemsize, "big")
-                return np.frombuffer(bits, dtype.newbyteorder(">"))[0].astype(dtype)
-            if isinstance(value, list) and dtype.kind == "c":
-                value = complex(float(value[0]), float(value[1]))
-            elif isinstance(value, str):
-                value = float(value)
-            if dtype.kind in "iu" and (isinstance(value, bool) or value != int(value)):
-                raise ValueError("not a whole number")
-            return dtype.type(int(value) if dtype.kind in "iu" else value)
-        except (TypeError, ValueError, OverflowError, IndexError) as error:
+            return from_numpy(dtype).fill_from_json(value)
+        except MetadataError as error:
             raise MetadataError(
-                f"codec {NAME!r}: {key} {getattr(self, key)!r} is no value of {dtype}: {error}"
+                f"codec {NAME!r}: {key} {show(getattr(self, key))} is no value of {dtype}: {error}"
             ) from error
 
     def prepare(self, stage: ArrayStage) -> Step:

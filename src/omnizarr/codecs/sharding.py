@@ -31,6 +31,7 @@ from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.fill import is_fill
 from omnizarr.model.grids import Grid, Shape, regular_grid
+from omnizarr.model.json import show
 from omnizarr.model.store import Buffer, ByteRange
 
 if TYPE_CHECKING:
@@ -266,12 +267,12 @@ class ShardingCodec:
     def __post_init__(self) -> None:
         shape = self.chunk_shape
         if isinstance(shape, (str, bytes)) or not isinstance(shape, Sequence):
-            raise MetadataError(f"codec {NAME!r}: chunk_shape must be a list, found {shape!r}")
+            raise MetadataError(f"codec {NAME!r}: chunk_shape must be a list, found {show(shape)}")
         if not all(
             isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n > 0 for n in shape
         ):
             raise MetadataError(
-                f"codec {NAME!r}: chunk_shape {list(shape)!r} must hold integers of at least 1"
+                f"codec {NAME!r}: chunk_shape {show(list(shape))} must hold integers of at least 1"
             )
         location = getattr(self.index_location, "value", self.index_location)
         if location not in ("start", "end"):
@@ -312,8 +313,8 @@ class ShardingCodec:
         inner, outer = self.chunk_shape, stage.shape
         if len(inner) != len(outer) or any(n % m for n, m in zip(outer, inner, strict=True)):
             raise MetadataError(
-                f"codec {NAME!r}: inner chunks of shape {list(inner)} do not divide a shard of"
-                f" shape {list(outer)}"
+                f"codec {NAME!r}: inner chunks of shape {show(list(inner))} do not divide a shard"
+                f" of shape {list(outer)}"
             )
         grid = regular_grid(outer, inner)
         table = ArrayStage((*grid.shape, 2), UINT64, MISSING, "uint64")
@@ -329,8 +330,8 @@ class ShardingCodec:
         size = index_chain.output.size
         if size is None:
             raise MetadataError(
-                f"codec {NAME!r}: index_codecs {[codec.name for codec in codecs]} give an index"
-                " whose size depends on the data; only codecs of fixed size are allowed"
+                f"codec {NAME!r}: index_codecs {show([codec.name for codec in codecs])} give an"
+                " index whose size depends on the data; only codecs of fixed size are allowed"
             )
         part = ArrayStage(inner, stage.dtype, stage.fill, stage.type_name)
         return Shard(

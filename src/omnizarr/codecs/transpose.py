@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, only, option
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.json import show
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,14 @@ class TransposeCodec:
             return
         if isinstance(self.order, str) or not isinstance(self.order, Sequence):
             raise MetadataError(
-                f"codec 'transpose': order must be a permutation, found {self.order!r}"
+                f"codec 'transpose': order must be a permutation, found {show(self.order)}"
             )
         order = tuple(self.order)
         whole = all(isinstance(axis, int) and not isinstance(axis, bool) for axis in order)
         if not whole or sorted(order) != list(range(len(order))):
             raise MetadataError(
                 f"codec 'transpose': order must be a permutation of 0 to {len(order) - 1},"
-                f" found {list(order)!r}"
+                f" found {show(list(order))}"
             )
         object.__setattr__(self, "order", order)
 
@@ -54,8 +55,8 @@ class TransposeCodec:
             return tuple(reversed(range(ndim)))
         if len(self.order) != ndim:
             raise MetadataError(
-                f"codec 'transpose': order {list(self.order)} is for {len(self.order)} dimensions,"
-                f" the chunk {stage.shape} has {ndim}"
+                f"codec 'transpose': order {show(list(self.order))} is for {len(self.order)}"
+                f" dimensions, the chunk {stage.shape} has {ndim}"
             )
         return tuple(int(axis) for axis in self.order)
 

@@ -66,12 +66,13 @@ class VLenUTF8Codec:
 
         def decode_into(data: Buffer, out: Array) -> None:
             core = native.core()
-            if core is None or out.dtype != TEXT or not out.flags.c_contiguous:
+            plain = np.asarray(out)  # a subclass could run code of its own
+            if core is None or plain.dtype != TEXT or not plain.flags.c_contiguous:
                 out[...] = decode(data)
                 return
             vlen.check_count(name, stage, data)
             try:
-                core.frame_text(data, out.reshape(-1))
+                core.frame_text(data, plain.reshape(-1))
             except ValueError as error:
                 raise DecodeError(f"codec {name!r}: {error}") from error
 

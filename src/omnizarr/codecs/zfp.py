@@ -37,7 +37,17 @@ from omnizarr.codecs.base import (
     octets,
     only,
 )
-from omnizarr.codecs.zfp_library import NAME, Parameters, blocks, longest, size_of, zfp_functions
+from omnizarr.codecs.zfp_library import (
+    NAME,
+    Parameters,
+    allowed,
+    blocks,
+    check_room,
+    empty,
+    longest,
+    size_of,
+    zfp_functions,
+)
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
@@ -95,15 +105,15 @@ class ZFPCodec:
             case _:
                 return zfp_library.REVERSIBLE
 
-    def _as_zarrs(self, shape: tuple[int, ...], kind: str, length: int) -> Parameters | None:
-        """The parameters with which zarrs would have made a stream of this length."""
+    def _of_zarrs(self, shape: tuple[int, ...], kind: str, nbytes: int) -> Parameters | None:
+        """The parameters with which zarrs would have made the stream."""
         if self.mode != "fixed_rate":
             return None
         try:
             found = zfp_library.fixed_rate(self.options["rate"], ZARRS_DIMENSIONS, kind)
         except MetadataError:
             return None
-        return found if size_of(blocks(shape) * found.minbits) == length else None
+        return found if longest(shape, kind, found) <= allowed(nbytes) else None
 
     def prepare(self, stage: ArrayStage) -> Step:
         numbers = _numbers(stage)
@@ -115,8 +125,11 @@ class ZFPCodec:
         shape, kind = stage.shape or (1,), numbers.kind
         parameters = self._parameters(len(shape), kind)
         functions = zfp_functions()
-        exact(stage.size * int(kind[1]))
-        room = longest(shape, kind, parameters)
+        nbytes = exact(stage.size * int(kind[1])).limit
+        if nbytes == 0:
+            return empty(NAME, stage)
+        room = check_room(NAME, shape, nbytes, longest(shape, kind, parameters))
+        theirs = self._of_zarrs(shape, kind, nbytes)
 
         def encode(array: Array) -> bytes:
             values = np.ascontiguousarray(numbers.promote(array)).reshape(shape)
@@ -135,12 +148,14 @@ class ZFPCodec:
             stored, settings = octets(data), parameters
             if self.mode == "fixed_rate":
                 length, found = size_of(8 * stored.size), parameters.minbits
-                if size_of(blocks(shape) * found) != length:
-                    settings = self._as_zarrs(shape, kind, length) or parameters
-            elif stored.size > room:
+                if theirs and length == size_of(blocks(shape) * theirs.minbits) != size_of(
+                    blocks(shape) * found
+                ):
+                    settings = theirs
+            if stored.size > limit:
                 raise DecodeError(
                     f"codec {NAME!r}: {stored.size} bytes, where a chunk of shape {shape} takes at"
-                    f" most {room}"
+                    f" most {limit}"
                 )
             needed = room if settings is parameters else longest(shape, kind, settings)
             padded = np.zeros(max(needed, stored.size), np.uint8)
@@ -152,8 +167,7 @@ class ZFPCodec:
                 raise DecodeError(f"codec {NAME!r}: {error}") from error
             return numbers.demote(values).reshape(stage.shape)
 
-        # A chunk of zarrs' rate may take 4³ / 4 times as much.
-        limit = room * (16 if self.mode == "fixed_rate" else 1)
+        limit = max(room, size_of(blocks(shape) * theirs.minbits)) if theirs else room
         return Step(BytesStage(None, limit), encode, decode)
 
 

@@ -12,17 +12,21 @@ libzfp reads as far as the bits make it, without a look at where the data end, a
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from functools import cache
-from math import floor, frexp, inf, ldexp, prod
+from math import floor, frexp, ldexp, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnizarr.codecs.base import Array
+from omnizarr import limits
+from omnizarr.codecs.base import Array, ArrayStage, BytesStage, Step
 from omnizarr.codecs.loader import library
-from omnizarr.errors import CodecError, MetadataError
+from omnizarr.errors import CodecError, DecodeError, LimitError, MetadataError
 from omnizarr.model.grids import Shape
+from omnizarr.model.json import show
+from omnizarr.model.store import Buffer
 
 NAME = "zfp"
 MIN_BITS, MAX_BITS, MAX_PRECISION, MIN_EXPONENT = 1, 16658, 64, -1074
@@ -30,6 +34,11 @@ TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4}
 """libzfp's numbers of its types."""
 _HEAD = {"i4": (1, 5), "i8": (1, 6), "f4": (9, 15), "f8": (12, 19)}
 """Bits that a block begins with, lossy and reversible: `maxbits` must have room for them."""
+THIN = 20
+"""How many times the bytes of a large chunk its longest stream may take."""
+WINDOW = 8192
+"""More bytes than three blocks of `MAX_BITS`. Reading goes forward, so whoever reads behind the end
+of a stream reads one whole block of nothing but this padding, before anything behind it."""
 
 
 class Parameters(NamedTuple):
@@ -50,10 +59,10 @@ REVERSIBLE = Parameters(minexp=MIN_EXPONENT - 1)
 
 def fixed_rate(rate: float, dimensions: int, kind: str) -> Parameters:
     values = float(4**dimensions)
-    if not 0 < rate < inf or rate * values > MAX_BITS:
+    if not 0 < rate <= MAX_BITS / values:
         raise MetadataError(
             f"codec {NAME!r}: rate must be above 0 and at most {MAX_BITS / values:g} for"
-            f" {dimensions} dimensions, found {rate!r}"
+            f" {dimensions} dimensions, found {show(rate)}"
         )
     bits = max(floor(values * rate + 0.5), _HEAD[kind][0])
     return Parameters(bits, bits)
@@ -65,8 +74,10 @@ def fixed_precision(precision: int) -> Parameters:
 
 
 def fixed_accuracy(tolerance: float) -> Parameters:
-    if not 0 <= tolerance < inf:
-        raise MetadataError(f"codec {NAME!r}: tolerance must not be negative, found {tolerance!r}")
+    if not 0 <= tolerance <= sys.float_info.max:
+        raise MetadataError(
+            f"codec {NAME!r}: tolerance must not be negative, found {show(tolerance)}"
+        )
     # The largest power of two that is not above the tolerance.
     return Parameters(minexp=frexp(tolerance)[1] - 1) if tolerance else Parameters()
 
@@ -102,6 +113,40 @@ def longest(shape: Shape, kind: str, found: Parameters) -> int:
     # A bit plane is its bits, and at worst as many tests between them.
     block = _HEAD[kind][found.reversible] + 2 * values * (precision + 1)
     return size_of(blocks(shape) * max(found.minbits, min(found.maxbits, block))) + 64
+
+
+def allowed(nbytes: int) -> int:
+    """The longest stream that a chunk of so many bytes may have, in memory that is reserved.
+
+    A block has 4 values along every dimension, however few of them the chunk has: a thin one of
+    four dimensions can take a hundred times its bytes.
+    """
+    return min(limits.current.max_chunk_bytes, THIN * nbytes + limits.current.max_expansion)
+
+
+def check_room(name: str, shape: Shape, nbytes: int, room: int) -> int:
+    """`room`, the bytes of the longest stream; LimitError if it is out of proportion."""
+    if room <= allowed(nbytes):
+        return room
+    raise LimitError(
+        f"codec {name!r}: a stream for a chunk of shape {shape} ({nbytes} bytes) can take {room}"
+        f" bytes, in blocks of 4 along every dimension; the limit is {allowed(nbytes)}"
+        " (omnizarr.limits.set(max_chunk_bytes=…, max_expansion=…) raises it)"
+    )
+
+
+def empty(name: str, stage: ArrayStage) -> Step:
+    """A chunk without elements, which libzfp does not take: no bytes."""
+
+    def encode(array: Array) -> bytes:
+        return b""
+
+    def decode(data: Buffer) -> Array:
+        if len(data):
+            raise DecodeError(f"codec {name!r}: {len(data)} bytes for a chunk without elements")
+        return np.empty(stage.shape, stage.dtype)
+
+    return Step(BytesStage(0, 0), encode, decode)
 
 
 class Functions(NamedTuple):
@@ -153,7 +198,7 @@ def _plain(module: Any) -> Functions:
         kind = TYPES[out.dtype.str[1:]]
         results = []
         for padding in (0, 255):  # what lies behind the stream must not matter
-            data[length:] = padding
+            data[length : length + WINDOW] = padding
             results.append(module._decompress(data, kind, out.shape, **settings))
         if results[0].tobytes() != results[1].tobytes():
             raise ValueError(f"the stream of {length} bytes ends early")
@@ -222,8 +267,8 @@ def _direct(shared: ctypes.CDLL) -> Functions:
         used, _ = run(out, found, data, decode)
         if used != size_of(8 * length):
             raise ValueError(f"the stream has {length} bytes, where decoding takes {used}")
-        if length % 8:  # part of a word: what lies behind it must not matter
-            data[length:] = 255
+        if length % 8:  # part of a word: the rest of it must not matter; no other word was read
+            data[length:used] = 255
             again = np.empty_like(out)
             if run(again, found, data, decode)[0] != used or again.tobytes() != out.tobytes():
                 raise ValueError(f"the stream of {length} bytes ends early")

@@ -27,8 +27,10 @@ from omnizarr.codecs.base import (
     exact,
     integer,
     number,
+    octets,
 )
 from omnizarr.codecs.loader import library
+from omnizarr.codecs.zfp_library import WINDOW, check_room, empty, size_of
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
@@ -79,6 +81,8 @@ class ZFPYCodec:
         parameter = PARAMETERS[self.mode]
         options = {} if parameter is None else {parameter: getattr(self, parameter)}
         size = exact(stage.size * dtype.itemsize).limit
+        if size == 0:
+            return empty(NAME, stage)
 
         def encode(array: Array) -> bytes:
             values = np.ascontiguousarray(array, native)
@@ -88,18 +92,21 @@ class ZFPYCodec:
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
         def decode(data: Buffer) -> Array:
-            stored = bytes(data)
-            room = _room(zfpy, stored, shape, native)
+            stored = octets(data)
+            length = stored.size
+            padded = np.zeros(length + _room(zfpy, stored[:32].tobytes(), shape, native), np.uint8)
+            padded[:length] = stored
             results = []
-            for padding in (b"\0", b"\xff"):
+            for padding in (0, 255):
+                padded[length : length + WINDOW] = padding
                 try:
-                    result = zfpy.decompress_numpy(stored + padding * room)
+                    result = zfpy.decompress_numpy(padded)
                 except (TypeError, ValueError, RuntimeError) as error:
                     raise DecodeError(f"codec {NAME!r}: {error}") from error
                 results.append(np.asarray(result))
             first, second = results
             if first.tobytes() != second.tobytes():
-                raise DecodeError(f"codec {NAME!r}: the stream of {len(stored)} bytes ends early")
+                raise DecodeError(f"codec {NAME!r}: the stream of {length} bytes ends early")
             return first.reshape(shape).astype(dtype, copy=False)
 
         return Step(BytesStage(None, 2 * size + 65536), encode, decode)
@@ -126,4 +133,7 @@ def _room(zfpy: Any, data: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) 
     blocks = prod(-(-length // 4) for length in stored)
     # A block holds its exponent, and for every bit plane its bits and as many tests.
     per_block = 64 + values * (dtype.itemsize * 8 + 1) * 2
-    return int(blocks * (max(per_block, minbits, min(maxbits, 1 << 17)) // 8 + 1) + 64)
+    # Where maxbits has no room for the head of a block, libzfp's count of what is left turns over.
+    bits = max(minbits, min(maxbits, per_block) if maxbits >= 64 else per_block)
+    nbytes = prod(shape) * dtype.itemsize
+    return check_room(NAME, stored, nbytes, size_of(blocks * bits) + 64)

@@ -41,7 +41,7 @@ class Column:
     def of(cls, array: Array, text: bool) -> Column:
         """The elements of an array of strings or byte strings; TypeError, naming the place, for an
         element that is neither."""
-        flat = array.reshape(-1)
+        flat = np.asarray(array).reshape(-1)
         match array.dtype.kind:
             case "T":
                 offsets, data = packing.from_text(flat)
@@ -154,8 +154,9 @@ class Column:
 
     def into(self, out: Array) -> None:
         """The elements into an array of the same shape, whatever its strides and type."""
-        if out.flags.c_contiguous and out.dtype == TEXT and self.text:
-            packing.fill_text(self.offsets, self.data, out.reshape(-1))
+        plain = np.asarray(out)  # a subclass could run code of its own
+        if plain.flags.c_contiguous and plain.dtype == TEXT and self.text:
+            packing.fill_text(self.offsets, self.data, plain.reshape(-1))
         else:
             out[...] = self.numpy(out.dtype)
 

@@ -110,7 +110,7 @@ def from_json(value: Json) -> DataType:
         raise MetadataError(f"data_type: the name must be a string, found {show(name)}")
     if configuration is not None and not isinstance(configuration, dict):
         raise MetadataError(
-            f"data_type {name!r}: configuration must be an object, found {show(configuration)}"
+            f"data_type {show(name)}: configuration must be an object, found {show(configuration)}"
         )
     plain = _PLAIN.get(name)
     if plain is not None:
