@@ -248,3 +248,13 @@ def test_without_awkward_the_error_says_how_to_get_it(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "awkward", None)
     with pytest.raises(ImportError, match=r"omnizarr\[awkward\]"):
         zarr.create_array({}, data=np.arange(3)).to_awkward()
+
+
+@pytest.mark.parametrize("kind", ["f4", "u2", ">i4"])
+def test_ragged_arrays_keep_their_type(kind: str) -> None:
+    array = zarr.create_array({}, shape=2, dtype=f"array:{kind}", zarr_format=2)
+    array[0] = np.array([1, 2], kind)
+    array[1] = np.array([], kind)
+    found = array.to_awkward()
+    assert found.to_list() == [[1, 2], []]
+    assert str(found.type) == f"2 * var * {np.dtype(kind).name}"

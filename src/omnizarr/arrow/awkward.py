@@ -55,6 +55,13 @@ def _strings(ak: Any, column: Column) -> Any:
     return ak.contents.ListOffsetArray(index, characters, parameters={"__array__": kinds[1]})
 
 
+def _are_ragged(values: NDArray) -> bool:
+    """Whether the objects are flat arrays of one type."""
+    kinds = {item.dtype for item in values if isinstance(item, np.ndarray) and item.ndim == 1}
+    whole = all(isinstance(item, np.ndarray) and item.ndim == 1 for item in values)
+    return len(kinds) == 1 and whole
+
+
 def _content(ak: Any, values: NDArray) -> Any:
     dtype = values.dtype
     if values.ndim > 1:
@@ -69,6 +76,11 @@ def _content(ak: Any, values: NDArray) -> Any:
     if dtype.kind in "TUS":
         return _strings(ak, Column.of(values, dtype.kind != "S"))
     try:
+        if dtype.kind == "O" and _are_ragged(values):
+            bounds = np.zeros(values.size + 1, np.int64)
+            np.cumsum([item.size for item in values], out=bounds[1:])
+            content = _content(ak, np.concatenate(list(values)))
+            return ak.contents.ListOffsetArray(ak.index.Index64(bounds), content)
         if dtype.kind == "O":
             items = [item.tolist() if isinstance(item, np.ndarray) else item for item in values]
             return ak.to_layout(ak.from_iter(items)) if items else ak.contents.EmptyArray()

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import limits
-from omnizarr.errors import CodecError, DecodeError, LimitError, MetadataError
+from omnizarr.errors import CodecError, DecodeError, EncodeError, LimitError, MetadataError
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.column import Column
 from omnizarr.model.grids import Shape
@@ -303,6 +303,14 @@ def check_writable(name: str, size: int) -> None:
             f" {limits.current.max_expansion}: make chunks smaller"
             " (omnizarr.limits.set(max_expansion=…) raises it)"
         )
+
+
+def column_of(name: str, array: Array, text: bool) -> Column:
+    """An array of strings, byte strings or objects that are such, as a column."""
+    try:
+        return Column.of(array, text)
+    except (TypeError, ValueError) as error:
+        raise EncodeError(f"{name}: {error}; missing values need a value of their own") from error
 
 
 def octets(data: Buffer) -> npt.NDArray[np.uint8]:

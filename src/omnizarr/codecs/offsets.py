@@ -12,7 +12,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, ArrayStage, ColumnCoder, Step, check_writable, unknown
+from omnizarr.codecs.base import (
+    Array,
+    ArrayStage,
+    ColumnCoder,
+    Step,
+    check_writable,
+    column_of,
+    unknown,
+)
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model.column import Column
 from omnizarr.model.store import Buffer
@@ -42,13 +50,7 @@ def prepare(stage: ArrayStage, endian: str | None) -> Step:
     name = f"data type {stage.type_name!r}"
 
     def encode(array: Array) -> memoryview:
-        try:
-            column = Column.of(array, text)
-        except (TypeError, ValueError) as error:
-            raise EncodeError(
-                f"{name}: {error}; missing values need a value of their own"
-            ) from error
-        return encode_column(column)
+        return encode_column(column_of(name, array, text))
 
     def encode_column(column: Column) -> memoryview:
         column = column.compact()

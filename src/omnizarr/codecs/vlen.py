@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import native
-from omnizarr.codecs.base import Array, ArrayStage, ColumnCoder, check_writable
+from omnizarr.codecs.base import Array, ArrayStage, ColumnCoder, check_writable, column_of
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model import packing
 from omnizarr.model.column import OBJECT, Column
@@ -53,13 +53,7 @@ def columns(name: str, stage: ArrayStage, text: bool) -> ColumnCoder:
 
 def encode_array(name: str, coder: ColumnCoder, array: Array, text: bool) -> bytes:
     """An array of strings, byte strings or objects that are such, in its frame."""
-    try:
-        column = Column.of(array, text)
-    except (TypeError, ValueError) as error:
-        raise EncodeError(
-            f"codec {name!r}: {error}; missing values need a value of their own"
-        ) from error
-    frame: bytes = coder.encode(column)
+    frame: bytes = coder.encode(column_of(f"codec {name!r}", array, text))
     return frame
 
 
