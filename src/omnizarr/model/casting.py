@@ -36,9 +36,9 @@ def _times(array: Array, dtype: np.dtype[Any]) -> Array:
     if array.dtype == dtype and array.dtype.byteorder == dtype.byteorder:
         return array
     found = _swapped(array, "=")
-    result = found if dtype.kind == "T" else found.astype(dtype.newbyteorder("="))
     if dtype.kind == "T":
-        return result.astype(dtype)
+        return found.astype(dtype)
+    result = found.astype(dtype.newbyteorder("="))
     if result.dtype.kind == found.dtype.kind and finer(result.dtype, found.dtype):
         wrong = (result.astype(found.dtype) != found) & ~np.isnat(found)
         if wrong.any():
