@@ -17,10 +17,10 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup peers demo test check format bench benchtext memory oracle long build clean
+.PHONY: help setup peers demo test check format bench bench-remote benchtext memory oracle long build clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BASE): pyproject.toml
 	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && \
@@ -35,8 +35,9 @@ $(STAMP): $(BASE) $(NATIVE)
 
 setup: $(STAMP)  ## make the environment in .venv (the other commands do it by themselves)
 
-peers: $(STAMP)  ## make the environments of the other libraries in .peers
+peers: $(STAMP)  ## make the environments of other libraries in .peers; install test servers
 	@$(BIN)/python scripts/make_peers.py
+	@$(BIN)/python scripts/make_servers.py
 	@$(BIN)/python scripts/install_native.py $(PEER)
 
 demo: $(STAMP)  ## write, read, check a climate hierarchy; convert it through every format
@@ -63,6 +64,9 @@ endif
 
 bench: peers  ## measure beside zarr-python 3 and tensorstore (make bench ARGS=--quick)
 	@PYTHONPATH=src $(PEER) benchmarks/bench.py $(ARGS)
+
+bench-remote: peers  ## the same over a network, 10 and 50 ms away: time and number of requests
+	@PYTHONPATH=src $(PEER) benchmarks/remote.py $(ARGS)
 
 benchtext: peers  ## measure a million strings beside zarr-python 2 and 3
 	@$(PEER) benchmarks/text.py $(ARGS)

@@ -12,6 +12,8 @@ settings.register_profile(
 )
 settings.load_profile("omnizarr")
 
+pytest_plugins = ["tests.servers.fixtures"]
+
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     lines: list[str] = []
@@ -27,6 +29,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                     _, row, column = name.split(":")
                     cells = table.setdefault(row, {})
                     cells[column] = cells.get(column, 0) + int(str(value))
+    absent = {
+        str(report.longrepr[2])
+        for report in terminalreporter.stats.get("skipped", ())
+        if isinstance(report.longrepr, tuple) and "is absent: " in str(report.longrepr[2])
+    }
+    lines += [line.removeprefix("Skipped: ") for line in absent]
     if lines or table:
         terminalreporter.section("acceptance")
     for line in _drawn(table):

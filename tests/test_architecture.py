@@ -22,7 +22,7 @@ MODULES = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or pa
 # SIBLINGS. A new top-level module or folder gets its place here first.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "native"),
-    ("limits", "config"),
+    ("limits", "config", "extras", "parallel"),
     ("model",),
     ("formats", "codecs", "indexing", "stores"),
     ("engine",),

@@ -120,9 +120,9 @@ storage = stores
 
 
 def __getattr__(name: str) -> Any:
-    """Names that would make the import slow: the zip store, and numcodecs' codec classes."""
-    if name == "ZipStore":
-        return stores.ZipStore
+    """Names that would make the import slow: most stores, and numcodecs' codec classes."""
+    if name in stores.LAZY:
+        return getattr(stores, name)
     if name == "check":
         from omnizarr.checking import check
 

@@ -59,8 +59,7 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
     **arguments: Any,
 ) -> Array | Group:
     """Open what is stored, array or group; with arguments for an array, create one as mode says."""
-    wanted = _mode(mode, "r" if _is_read_only(store) else "a")
-    backing = _store(store, wanted, storage_options)
+    backing, wanted = _opened(store, mode, storage_options)
     normal = paths.normalize_path(path)
     creating = "shape" in arguments or "data" in arguments
     zarr_format = arguments.get("zarr_format", arguments.get("zarr_version"))
@@ -76,8 +75,11 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
     return _open_group(backing, wanted, normal, use_consolidated, arguments, found)
 
 
-def _is_read_only(store: Any) -> bool:
-    return isinstance(store, Store) and store.read_only
+def _opened(store: Any, mode: str | None, storage_options: Any) -> tuple[Store, str]:
+    """The store, and the mode: where nothing was said, "a", or "r" of what cannot be written."""
+    wanted = _mode(mode)
+    backing = _store(store, wanted, storage_options)
+    return backing, "r" if mode is None and backing.read_only else wanted
 
 
 def open_array(
@@ -90,8 +92,7 @@ def open_array(
 ) -> Array:
     """Open an array, creating it as `mode` says; the keywords are those of `create_array`."""
     arguments |= _named(positional, ("shape", *_POSITIONAL), "open_array")
-    wanted = _mode(mode, "r" if _is_read_only(store) else "a")
-    backing = _store(store, wanted, storage_options)
+    backing, wanted = _opened(store, mode, storage_options)
     return _open_array(backing, wanted, paths.normalize_path(path), arguments)
 
 
@@ -128,8 +129,7 @@ def open_group(
     **arguments: Any,
 ) -> Group:
     """Open a group, creating it as `mode` says."""
-    wanted = _mode(mode, "r" if _is_read_only(store) else "a")
-    backing = _store(store, wanted, storage_options)
+    backing, wanted = _opened(store, mode, storage_options)
     arguments |= {} if attributes is None else {"attributes": attributes}
     return _open_group(backing, wanted, paths.normalize_path(path), use_consolidated, arguments)
 
@@ -151,7 +151,7 @@ def _open_group(
             elif use_consolidated is None and not backing.capabilities.listable:
                 # What cannot be listed can be browsed this way only; elsewhere the nodes
                 # themselves are asked, because a consolidated copy of them may be stale.
-                model = _consolidated_if_there(place) or model
+                model = _consolidated_if_there(place, model) or model
             return Group._of(place, model, options)
     return _make_group(backing, normal, zarr_format, attributes, options, overwrite=wanted == "w")
 
@@ -166,8 +166,13 @@ def _make_group(
     return Group._of(place, model, options)
 
 
-def _consolidated_if_there(place: Place) -> GroupModel | None:
+def _consolidated_if_there(place: Place, known: GroupModel | None = None) -> GroupModel | None:
     keys = place.format.consolidated_keys(place.path)
+    if known is not None and keys == place.format.keys(place.path):
+        try:  # the document that was read just now
+            return place.format.consolidated_in(known)
+        except MetadataError as error:
+            raise error.at(str(place)) from error
     values = place.store.get_many([(key, None) for key in keys])
     documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
     return place.format.parse_consolidated(place.path, documents)

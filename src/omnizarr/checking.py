@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from omnizarr import formats
+from omnizarr import formats, parallel
 from omnizarr.array import Array
 from omnizarr.errors import MetadataError, NodeNotFoundError, ZarrError
 from omnizarr.formats import checks
@@ -130,6 +130,7 @@ def _walk(
     """Every place below `start`, parents first. Chunks are no places."""
     pending: list[tuple[str, Inside | None]] = [(start, None)]
     while pending:
+        parallel.check()
         path, inside = pending.pop()
         place = checks.visit(store, path, standard, inside)
         yield path, place

@@ -16,6 +16,7 @@ from typing import Any
 _DEFAULTS: dict[str, Any] = {
     "default_zarr_format": 3,
     "threads": None,  # None: one per available core
+    "requests": None,  # None: as many at once as the store says it gains from
     "array.order": "C",
     "array.write_empty_chunks": False,
     "array.on_missing": "fill",

@@ -6,14 +6,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
+from omnizarr import parallel
 from omnizarr.array import Array
-from omnizarr.errors import MetadataError, NodeExistsError, UnsupportedError
+from omnizarr.errors import MetadataError, NodeExistsError, NotListableError, UnsupportedError
 from omnizarr.group import Group
 from omnizarr.making import like, regions
 from omnizarr.model import paths
+from omnizarr.model.store import Store
 from omnizarr.stores import as_store
 
 IfExists = Literal["raise", "replace", "skip", "skip_initialized"]
+AT_ONCE = 16
+"""How many values are copied at once at the most; each is in memory meanwhile."""
 _CHOICES = ("raise", "replace", "skip", "skip_initialized")
 
 
@@ -55,31 +59,54 @@ def copy_store(
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
     say = _logger(log)
     origin, target = as_store(source), as_store(dest)
+    if not origin.capabilities.listable:
+        # A web server's index may be all there is, and it leaves out names that begin with a dot.
+        raise NotListableError(
+            f"{origin!r} does not tell all of its keys, so a copy of them would be incomplete;"
+            " copy its arrays and groups (omnizarr.copy, omnizarr.copy_all)"
+        )
     from_prefix = _prefix(source_path)
     to_prefix = _prefix(dest_path)
     leave = _patterns(excludes, flags)
     take = _patterns(includes, flags)
-    total = Copied(0, 0, 0)
-    for key in list(origin.list_prefix(from_prefix)):
-        name = key[len(from_prefix) :]
-        if any(p.search(name) for p in leave) and not any(p.search(name) for p in take):
-            continue
+    found = [key[len(from_prefix) :] for key in origin.list_prefix(from_prefix)]
+    names = [
+        name
+        for name in found
+        if not any(p.search(name) for p in leave) or any(p.search(name) for p in take)
+    ]
+    workers = _at_once(origin, target)
+    taken: list[bool] = [False] * len(names)
+    if if_exists != "replace":
+        taken = parallel.each(lambda name: target.exists(to_prefix + name), names, workers)
+    if if_exists == "raise" and any(taken):
+        new = to_prefix + names[taken.index(True)]
+        raise NodeExistsError(f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')")
+
+    def copy_one(name: str, known: bool) -> Copied:
         new = to_prefix + name
-        if if_exists != "replace" and target.exists(new):
-            if if_exists == "raise":
-                raise NodeExistsError(
-                    f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')"
-                )
+        if known:
             say(f"skip {new}")
-            total += Copied(0, 1, 0)
-            continue
+            return Copied(0, 1, 0)
         say(f"copy {new}")
-        value = None if dry_run else origin.get(key)
+        value = None if dry_run else origin.get(from_prefix + name)
         if value is not None:
             target.set(new, value)
-        total += Copied(1, 0, 0 if value is None else len(value))
+        return Copied(1, 0, 0 if value is None else len(value))
+
+    done = parallel.each(
+        lambda pair: copy_one(*pair), list(zip(names, taken, strict=True)), workers
+    )
+    total = sum(done, Copied(0, 0, 0))
     say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
     return total
+
+
+def _at_once(origin: Store, target: Store) -> int:
+    """How many values are copied at once: some, if one of the stores lets us wait."""
+    if not target.capabilities.concurrent_writes:
+        return 1
+    return min(AT_ONCE, max(origin.capabilities.requests, target.capabilities.requests))
 
 
 def _prefix(path: str) -> str:

@@ -24,7 +24,14 @@
     ├── ChunkNotFoundError (KeyError)       a chunk is missing and the caller asked to be told
     ├── StoreError (OSError)                the store failed; never the same as "missing"
     │   ├── ReadOnlyError (PermissionError)
-    │   └── StoreClosedError
+    │   ├── StoreClosedError
+    │   ├── StoreAccessError (PermissionError)   the service says that we may not
+    │   ├── StoreTimeoutError (TimeoutError)     no whole answer before the deadline
+    │   ├── HTTPStatusError                      any other answer than the one asked for
+    │   ├── NotListableError                     what lies there cannot be listed
+    │   ├── ValueChangedError                    a value was replaced while it was read
+    │   └── ConflictError                        others kept changing what was to be changed
+    ├── MissingPackageError (ImportError)   an extra is needed; the message says which
     ├── InvalidKeyError (ValueError)        a key or path that no store may see
     └── SelectionError (IndexError)         a selection that NumPy would refuse too
         ├── BoundsCheckError
@@ -165,6 +172,41 @@ class ReadOnlyError(StoreError, PermissionError):
 
 class StoreClosedError(StoreError):
     """The store was closed before this call."""
+
+
+class StoreAccessError(StoreError, PermissionError):
+    """The service knows the request and refuses it: credentials are missing or do not suffice."""
+
+
+class StoreTimeoutError(StoreError, TimeoutError):
+    """The whole answer did not come before the deadline."""
+
+
+class HTTPStatusError(StoreError):
+    """A server answered with a status that is neither success nor "no such key"."""
+
+    def __init__(self, message: str = "", status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def at(self, where: str) -> Self:
+        return type(self)(f"{where}: {self}", self.status)
+
+
+class NotListableError(StoreError):
+    """The store cannot tell which keys it has."""
+
+
+class ValueChangedError(StoreError):
+    """A value was replaced between two reads of parts of it."""
+
+
+class ConflictError(StoreError):
+    """A value could not be updated, because others kept changing it."""
+
+
+class MissingPackageError(ZarrError, ImportError):
+    """An optional package is needed here; the message says how to install it."""
 
 
 class InvalidKeyError(ZarrError, ValueError):

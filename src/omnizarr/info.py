@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnizarr.errors import NotListableError
+
 if TYPE_CHECKING:
     from omnizarr.array import Array
     from omnizarr.group import Group
@@ -101,7 +103,11 @@ class GroupInfo(Info):
             ("Read-only", group.read_only),
             ("Store", repr(group.store)),
         ]
-        arrays, groups = sorted(group.array_keys()), sorted(group.group_keys())
+        try:
+            arrays, groups = sorted(group.array_keys()), sorted(group.group_keys())
+        except NotListableError:
+            rows.append(("No. members", "unknown: the store cannot be listed"))
+            return [(name, str(value)) for name, value in rows]
         rows += [
             ("No. members", len(arrays) + len(groups)),
             ("No. arrays", len(arrays)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from omnizarr import formats
-from omnizarr.engine import exclusive
+from omnizarr.engine import update
 from omnizarr.errors import (
     ArrayNotFoundError,
     ContainsArrayError,
@@ -27,6 +27,7 @@ from omnizarr.formats.base import Format, Node
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store, keys_at
+from omnizarr.stores.wrappers import RememberingStore
 
 N = TypeVar("N", ArrayModel, GroupModel)
 
@@ -159,35 +160,46 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
         if isinstance(model, ArrayModel)
         else chosen.group_documents(path, model)
     )
+    looking = _looking(store, path)
     if not overwrite or path:
-        chosen.check_place(store, path)
+        chosen.check_place(looking, path)
     missing: dict[str, bytes] = {}
     for ancestor in paths.ancestors(path):
-        found = formats.find(store, ancestor)
+        found = formats.find(looking, ancestor)
         if found is None:
             above = chosen.parent_documents(ancestor)
-            check_unclaimed(store, ancestor, above)
+            check_unclaimed(looking, ancestor, above)
             missing |= above
         elif isinstance(found[1], ArrayModel):
             raise ContainsArrayError(
                 f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
             )
-    if overwrite and _is_taken(store, path):
+    if overwrite and _is_taken(looking, path):
         # A full or failing store should say so before anything is gone.
         probe = chosen.keys(path)[0] + PROBE
         store.set(probe, b"".join(documents.values()))
         remove(store, path)
         store.delete(probe)
-    elif not overwrite and (existing := formats.find(store, path)) is not None:
+    elif not overwrite and (existing := formats.find(looking, path)) is not None:
         raise exists(place, existing[1])
     elif not overwrite:
-        check_unclaimed(store, path, documents)
+        check_unclaimed(looking, path, documents)
     if isinstance(model, ArrayModel) and (overwrite or _keeps_chunks_apart(place, model)):
         remove_stale_chunks(place, model)
     for key, document in (missing | documents).items():
         store.set(key, document)
     for prefix in chosen.empty_prefixes(path) if isinstance(model, ArrayModel) else ():
         store.make_prefix(prefix)
+
+
+def _looking(store: Store, path: str) -> Store:
+    """The store, for looking at `path` and above it several times. Where every key is a request of
+    its own, none is asked for twice."""
+    if store.capabilities.requests < 2:
+        return store
+    held = RememberingStore(store)
+    formats.look_ahead(held, path)
+    return held
 
 
 def check_unclaimed(store: Store, path: str, documents: Iterable[str] = ()) -> None:
@@ -283,8 +295,9 @@ def _change(place: Place, options: Options, function: Any, *, attributes_only: b
     if options.read_only:
         raise ReadOnlyError(f"{place} was opened for reading only; open it with mode 'r+' or 'a'")
     store, path, chosen = place.store, place.path, place.format
-    with exclusive(store, chosen.keys(path)[0]):
-        node = function(reread(place))
+
+    def update_documents(held: Store) -> Any:
+        node = function(reread(replace(place, store=held)))
         if attributes_only:
             documents = chosen.attribute_documents(path, node)
         elif isinstance(node, ArrayModel):
@@ -292,5 +305,7 @@ def _change(place: Place, options: Options, function: Any, *, attributes_only: b
         else:
             documents = chosen.group_documents(path, node)
         for key, document in documents.items():
-            store.set(key, document)
+            held.set(key, document)
         return reread(place)
+
+    return update(store, chosen.keys(path)[0], update_documents)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
+import omnizarr
+from omnizarr import stores
 from omnizarr.errors import NodeNotFoundError, ReadOnlyError, StoreError
 from omnizarr.stores import (
+    LAZY,
     LocalStore,
     MappingStore,
     MemoryStore,
     ReadOnlyStore,
+    Store,
     ZipStore,
     as_store,
+    kinds,
 )
 
 
@@ -54,10 +62,66 @@ def test_a_url_may_have_escapes(tmp_path: Path) -> None:
         as_store("file://otherhost/x")
 
 
-@pytest.mark.parametrize("url", ["s3://bucket/x", "https://host/x.zip", "gs://b", "memory://x"])
-def test_other_urls_are_refused(url: str) -> None:
-    with pytest.raises(StoreError, match="not supported by this installation"):
-        as_store(url, storage_options={"anon": True})
+def test_memory_urls_share_by_name() -> None:
+    one, two = as_store("memory://shared-by-name"), as_store("memory://shared-by-name")
+    one.set("a/b", b"1")
+    assert two.get("a/b") == b"1"
+    assert as_store("memory://another-name").get("a/b") is None
+    below = as_store("memory://shared-by-name/a", mode="r")
+    assert below.get("b") == b"1" and below.read_only
+    with pytest.raises(ReadOnlyError):
+        below.set("b", b"2")
+
+
+@pytest.mark.parametrize(
+    ("url", "package", "extra"),
+    [
+        ("s3://bucket/x", "obstore", "cloud"),
+        ("gs://bucket", "obstore", "cloud"),
+        ("az://container/x", "obstore", "cloud"),
+        ("simplecache::https://host/x.zarr", "fsspec", "fsspec"),
+        ("ftp://host/x.zarr", "fsspec", "fsspec"),
+        ("redis://host/0", "redis", "redis"),
+        ("mongodb://host/db.collection", "pymongo", "mongodb"),
+        ("lmdb:///tmp/nothing.lmdb", "lmdb", "lmdb"),
+    ],
+)
+def test_a_missing_package_is_named(url: str, package: str, extra: str) -> None:
+    # In a process of its own: a library that was loaded cannot be unloaded.
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from omnizarr.errors import MissingPackageError\n"
+        "from omnizarr.stores import as_store\n"
+        "try:\n"
+        f"    as_store({url!r}, mode='w').set('a', b'1')\n"
+        "except MissingPackageError as error:\n"
+        "    print(error)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+    )
+    assert f"pip install 'omnizarr[{extra}]'" in said.stdout, said.stderr
+
+
+@pytest.mark.parametrize("name", sorted(LAZY))
+def test_every_store_is_found_by_name(name: str) -> None:
+    found = getattr(omnizarr, name)
+    assert found is getattr(stores, name)
+    assert issubclass(found, Store)
+
+
+def test_names_and_first_bytes_choose_the_kind(tmp_path: Path) -> None:
+    for suffix, module in ((".sqlite", "sqlite"), (".lmdb", "lmdb"), (".dbm", "dbm")):
+        kind = kinds.for_path(str(tmp_path / f"new{suffix}"))
+        assert kind is not None and kind.module == module
+    assert kinds.for_path(str(tmp_path / "new.json")) is None, "references are never made"
+    assert kinds.for_path(str(tmp_path / "x.zarr")) is None
+    (tmp_path / "folder.sqlite").mkdir()
+    assert kinds.for_path(str(tmp_path / "folder.sqlite")) is None
+    (tmp_path / "unnamed").write_bytes(b"SQLite format 3\0" + bytes(84))
+    kind = kinds.for_path(str(tmp_path / "unnamed"))
+    assert kind is not None and kind.module == "sqlite"
 
 
 def test_zip_modes(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from omnizarr.stores import MemoryStore, Store
+from omnizarr.stores import ByteRange, MemoryStore, Store
 from omnizarr.testing import CountingStore, FaultStore, LoggingStore, StoreSuite
+from omnizarr.testing.store_cases import in_threads
 
 
 class TestCountingStore(StoreSuite):
@@ -96,3 +97,21 @@ def test_delays() -> None:
     start = time.perf_counter()
     assert store.get("a") == b"1"
     assert time.perf_counter() - start >= 0.02
+
+
+def test_a_snapshot_is_watched_read_by_read() -> None:
+    store = FaultStore(CountingStore(MemoryStore({"a": b"12345"})))
+    store.fail("get", OSError("reset"), at=2)
+    with store.snapshot("a") as read:
+        assert read(ByteRange(0, 1)) == b"1"
+        with pytest.raises(OSError, match="reset"):
+            read(ByteRange(1, 2))
+        assert read(None) == b"12345"
+    assert isinstance(store.store, CountingStore)
+    assert store.store.asked == {"get": ["a", "a"]}
+
+
+def test_threads_are_counted_one_by_one() -> None:
+    store = CountingStore(MemoryStore())
+    in_threads(lambda worker: [store.get("a") for _ in range(500)] and None, 8)
+    assert store.counts["get"] == len(store.asked["get"]) == 4000

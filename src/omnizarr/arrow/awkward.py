@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.arrow.common import NDArray, Values, numeric, package, record
+from omnizarr.arrow.common import NDArray, Values, numeric, record
 from omnizarr.arrow.missing import missing
 from omnizarr.errors import UnsupportedError
+from omnizarr.extras import package
 from omnizarr.model.column import Column, concatenated
 
 Where = Callable[[int], str]

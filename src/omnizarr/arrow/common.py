@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,6 @@ Values = NDArray | Column
 
 WIDER = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
 """For an integer of less than a byte the type that others have; a small float becomes float32."""
-
-
-def package(name: str, extra: str, purpose: str) -> Any:
-    """An optional package; the error says how to get it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs the package {name}: pip install 'omnizarr[{extra}]'"
-        ) from error
 
 
 def numeric(values: NDArray) -> NDArray:

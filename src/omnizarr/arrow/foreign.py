@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from omnizarr.arrow.awkward import from_awkward
-from omnizarr.arrow.common import package
 from omnizarr.arrow.pandas import from_pandas
 from omnizarr.arrow.writing import from_arrow
 from omnizarr.errors import UnsupportedError
+from omnizarr.extras import package
 from omnizarr.model.column import Column
 
 _INTERFACES = ("__arrow_c_stream__", "__arrow_c_array__")

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.arrow.common import NDArray, Values, chosen, package
+from omnizarr.arrow.common import NDArray, Values, chosen
 from omnizarr.arrow.missing import missing
 from omnizarr.arrow.writing import from_arrow
 from omnizarr.errors import UnsupportedError
+from omnizarr.extras import package
 
 _EXAMPLE = "values.fillna(…)"
 _MOMENTS = {unit: np.dtype(f"datetime64[{unit}]") for unit in ("s", "ms", "us", "ns")}

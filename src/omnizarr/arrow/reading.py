@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.arrow.common import NDArray, numeric, package
+from omnizarr.arrow.common import NDArray, numeric
 from omnizarr.errors import UnsupportedError
+from omnizarr.extras import package
 from omnizarr.model.column import Column
 from omnizarr.model.packing import Offsets
 

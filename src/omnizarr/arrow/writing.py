@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.arrow.common import NDArray, Values, chosen, joined, package, record
+from omnizarr.arrow.common import NDArray, Values, chosen, joined, record
 from omnizarr.arrow.missing import missing
 from omnizarr.arrow.soundness import (
     check,
@@ -37,6 +37,7 @@ from omnizarr.arrow.soundness import (
     type_name,
 )
 from omnizarr.errors import UnsupportedError
+from omnizarr.extras import package
 from omnizarr.model.column import Column
 
 Where = Callable[[int], str]

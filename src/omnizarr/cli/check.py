@@ -6,7 +6,8 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli.output import Output, bold, dim, red, yellow
-from omnizarr.cli.places import locate
+from omnizarr.cli.places import PATH_HELP, locate
+from omnizarr.cli.urls import add_option
 
 HELP = "report every departure from the specification of the store's format"
 EXAMPLES = """\
@@ -22,7 +23,8 @@ _STYLE = {"error": red, "warning": yellow, "dialect": dim}
 
 
 def add_arguments(parser: Any) -> None:
-    parser.add_argument("path", metavar="PATH", help="a folder, a .zip archive, or a path into one")
+    parser.add_argument("path", metavar="PATH", help=PATH_HELP)
+    add_option(parser)
     parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
     parser.add_argument(
         "--standard", choices=("000", "003", "ogc"),
@@ -35,14 +37,15 @@ def add_arguments(parser: Any) -> None:
 
 
 def run(arguments: Any, out: Output) -> int:
-    place = locate(arguments.path, arguments.node)
-    report = omnizarr.check(place.store, place.path, standard=arguments.standard)
+    place = locate(arguments.path, arguments.node, arguments.storage_option)
+    with place.open() as store:
+        report = omnizarr.check(store, place.path, standard=arguments.standard)
     shown = LEVELS[: LEVELS.index(arguments.level) + 1]
     findings = [finding for finding in report if finding.level in shown]
     if arguments.json:
         document = dict(report.to_dict())
         kept = [item for item in document["findings"] if item["level"] in shown]
-        out.json({**document, "store": place.file, "findings": kept})
+        out.json({**document, "store": place.shown, "findings": kept})
     else:
         show(findings, report, out)
     return 0 if report.ok else 1

@@ -8,12 +8,14 @@ from io import StringIO
 from typing import Any
 
 import omnizarr
+from omnizarr.cli import urls
 from omnizarr.cli.arguments import integer, lengths
 from omnizarr.cli.output import Output, Unwritable
-from omnizarr.cli.places import Problem, locate
+from omnizarr.cli.places import Given, Place, Problem, locate, open_store
 from omnizarr.cli.problems import explain
 from omnizarr.errors import UnsupportedError
 from omnizarr.formats.titles import names
+from omnizarr.stores import Store, kinds
 
 HELP = "convert a store from any format into any other"
 EXAMPLES = f"""\
@@ -24,6 +26,7 @@ examples:
   omnizarr convert old.zarr new.zip --to 3 --dry-run
   omnizarr convert data.zarr/x x.zarr --to 0 --drop dimension_names --reencode
   omnizarr convert data.zarr --in-place --to 3 --remove-source
+  omnizarr convert data.zarr s3://bucket/data.zarr --to 3 --storage-option region=eu-west-1
 
 An interrupted conversion goes on when the same command is run again.
 """
@@ -34,8 +37,9 @@ PARTS = ("groups", "attributes", "dimension_names", "fill_value")
 def add_arguments(parser: Any) -> None:
     parser.add_argument("source", metavar="SOURCE", help="what to convert, in any format")
     parser.add_argument(
-        "destination", metavar="DESTINATION", nargs="?", help="a folder or .zip archive to write"
-    )
+        "destination", metavar="DESTINATION", nargs="?",
+        help="a folder, .zip archive, database or URL to write",
+    )  # fmt: skip
     add = parser.add_argument
     add("--to", metavar="FORMAT", required=True, help="the format to write; see below")
     add("--path", metavar="P", default="", help="convert this node of the source alone")
@@ -50,6 +54,10 @@ def add_arguments(parser: Any) -> None:
     )  # fmt: skip
     add("--reencode", action="store_true", help="other codecs where the format lacks the stored")
     add("--chunks", metavar="N,N", type=lengths, help="another chunk shape, such as 10,20")
+    urls.add_option(parser)
+    urls.add_option(
+        parser, "--destination-option", "the same for the destination alone, if it needs other ones"
+    )
     add("--overwrite", action="store_true", help="replace what lies at the destination")
     add("--in-place", action="store_true", help="write new metadata beside the old, copy nothing")
     add("--remove-source", action="store_true", help="with --in-place: remove the old metadata")
@@ -65,22 +73,23 @@ def positive(text: str) -> int:
 
 def run(arguments: Any, out: Output) -> int:
     check(arguments)
-    place = locate(arguments.source, arguments.path)
+    place = locate(arguments.source, arguments.path, source_options(arguments))
     options: dict[str, Any] = {}
     if arguments.chunks is not None:
         options["chunks"] = arguments.chunks
     if arguments.exclude:
         options["exclude"] = tuple(arguments.exclude)
     with ExitStack() as stack:
-        source: Any = place.file if arguments.in_place else place.store
-        if source is not place.file:
-            stack.callback(source.close)
+        source, destination = stores(arguments, place)
+        for store in (source, destination):
+            if store is not None:
+                stack.callback(store.close)
         # A dry run prints its plan; here it is shown like every other result.
         stack.enter_context(redirect_stdout(StringIO()))
         try:
             done = omnizarr.convert(
                 source,
-                None if arguments.in_place else arguments.destination,
+                destination,
                 zarr_format=arguments.to,
                 path=place.path,
                 destination_path=arguments.destination_path,
@@ -101,6 +110,7 @@ def run(arguments: Any, out: Output) -> int:
     try:
         if arguments.json:
             there = place.file if arguments.in_place else arguments.destination
+            there = urls.masked(there) if urls.is_url(there) else there
             out.json({**done.to_dict(), "source": str(place), "destination": there})
         elif not arguments.quiet:
             for line in str(done).splitlines():
@@ -110,6 +120,35 @@ def run(arguments: Any, out: Output) -> int:
         error.hint = None if arguments.dry_run else "the conversion itself is complete"
         raise
     return 0
+
+
+def source_options(arguments: Any) -> Given:
+    """The options that concern the source: not those for a destination that alone takes any."""
+    elsewhere = arguments.destination is not None and urls.takes_options(arguments.destination)
+    given: Given = arguments.storage_option
+    return given if urls.takes_options(_file(arguments.source)) or not elsewhere else ()
+
+
+def _file(path: str) -> str:
+    """The part of a path that exists, which may lead on into a database."""
+    while not urls.is_url(path) and path and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def stores(arguments: Any, place: Place) -> tuple[Store, Store | None]:
+    """Where is read and where is written."""
+    if arguments.in_place:
+        return place.open("r" if arguments.dry_run else "r+"), None
+    there = arguments.destination
+    given = arguments.destination_option or arguments.storage_option
+    wanted = dict(given) if urls.takes_options(there) else dict(arguments.destination_option)
+    destination = open_store(there, wanted, "a")
+    try:
+        return place.open(), destination
+    except BaseException:
+        destination.close()
+        raise
 
 
 def _needs_destination(error: UnsupportedError) -> Problem:
@@ -141,8 +180,12 @@ def check(arguments: Any) -> None:
     if arguments.in_place and arguments.destination_path:
         raise Problem("--destination-path goes with a DESTINATION, not with --in-place")
     there = arguments.destination
+    if arguments.destination_option and arguments.in_place:
+        raise Problem("--destination-option goes with a DESTINATION, not with --in-place")
     if there is not None and os.path.isfile(there) and not there.lower().endswith(".zip"):
-        raise Problem(f"{there}: it is a file", "name a new folder, or a .zip archive")
+        known = kinds.for_path(there)
+        if known is None or known.existing:
+            raise Problem(f"{there}: it is a file", "name a new folder, or a .zip archive")
     if arguments.remove_source and not arguments.in_place:
         raise Problem(
             "--remove-source goes with --in-place, where old and new metadata share the chunks",

@@ -21,8 +21,9 @@ from omnizarr.cli.output import (
     times,
 )
 from omnizarr.cli.output import size as human_size
-from omnizarr.cli.places import Place, opened
+from omnizarr.cli.places import PATH_HELP, Place, opened
 from omnizarr.cli.plainly import plainly
+from omnizarr.cli.urls import add_option
 from omnizarr.errors import ZarrError
 
 HELP = "show everything about one array or group"
@@ -31,6 +32,7 @@ examples:
   omnizarr info data.zarr/temperature
   omnizarr info data.zarr temperature --chunks
   omnizarr info archive.zip group/array --json
+  omnizarr info https://example.org/data.zarr/temperature
 """
 _LABEL = 16
 _LONGEST = 28
@@ -38,7 +40,8 @@ _LONGEST = 28
 
 
 def add_arguments(parser: Any) -> None:
-    parser.add_argument("path", metavar="PATH", help="a folder, a .zip archive, or a path into one")
+    parser.add_argument("path", metavar="PATH", help=PATH_HELP)
+    add_option(parser)
     parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
     parser.add_argument(
         "--zarr-format", metavar="F", help="look at the node of this format where there are two"
@@ -49,7 +52,10 @@ def add_arguments(parser: Any) -> None:
 
 
 def run(arguments: Any, out: Output) -> int:
-    with opened(arguments.path, arguments.node, arguments.zarr_format) as (place, node):
+    looked_up = opened(
+        arguments.path, arguments.node, arguments.zarr_format, arguments.storage_option
+    )
+    with looked_up as (place, node):
         found = of_node(place, node)
         map_wanted = arguments.chunks and isinstance(node, omnizarr.Array)
         if arguments.json:
@@ -66,7 +72,7 @@ def run(arguments: Any, out: Output) -> int:
 def of_node(place: Place, node: Any) -> Facts:
     """All that is told about a node, as programs get it."""
     found: Facts = {
-        "store": place.file,
+        "store": place.shown,
         "store_kind": place.kind,
         "format": facts.format_of(node),
         **facts.of_node(place.path, node),

@@ -24,6 +24,7 @@ from omnizarr.cli.output import (
     standard_output,
 )
 from omnizarr.cli.problems import explain
+from omnizarr.cli.urls import hidden
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -53,11 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str], out: Output, err: Output) -> int:
+    given: list[tuple[str, Any]] = []
     try:
         if not arguments:
             err.own(make_parser(out, err).format_help())
             return REFUSED
         parsed = make_parser(out, err).parse_args(arguments)
+        given = [*parsed.storage_option, *getattr(parsed, "destination_option", ())]
         status = int(COMMANDS[parsed.command].run(parsed, out))
         out.flush()
         return status
@@ -68,7 +71,10 @@ def _run(arguments: list[str], out: Output, err: Output) -> int:
     except Exception as error:
         if "--debug" in arguments:
             raise
-        tell(err, *explain(error))
+        message, hint = explain(error)
+        for options in ({name: value} for name, value in given):
+            message, hint = hidden(message, options), hint and hidden(hint, options)
+        tell(err, message, hint)
         return REFUSED
 
 

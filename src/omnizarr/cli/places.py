@@ -1,22 +1,25 @@
-"""From what a person types to a node: a folder, an archive, or a path that leads into one.
+"""From what a person types to a node: a folder, an archive, a database, a URL, or a path that
+leads into one.
 
 A path may go on inside the store: `data.zarr/group/array`. Some formats keep all metadata in one
 place, so the store is looked for from the path upwards. This module knows paths of files and the
-public API. It must not know formats.
+public API; `cli.urls` knows URLs. It must not know formats.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import omnizarr
-from omnizarr.errors import MetadataError, NodeNotFoundError, ZarrError
-from omnizarr.stores import as_store
+from omnizarr.cli import urls
+from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ZarrError
+from omnizarr.stores import Store, ZipStore, as_store, kinds
 
+PATH_HELP = "a folder, a .zip archive, a database, a URL, or a path into one"
 _ZIP = b"PK"
 _JOURNAL = ".omnizarr-convert.json"
 """What lies beside a conversion until it is finished."""
@@ -37,40 +40,77 @@ class Place:
     """A store that exists, and a path in it."""
 
     file: str
-    """The folder or archive, or a URL."""
+    """The folder, archive or database, or a URL."""
     path: str
     archive: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
-    @property
-    def store(self) -> Any:
-        """What the public API takes as the store, for reading."""
-        return omnizarr.ZipStore(self.file, mode="r") if self.archive else self.file
+    def open(self, mode: str = "r") -> Store:
+        """The store, to be closed by whoever opened it."""
+        if self.archive and mode == "r":
+            return ZipStore(self.file, mode="r")
+        return open_store(self.file, self.options, mode)
 
     def __str__(self) -> str:
-        return f"{self.file}/{self.path}" if self.path else self.file
+        return f"{self.shown}/{self.path}" if self.path else self.shown
+
+    @property
+    def shown(self) -> str:
+        """The folder, archive or URL, without the passwords and signatures that a URL may hold."""
+        return urls.masked(self.file) if urls.is_url(self.file) else self.file
 
     @property
     def kind(self) -> str:
-        if "://" in self.file:
+        if urls.is_url(self.file):
             return "URL"
-        return "zip archive" if self.archive else "folder"
+        known = None if self.archive else kinds.for_path(self.file)
+        return "zip archive" if self.archive else _KINDS[known.module] if known else "folder"
+
+
+_KINDS = {
+    "sqlite": "SQLite database",
+    "lmdb": "LMDB database",
+    "dbm": "DBM database",
+    "reference": "reference file",
+}
+
+
+def open_store(file: str, options: Mapping[str, Any], mode: str) -> Store:
+    """The store that a path or URL means, with the options that a person gave."""
+    if options and not urls.takes_options(file):
+        raise Problem(
+            f"{file}: a folder or an archive has no options",
+            "--storage-option goes with a URL or a database",
+        )
+    try:
+        return as_store(file, mode=mode, storage_options=options or None)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ZarrError):
+            raise
+        raise Problem(urls.hidden(str(error), options)) from error
+
+
+Given = Sequence[tuple[str, Any]]
+"""The options of a store, as they were typed."""
 
 
 @contextmanager
 def opened(
-    path: str, node: str | None = None, zarr_format: str | None = None
+    path: str, node: str | None = None, zarr_format: str | None = None, options: Given = ()
 ) -> Iterator[tuple[Place, Any]]:
     """The array or group that a person means, for reading; closed at the end."""
-    place, found = find(path, node, zarr_format)
+    place, found = find(path, node, zarr_format, options)
     try:
         yield place, found
     finally:
         found.store.close()
 
 
-def find(path: str, node: str | None = None, zarr_format: str | None = None) -> tuple[Place, Any]:
+def find(
+    path: str, node: str | None = None, zarr_format: str | None = None, options: Given = ()
+) -> tuple[Place, Any]:
     """The array or group, and where it was found."""
-    places = list(_places(path, node or ""))
+    places = _places(path, node, options)
     first: ZarrError | None = None
     for place in places:
         try:
@@ -82,7 +122,7 @@ def find(path: str, node: str | None = None, zarr_format: str | None = None) -> 
             if place is places[0]:
                 raise
     if zarr_format is not None:
-        place, found = find(path, node)
+        place, found = find(path, node, options=options)
         found.store.close()
         raise Problem(
             f"{place}: no array or group of format {zarr_format}",
@@ -91,43 +131,51 @@ def find(path: str, node: str | None = None, zarr_format: str | None = None) -> 
     raise _missing(path, places, first)
 
 
-def locate(path: str, node: str | None = None) -> Place:
+def locate(path: str, node: str | None = None, options: Given = ()) -> Place:
     """Where that array or group lies, be its metadata readable or not."""
     try:
-        place, found = find(path, node)
+        place, found = find(path, node, options=options)
     except MetadataError:
-        return next(_places(path, node or ""))
+        return _places(path, node, options)[0]
     found.store.close()
     return place
 
 
 def _open(place: Place, zarr_format: str | None = None) -> Any:
-    store = place.store
+    store = place.open()
     try:
         return omnizarr.open(store, mode="r", path=place.path, zarr_format=zarr_format)
     except BaseException:
-        if place.archive:
-            store.close()
+        store.close()
         raise
 
 
-def _places(path: str, node: str) -> Iterator[Place]:
+def _places(path: str, node: str | None, options: Given) -> list[Place]:
     """Every store that the path may mean, the nearest first."""
-    if "://" in path:
-        yield Place(path, node)
+    given = dict(options)
+    return [replace(place, options=given) for place in _candidates(path, (node or "").strip("/"))]
+
+
+def _candidates(path: str, inner: str) -> Iterator[Place]:
+    if urls.is_url(path):
+        yield from (Place(url, below) for url, below in urls.places(path, inner))
         return
     if not path:
-        raise Problem("the path is empty", "name a folder or a .zip archive")
-    inner = node.strip("/")
+        raise Problem("the path is empty", "name a folder, a .zip archive or a URL")
     outer = os.path.normpath(path)
     while not os.path.lexists(outer):
         outer, name = os.path.split(outer)
         inner = _joined(name, inner)
         outer = outer or os.curdir
     if not os.path.isdir(outer):
-        if not _is_archive(outer):
+        if _is_archive(outer):
+            yield Place(outer, inner, archive=True)
+        elif (known := kinds.for_path(outer)) is not None and not (
+            known.existing and _is_store(os.path.dirname(outer) or os.curdir)
+        ):
+            yield Place(outer, inner)
+        else:
             raise _no_store(outer)
-        yield Place(outer, inner, archive=True)
         return
     yield Place(outer, inner)
     absolute = os.path.abspath(outer)
@@ -160,13 +208,18 @@ _PERMISSION = "ask its owner, or look with ls -l who may read it"
 def _no_store(file: str) -> Problem:
     """`file` is neither a folder nor an archive."""
     folder = os.path.dirname(file) or os.curdir
+    hint = "a store is a folder, a zip archive, a database or a URL"
+    if _is_store(folder):
+        hint = f"it belongs to the store {folder}; name that folder"
+    return Problem(f"{file}: it is a file, but no zip archive", hint)
+
+
+def _is_store(folder: str) -> bool:
     try:
         omnizarr.open(folder, mode="r")
     except (ZarrError, OSError):
-        hint = "a store is a folder or a zip archive"
-    else:
-        hint = f"it belongs to the store {folder}; name that folder"
-    return Problem(f"{file}: it is a file, but no zip archive", hint)
+        return False
+    return True
 
 
 def _missing(path: str, places: list[Place], first: ZarrError | None) -> Problem:
@@ -193,7 +246,7 @@ def _is_unfinished(place: Place) -> bool:
     """Whether a conversion into this place was begun and not finished."""
     if place.kind == "URL":
         return False
-    with suppress(ZarrError, OSError), as_store(place.store, mode="r") as store:
+    with suppress(ZarrError, OSError), place.open() as store:
         return store.get(f"{place.path}/{_JOURNAL}".lstrip("/")) is not None
     return False
 
@@ -208,7 +261,7 @@ def _deepest(place: Place) -> tuple[Place, Any] | None:
     while path:
         path = path.rpartition("/")[0]
         try:
-            above = Place(place.file, path, place.archive)
+            above = replace(place, path=path)
             return above, _open(above)
         except (ZarrError, OSError):
             continue
@@ -221,6 +274,8 @@ def _no_member(above: Place, node: Any, missing: str) -> Problem:
         return Problem(message, f"{above} is an array, which has no members")
     try:
         names = list(node)
+    except NotListableError:
+        return Problem(message, f"{above} cannot be listed, so its members must be named exactly")
     except ZarrError:
         names = []
     finally:

@@ -10,7 +10,9 @@ import re
 from ast import literal_eval
 
 _QUOTED = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
-_STORE = re.compile(rf"\b\w+Store\(({_QUOTED})(?:, mode='[^']*')?\)(?:, (?:key|path) ({_QUOTED}))?")
+_STORE = re.compile(
+    rf"\b\w+Store\(({_QUOTED})(?:, \w+=(?:{_QUOTED}|\w+))*\)(?:, (?:key|path) ({_QUOTED}))?"
+)
 _SCALAR = re.compile(r"\bnp\.[a-z]\w*\(((?:[^()]|\([^()]*\))*)\)")
 _TRUTH = re.compile(r"\bnp\.(True|False)_")
 _CODEC = re.compile(r"'numcodecs\.([\w-]+)'")

@@ -34,6 +34,7 @@ _OPTIONS = (
 )
 _ADVICE = re.compile(
     r"(?<=[.;]) (?=--|no option of convert|pass --|give a DESTINATION|choose another DESTINATION)"
+    r"|(?<=:) (?=pip install)"
     r"| (?=\(--[^()]*\)\Z)"
 )
 
@@ -47,7 +48,7 @@ def explain(error: BaseException) -> tuple[str, str | None]:
         for spelling, typed in _OPTIONS:
             message = spelling.sub(typed, message)
         told, *advice = _ADVICE.split(message, maxsplit=1)
-        return told.rstrip(".;"), advice[0].strip("()") if advice else _hint(error)
+        return told.rstrip(".;:"), advice[0].strip("()") if advice else _hint(error)
     if isinstance(error, OSError):
         return _system(error), _system_hint(error)
     if isinstance(error, MemoryError):

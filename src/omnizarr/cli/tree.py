@@ -22,7 +22,8 @@ from omnizarr.cli.output import (
     times,
 )
 from omnizarr.cli.output import size as human_size
-from omnizarr.cli.places import Place, opened
+from omnizarr.cli.places import PATH_HELP, Place, opened
+from omnizarr.cli.urls import add_option
 from omnizarr.errors import ZarrError
 from omnizarr.formats.titles import short
 
@@ -32,13 +33,15 @@ examples:
   omnizarr tree data.zarr
   omnizarr tree data.zarr/group --level 1
   omnizarr tree archive.zip --sizes
+  omnizarr tree s3://bucket/data.zarr --storage-option region=eu-west-1
   omnizarr tree data.zarr --json
 """
 _DTYPE_WIDTH = 30
 
 
 def add_arguments(parser: Any) -> None:
-    parser.add_argument("path", metavar="PATH", help="a folder, a .zip archive, or a path into one")
+    parser.add_argument("path", metavar="PATH", help=PATH_HELP)
+    add_option(parser)
     parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
     parser.add_argument(
         "--zarr-format", metavar="F", help="look at the node of this format where there are two"
@@ -56,12 +59,13 @@ def level(text: str) -> int:
 
 
 def run(arguments: Any, out: Output) -> int:
-    with opened(arguments.path, arguments.node, arguments.zarr_format) as (place, node):
+    found = opened(arguments.path, arguments.node, arguments.zarr_format, arguments.storage_option)
+    with found as (place, node):
         rows = list(walk(node, arguments.level, sizes=arguments.sizes, path=place.path))
         if arguments.json:
             out.json(
                 {
-                    "store": place.file,
+                    "store": place.shown,
                     "path": place.path,
                     "zarr_format": node.zarr_format,
                     "format": facts.format_of(node),
@@ -140,7 +144,7 @@ def totals(rows: list[Facts]) -> Facts:
 
 def show(place: Place, node: Any, rows: list[Facts], out: Output) -> None:
     labels = branches([row["path"][len(place.path) :].strip("/") for row in rows])
-    labels[0] = place.path.rpartition("/")[2] or place.file
+    labels[0] = place.path.rpartition("/")[2] or place.shown
     cells = [describe(row) for row in rows]
     widths = [
         max((columns(cell[i]) for cell in cells if len(cell) > 1), default=0) for i in range(6)

@@ -59,6 +59,7 @@ def _plain(module: Any) -> Functions:
     return Functions(module.compress, decompress_into, module.decompress)
 
 
+COPIED = 16 * 1024
 _LEVEL, _CHECKSUM = 100, 201  # ZSTD_c_compressionLevel, ZSTD_c_checksumFlag
 
 
@@ -124,8 +125,12 @@ def _direct(shared: ctypes.CDLL, module: Any) -> Functions:
             context = local.decoder
         except AttributeError:
             context = local.decoder = _Context(new_decoder(), free_decoder)
-        # `c_void_p` takes bytes as they are; anything else is asked for its address.
-        source: Any = data if type(data) is bytes else np.frombuffer(data, np.uint8).ctypes.data
+        # `c_void_p` takes bytes as they are; anything else is asked for its address, which takes
+        # longer than to copy a small one.
+        source: Any = data
+        if type(data) is not bytes:
+            small = len(data) <= COPIED
+            source = bytes(data) if small else np.frombuffer(data, np.uint8).ctypes.data
         target = address(cell(out)) if out.size else None
         code: int = decode(context.pointer, target, out.size, source, len(data))
         return code if code < first_error else check(code)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from omnizarr import limits
+from omnizarr import limits, parallel
 from omnizarr.array import Array
 from omnizarr.conversion.begin import start
 from omnizarr.conversion.chunks import Copying, Portion, Region, is_whole
@@ -25,6 +25,10 @@ from omnizarr.errors import MetadataError, UnsupportedError, ZarrError
 from omnizarr.jobs import Journal, Reporter, Shared, run, workers_for
 from omnizarr.model.store import ByteRange
 from omnizarr.node import Place
+
+MOST_REQUESTS = 32
+"""How many portions run at once at the most where a store lets us wait; each may ask for several
+chunks itself."""
 
 # -- the work on one array, in this thread or in another process --------------------------------
 
@@ -90,6 +94,7 @@ class ArrayWork:
         ends = self._ends
         if isinstance(portion, Copying):
             for key, new in portion.keys:
+                parallel.check()
                 self._copy(key, new)
         else:
             for region, stored in zip(portion.regions, portion.stored, strict=True):
@@ -224,4 +229,6 @@ def _workers(planned: NodePlan, manner: Manner) -> int:
     wanted = manner.workers
     if not planned.target.store.capabilities.concurrent_writes:
         wanted = 1
-    return workers_for(chunk_bytes, wanted)
+    stores = (planned.source.store, planned.target.store)
+    requests = max(store.capabilities.requests for store in stores)
+    return workers_for(chunk_bytes, wanted, min(requests, MOST_REQUESTS))

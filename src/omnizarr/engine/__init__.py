@@ -2,14 +2,14 @@
 
 The engine knows stores, codecs and plans; it knows no format version and no node. What it
 offers upward is `Source` (where an array's chunks lie), `read` and `write` (a whole plan in, an
-array or stored keys out: a native core implements these two), and `exclusive` (the lock under
-which a stored value is read, changed and written back).
+array or stored keys out: a native core implements these two), and `update` (how a stored value is
+read, changed and written back so that no change of anybody else is lost).
 """
 
 from omnizarr.engine.gather import Gathered
-from omnizarr.engine.locks import exclusive
+from omnizarr.engine.locks import update
 from omnizarr.engine.read import read
 from omnizarr.engine.source import Source
 from omnizarr.engine.write import write
 
-__all__ = ["Gathered", "Source", "exclusive", "read", "write"]
+__all__ = ["Gathered", "Source", "read", "update", "write"]

@@ -4,16 +4,32 @@ A store whose own locks exclude processes and threads (`capabilities.locks`) is 
 every other store there is a table here, for the threads of this process; it is keyed by the
 store's identity, so that two handles on one store share a lock. A lock lives only while somebody
 holds or awaits it, so the table stays as small as the number of writes in flight.
+
+A store that has no locks but tells versions apart (`capabilities.versions`) is updated
+optimistically: what was read is written back only if it is still the same, else the update begins
+anew. Between processes, a store with neither is as safe as its writers are careful.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import threading
-from collections.abc import Hashable
+import time
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
 
-from omnizarr.model.store import Store
+from omnizarr import parallel
+from omnizarr.errors import ConflictError
+from omnizarr.model.store import Buffer, ByteRange, Store
+from omnizarr.stores import WrapperStore
+
+T = TypeVar("T")
+
+PATIENCE = 120.0
+"""Seconds after which an update that others keep overtaking is given up."""
+LONGEST_PAUSE = 0.5
 
 
 class _Entry:
@@ -71,6 +87,60 @@ def exclusive(store: Store, key: str) -> AbstractContextManager[object]:
     if store.capabilities.locks:
         return store.lock(key)
     return _InProcess(store, key)
+
+
+class Optimistic(WrapperStore):
+    """Remembers the version of every value that is read through it; `set` replaces that version
+    and no other, or raises `ConflictError`."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._seen: dict[str, tuple[Hashable | None, bytes | None]] = {}
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        found = self.store.get_versioned(key, byte_range)
+        whole = found is not None and byte_range is None
+        self._seen[key] = (
+            None if found is None else found.version,
+            bytes(found.value) if found is not None and whole else None,
+        )
+        return None if found is None else found.value
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        workers = self.capabilities.requests
+        return parallel.each(lambda request: self.get(*request), list(requests), workers)
+
+    def snapshot(self, key: str) -> AbstractContextManager[Callable[..., Buffer | None]]:
+        return nullcontext(lambda byte_range: self.get(key, byte_range))
+
+    def set(self, key: str, value: Buffer) -> None:
+        if key not in self._seen:
+            self.store.set(key, value)
+            return
+        version, before = self._seen[key]
+        if before is not None and before == value:
+            return  # nothing to change, so nothing to be overtaken in
+        if not self.store.set_if_version(key, value, version):
+            raise ConflictError(f"{self.store!r}: {key!r} was changed by somebody else")
+
+
+def update(store: Store, key: str, function: Callable[[Store], T]) -> T:
+    """Call `function(held)`, which reads, changes and writes back values around `key`, so that no
+    change of anybody else is lost. Where the store has no locks the call may be repeated."""
+    with exclusive(store, key):
+        if store.capabilities.locks or not store.capabilities.versions:
+            return function(store)
+        deadline = time.monotonic() + PATIENCE
+        pause = 0.005
+        while True:
+            try:
+                return function(Optimistic(store))
+            except ConflictError:
+                parallel.check()
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(pause * random.random())
+            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def setting(store: Store, key: str) -> AbstractContextManager[object]:

@@ -19,21 +19,29 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from omnizarr import limits
+from omnizarr import limits, parallel
 from omnizarr.codecs import Chain, Scratch
 from omnizarr.engine import threads
 from omnizarr.engine.gather import Gathered
 from omnizarr.engine.source import Source
-from omnizarr.errors import ChunkNotFoundError, DecodeError, LimitError, ZarrError
+from omnizarr.errors import (
+    ChunkNotFoundError,
+    DecodeError,
+    LimitError,
+    ValueChangedError,
+    ZarrError,
+)
 from omnizarr.indexing import Part, Plan, refine
 from omnizarr.model.store import Buffer, ByteRange, Read, read_range
 
 BATCH = 128
 """How many chunks are asked for at once at the most."""
-GAP = 64 * 1024
-"""Ranges closer than this are fetched as one."""
 MERGED = 8 * limits.MIB
-"""A merged range is not extended beyond this."""
+"""A merged range is not extended beyond this; on a store that lets one wait, twice that."""
+TASKS = 1 << 30
+"""More than any store answers at once: a shard may be many requests."""
+ATTEMPTS = 5
+"""How often a shard is read anew that was replaced meanwhile."""
 
 UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What a codec may raise on bytes that its metadata does not fit."""
@@ -50,6 +58,9 @@ def read(source: Source, plan: Plan, working: Array) -> None:
         _read_shards(source, plan, working, count)
         return
     footprint = source.regular_chain.footprint
+    if count > 1 and source.store.capabilities.requests > 1:
+        _read_waiting(source, plan, working, count)
+        return
     workers = threads.workers_for(count, source.chunk_bytes, footprint)
     size = _batch_size(footprint * source.chunk_bytes, workers)
     if workers > 1:
@@ -58,7 +69,28 @@ def read(source: Source, plan: Plan, working: Array) -> None:
     def run(batch: list[Part], scratch: Scratch) -> None:
         _read_batch(source, batch, working, scratch)
 
-    threads.run(run, _batches(plan.parts(), size), workers, Scratch)
+    parallel.run(run, _batches(plan.parts(), size), workers, Scratch)
+
+
+def _read_waiting(source: Source, plan: Plan, working: Array, count: int) -> None:
+    """From a store that lets one wait: many threads ask, few decode."""
+    fetchers, most = threads.fetchers_for(source.store, count, source.chunk_bytes)
+    decoders = threads.workers_for(
+        count,
+        source.chunk_bytes,
+        source.regular_chain.footprint,
+        worthwhile=threads.WORTHWHILE_BESIDE,
+    )
+    get, whole, key_of = source.store.get, source.most, source.key
+
+    def fetch(item: tuple[str, Part]) -> Buffer | None:
+        return get(item[0], whole)
+
+    def decode(item: tuple[str, Part], data: Buffer | None, scratch: Scratch) -> None:
+        _place(source, *item, data, working, scratch)
+
+    items = ((key_of(part.coordinates), part) for part in plan.parts())
+    parallel.relay(fetch, items, fetchers, decode, decoders, Scratch, most)
 
 
 def unfit(error: Exception, where: str) -> ZarrError:
@@ -80,26 +112,31 @@ def _batches(parts: Iterable[Part], size: int) -> Iterator[list[Part]]:
 
 def _read_batch(source: Source, parts: list[Part], working: Array, scratch: Scratch) -> None:
     prefix, encode_key = source.prefix, source.encode_key
-    chain = source.regular_chain if source.model.grid.regular else None
     keys = [prefix + encode_key(part.coordinates) for part in parts]
     most = source.most
     values = source.store.get_many([(key, most) for key in keys])
     for index, part in enumerate(parts):
         data = values[index]
         values[index] = None  # free the encoded bytes as soon as they are decoded
+        _place(source, keys[index], part, data, working, scratch)
+
+
+def _place(
+    source: Source, key: str, part: Part, data: Buffer | None, working: Array, scratch: Scratch
+) -> None:
+    """Decode what was fetched of a chunk, or a shard, and put it where it belongs."""
+    if data is None:
+        data = _fetch_alternative(source, key, part)
         if data is None:
-            data = _fetch_alternative(source, keys[index], part)
-            if data is None:
-                source.put_fill(working, part.outer)
-                continue
-        try:
-            source.check_length(keys[index], data)
-            chosen = chain or source.chain_for(part.coordinates)
-            decode_part(chosen, data, part, working, source, scratch)
-        except ZarrError as error:
-            raise error.at(source.where(keys[index], part.coordinates)) from error
-        except UNFIT as error:
-            raise unfit(error, source.where(keys[index], part.coordinates)) from error
+            source.put_fill(working, part.outer)
+            return
+    try:
+        source.check_length(key, data)
+        decode_part(source.chain_for(part.coordinates), data, part, working, source, scratch)
+    except ZarrError as error:
+        raise error.at(source.where(key, part.coordinates)) from error
+    except UNFIT as error:
+        raise unfit(error, source.where(key, part.coordinates)) from error
 
 
 def _fetch_alternative(source: Source, key: str, part: Part) -> Buffer | None:
@@ -158,31 +195,57 @@ class _Wanted(NamedTuple):
 def _read_shards(source: Source, plan: Plan, working: Array, count: int) -> None:
     shard = source.regular_chain.shard
     assert shard is not None
-    inner_bytes = shard.chain.nbytes or 0
-    workers = threads.workers_for(max(2, count), inner_bytes)
+    workers = threads.workers_for(max(2, count), shard.chain.nbytes or 0)
+    if source.store.capabilities.requests > 1:
+        _read_waiting_shards(source, plan, working, count, workers)
+        return
     across = min(workers, count)
 
     def run(part: Part, scratch: Scratch) -> None:
         _read_shard(source, part, working, max(1, workers // across), scratch)
 
-    threads.run(run, plan.parts(), across, Scratch)
+    parallel.run(run, plan.parts(), across, Scratch)
+
+
+def _read_waiting_shards(
+    source: Source, plan: Plan, working: Array, count: int, decoders: int
+) -> None:
+    """From a store that lets one wait: many threads ask. Whole shards are decoded by few, as
+    chunks are; what is read of others is decoded where it arrives."""
+    # What is under way at once, whole shards or merged ranges, fits into the scratch.
+    task_bytes = min(source.chunk_bytes, _merged(source))
+    workers, most = threads.fetchers_for(source.store, TASKS, task_bytes)
+    across = min(workers, count)
+
+    def fetch(part: Part) -> Buffer | bool | None:
+        if _is_fetched_whole(source, part):
+            return source.store.get(source.key(part.coordinates), source.most)
+        _read_shard(source, part, working, max(1, workers // across), Scratch())
+        return True
+
+    def decode(part: Part, data: Buffer | bool | None, scratch: Scratch) -> None:
+        if not isinstance(data, bool):
+            _place(source, source.key(part.coordinates), part, data, working, scratch)
+
+    parallel.relay(fetch, plan.parts(), across, decode, min(decoders, count), Scratch, most)
+
+
+def _is_fetched_whole(source: Source, part: Part) -> bool:
+    """Whether all of a modest shard is wanted: one read brings index and chunks."""
+    return part.whole and source.chunk_bytes <= _merged(source)
 
 
 def _read_shard(source: Source, part: Part, working: Array, workers: int, scratch: Scratch) -> None:
     key = source.key(part.coordinates)
     chain = source.chain_for(part.coordinates)
-    store = source.store
     try:
-        if part.whole and source.chunk_bytes <= MERGED:
-            # All of a modest shard is wanted: one read brings index and chunks.
+        if _is_fetched_whole(source, part):
             data = source.get(key)
             if data is not None:
                 decode_part(chain, data, part, working, source, scratch)
                 return
-        else:
-            with store.snapshot(key) as read:
-                if _read_inner_chunks(source, chain, part, working, read, workers):
-                    return
+        elif _read_inner_chunks(source, chain, part, working, key, workers):
+            return
         data = _fetch_alternative(source, key, part)
         if data is None:
             source.put_fill(working, part.outer)
@@ -194,10 +257,28 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int, scratc
         raise unfit(error, source.where(key, part.coordinates)) from error
 
 
+def _merged(source: Source) -> int:
+    """How much is read at once of a shard at the most."""
+    return MERGED if source.store.capabilities.requests < 2 else 2 * MERGED
+
+
 def _read_inner_chunks(
-    source: Source, chain: Chain, part: Part, working: Array, read: Read, workers: int
+    source: Source, chain: Chain, part: Part, working: Array, key: str, workers: int
 ) -> bool:
     """Read the inner chunks that a part needs; False if there is no such shard."""
+    for attempt in range(ATTEMPTS):
+        try:
+            with source.store.snapshot(key) as read:
+                return _read_snapshot(source, chain, part, working, read, workers)
+        except ValueChangedError:
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _read_snapshot(
+    source: Source, chain: Chain, part: Part, working: Array, read: Read, workers: int
+) -> bool:
     shard = chain.shard
     assert shard is not None
     index = shard.read_index(read)
@@ -236,19 +317,19 @@ def _read_inner_chunks(
             except ZarrError as error:
                 raise error.at(f"inner chunk {inner.coordinates}") from error
 
-    groups = list(_merge(wanted))
-    threads.run(run, groups, min(workers, len(groups)), Scratch)
+    groups = list(_merge(wanted, source.store.capabilities.gap, _merged(source)))
+    parallel.run(run, groups, min(workers, len(groups)), Scratch)
     return True
 
 
-def _merge(wanted: list[_Wanted]) -> Iterator[list[_Wanted]]:
+def _merge(wanted: list[_Wanted], gap: int, most: int) -> Iterator[list[_Wanted]]:
     """Group inner chunks whose bytes lie close together."""
     wanted.sort(key=lambda item: item.offset)
     group: list[_Wanted] = []
     start = stop = 0
     for item in wanted:
         end = item.offset + item.nbytes
-        if group and (item.offset > stop + GAP or end - start > MERGED):
+        if group and (item.offset > stop + gap or end - start > most):
             yield group
             group = []
         if not group:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any, Literal
@@ -38,6 +38,10 @@ class Source:
     on_missing: Literal["fill", "raise"] = "fill"
     synchronizer: Any = None
     """A mapping from key to lock that the caller brought; held beside the locks of our own."""
+
+    def on(self, store: Store) -> Source:
+        """The same chunks, through another handle on their store."""
+        return self if store is self.store else replace(self, store=store)
 
     @cached_property
     def encode_key(self) -> Callable[[Shape], str]:

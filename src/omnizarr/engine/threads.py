@@ -1,26 +1,23 @@
-"""Threads, only when they pay.
+"""How many threads pay.
 
 A second Python thread helps when each task holds at least some 100 µs of work outside the
-interpreter lock; below that, threads queue for the lock and lose. So small chunks run in the
-calling thread. Threads are started for one call and end with it: there is no pool, hence nothing
-at import, nothing to rebuild after a fork, and nothing left after Ctrl-C.
+interpreter lock; below that, threads queue for the lock and lose. So small chunks of a store that
+answers at once run in the calling thread. A store that lets one wait is asked by as many threads
+as it can answer (`capabilities.requests`), whatever the size of the chunks.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
 
 from omnizarr import limits
 from omnizarr.config import config
-
-T = TypeVar("T")
-S = TypeVar("S")
+from omnizarr.model.store import Store
 
 WORTHWHILE_BYTES = 96 * 1024
 """Chunks of at least this many decoded bytes are worth a thread."""
+WORTHWHILE_BESIDE = 32 * 1024
+"""The same where other threads fetch what is decoded: the interpreter lock is shared anyway."""
 
 
 def available() -> int:
@@ -34,80 +31,23 @@ def available() -> int:
         return os.cpu_count() or 1
 
 
-def workers_for(tasks: int, task_bytes: int, footprint: int = 2) -> int:
+def workers_for(
+    tasks: int, task_bytes: int, footprint: int = 2, worthwhile: int = WORTHWHILE_BYTES
+) -> int:
     """How many threads to use for this many tasks of this size.
 
     A task in flight takes `footprint` times its size (say, an encoded and a decoded chunk); all of
     them together stay below `limits.scratch_bytes`, if need be with one thread.
     """
-    if tasks < 2 or task_bytes < WORTHWHILE_BYTES:
+    if tasks < 2 or task_bytes < worthwhile:
         return 1
-    fitting = limits.current.scratch_bytes // (footprint * task_bytes)
+    fitting = limits.current.scratch_bytes // (footprint * task_bytes or 1)
     return max(1, min(available(), tasks, fitting))
 
 
-class _Shared:
-    """An iterator that several threads pull from, and the first failure of any of them."""
-
-    def __init__(self, items: Iterator[Any]) -> None:
-        self._items = items
-        self._lock = threading.Lock()
-        self.failure: BaseException | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        while True:
-            with self._lock:
-                if self.failure is not None:
-                    return
-                try:
-                    item = next(self._items)
-                except StopIteration:
-                    return
-            yield item
-
-    def fail(self, error: BaseException) -> None:
-        with self._lock:
-            if self.failure is None:
-                self.failure = error
-
-
-def run(
-    function: Callable[[T, S], None], items: Iterable[T], workers: int, state: Callable[[], S]
-) -> None:
-    """Call `function(item, own)` for every item, where each thread has a `state()` of its own.
-
-    The first exception stops all and is raised here.
-
-    The calling thread works too, so Ctrl-C interrupts it at once; the others finish the item that
-    they are at.
-    """
-    if workers < 2:
-        own = state()
-        for item in items:
-            function(item, own)
-        return
-    shared = _Shared(iter(items))
-
-    def work() -> None:
-        try:
-            own = state()
-            for item in shared:
-                function(item, own)
-        except BaseException as error:  # handed to the calling thread
-            shared.fail(error)
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(workers - 1)]
-    started: list[threading.Thread] = []
-    try:
-        for thread in threads:
-            thread.start()
-            started.append(thread)
-        work()
-    except BaseException as error:
-        shared.fail(error)
-        raise
-    finally:
-        for thread in started:
-            thread.join()
-    if shared.failure is not None:
-        raise shared.failure
+def fetchers_for(store: Store, tasks: int, task_bytes: int) -> tuple[int, int]:
+    """How many threads ask a store that lets one wait, and how many values may be in memory, asked
+    for or not yet decoded: some more, if they fit into `limits.scratch_bytes`."""
+    requests = int(config.get("requests") or store.capabilities.requests)
+    most = max(1, min(4 * requests, limits.current.scratch_bytes // max(1, task_bytes)))
+    return max(1, min(requests, tasks, most)), most

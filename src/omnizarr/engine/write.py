@@ -11,14 +11,16 @@ fill value or the caller asked for empty chunks.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr import parallel
 from omnizarr.codecs import Chain
 from omnizarr.engine import threads
-from omnizarr.engine.locks import exclusive, setting
+from omnizarr.engine.locks import Optimistic, setting, update
 from omnizarr.engine.source import Source
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
@@ -31,6 +33,8 @@ from omnizarr.model.store import Buffer
 Array = npt.NDArray[Any]
 Working = Array | Column
 Field = str | list[str] | None
+Encoded = tuple[Buffer | None] | None
+"""An encoded chunk (None: nothing but fill value); None if it must be read and changed first."""
 
 
 def write(source: Source, plan: Plan, working: Working, field: Field = None) -> None:
@@ -43,33 +47,79 @@ def write(source: Source, plan: Plan, working: Working, field: Field = None) -> 
     task_bytes = source.chunk_bytes
     if regular.shard is not None and (regular.shard.chain.nbytes or 0) < threads.WORTHWHILE_BYTES:
         task_bytes = 0
+    capabilities = source.store.capabilities
     workers = threads.workers_for(count, task_bytes)
-    if not source.store.capabilities.concurrent_writes:
+    if not capabilities.concurrent_writes:
         workers = 1
+    elif count > 1 and capabilities.requests > 1:
+        beside = threads.WORTHWHILE_BESIDE
+        encoders = threads.workers_for(count, task_bytes, worthwhile=beside)
+        _write_waiting(source, plan, working, field, encoders)
+        return
 
     def run(part: Part, _: None) -> None:
-        _write_chunk(source, part, working, field)
+        _store_part(source, part, _encoded(source, part, working, field), working, field)
 
-    threads.run(run, plan.parts(), workers, lambda: None)
+    parallel.run(run, plan.parts(), workers, lambda: None)
 
 
-def _write_chunk(source: Source, part: Part, working: Working, field: Field) -> None:
+def _write_waiting(
+    source: Source, plan: Plan, working: Working, field: Field, encoders: int
+) -> None:
+    """To a store that lets one wait: few threads encode, many send."""
+    senders, most = threads.fetchers_for(source.store, len(plan), source.chunk_bytes)
+
+    def encode(part: Part) -> Encoded:
+        return _encoded(source, part, working, field)
+
+    def send(part: Part, data: Encoded, _: None) -> None:
+        _store_part(source, part, data, working, field)
+
+    parallel.relay(encode, plan.parts(), encoders, send, senders, lambda: None, most)
+
+
+def _encoded(source: Source, part: Part, working: Working, field: Field) -> Encoded:
+    """The chunk as it will be stored, if nothing of the old one remains."""
+    chain = source.chain_for(part.coordinates)
+    if not _replaces(part, chain, field):
+        return None
+    try:
+        return (encode_part(source, chain, None, part, working, None),)
+    except ZarrError as error:
+        key = source.key(part.coordinates)
+        raise error.at(source.where(key, part.coordinates)) from error
+
+
+def _store_part(source: Source, part: Part, data: Encoded, working: Working, field: Field) -> None:
+    """Store a chunk that was encoded; read, change and write back any other."""
+    coordinates = part.coordinates
+    key = source.key(coordinates)
+    store = source.store
+    try:
+        if data is not None:
+            with setting(store, key):
+                _store(source, key, coordinates, *data)
+        else:
+            with source.caller_lock(key):
+                update(
+                    store, key, lambda held: _change_chunk(source.on(held), part, working, field)
+                )
+    except ZarrError as error:
+        raise error.at(source.where(key, coordinates)) from error
+
+
+def _change_chunk(source: Source, part: Part, working: Working, field: Field) -> None:
+    """Read, change and write back one chunk, which nobody else changes meanwhile."""
     coordinates = part.coordinates
     key = source.key(coordinates)
     chain = source.chain_for(coordinates)
-    store = source.store
-    try:
-        if _replaces(part, chain, field):
-            data = encode_part(source, chain, None, part, working, None)
-            with setting(store, key):
-                _store(source, key, coordinates, data)
-        else:
-            with exclusive(store, key), source.caller_lock(key):
-                old = source.fetch(key, coordinates)
-                data = encode_part(source, chain, old, part, working, field)
-                _store(source, key, coordinates, data)
-    except ZarrError as error:
-        raise error.at(source.where(key, coordinates)) from error
+    old = source.fetch(key, coordinates)
+    data = encode_part(source, chain, old, part, working, field)
+    if data is None and old is not None and isinstance(source.store, Optimistic):
+        # Services replace a value on condition, but delete without one.
+        keeping = replace(source, write_empty_chunks=True)
+        data = encode_part(keeping, chain, old, part, working, field)
+    _store(source, key, coordinates, data)
 
 
 def _store(source: Source, key: str, coordinates: tuple[int, ...], data: Buffer | None) -> None:

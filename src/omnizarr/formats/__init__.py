@@ -19,7 +19,7 @@ from omnizarr.formats.v2 import V2
 from omnizarr.formats.v3 import V3
 from omnizarr.formats.v3draft import DRAFTS
 from omnizarr.model.json import show
-from omnizarr.model.paths import is_key
+from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import Buffer, Store
 
 CURRENT: tuple[Format, ...] = (V3(), V2())
@@ -43,11 +43,12 @@ def find(
     formats: tuple[Format, ...] | None = None,
     preferred: Format | None = None,
 ) -> tuple[Format, Node] | None:
-    """The node at `path` and its format, from one batch of reads, or a second one for the older
-    formats; None if there is none. Where it has documents of several, one may be preferred."""
+    """The node at `path` and its format, from one batch of reads, or further ones for the less
+    likely formats; None if there is none. Where it has documents of several, one may be
+    preferred."""
     asked: set[str] = set()
     documents: dict[str, Buffer] = {}
-    for batch in _batches(preferred) if formats is None else (formats,):
+    for batch in _batches(store, preferred) if formats is None else (formats,):
         # A path that is too long for the keys of one format may be that of another one.
         keys = {key: None for known in batch for key in known.probes(path) if is_key(key)}
         documents |= fetch(store, [key for key in keys if key not in asked])
@@ -62,17 +63,29 @@ def find(
     return None
 
 
-def _batches(preferred: Format | None) -> tuple[tuple[Format, ...], ...]:
-    if preferred is None or preferred is CURRENT[0]:
-        return CURRENT, OLDER
-    first = (preferred, *(known for known in CURRENT if known is not preferred))
-    return first, tuple(known for known in OLDER if known is not preferred)
+def _batches(store: Store, preferred: Format | None) -> tuple[tuple[Format, ...], ...]:
+    """Which formats are looked for together. Where every key is a request of its own, the likeliest
+    format stands alone: most often one request is all that opening takes."""
+    chosen = preferred or CURRENT[0]
+    others = tuple(known for known in CURRENT if known is not chosen)
+    older = tuple(known for known in OLDER if known is not chosen)
+    if store.capabilities.requests > 1:
+        return (chosen,), others, older
+    return (chosen, *others), older
 
 
 def read(chosen: Format, store: Store, path: str) -> Node | None:
     """The node at `path` in one format; None if there is none."""
     found = find(store, path, (chosen,))
     return None if found is None else found[1]
+
+
+def look_ahead(store: Store, path: str) -> None:
+    """Ask a store that remembers, together, for what will be asked of it before a node is created
+    at `path`."""
+    keys = [key for above in ancestors(path) for key in CURRENT[0].probes(above)]
+    keys += [key for known in FORMATS for key in (*known.probes(path), *known.claims(path))]
+    fetch(store, [key for key in dict.fromkeys(keys) if is_key(key)])
 
 
 def claimed(store: Store, path: str, also: Iterable[str] = ()) -> list[str]:
@@ -109,5 +122,6 @@ __all__ = [
     "explain_missing",
     "find",
     "get_format",
+    "look_ahead",
     "read",
 ]

@@ -132,6 +132,10 @@ class Format(Protocol):
         """The documents in which consolidated metadata may lie."""
         ...
 
+    def consolidated_in(self, model: GroupModel) -> GroupModel | None:
+        """The same from the group's own document, where that is the one in which it may lie."""
+        ...
+
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         """The group with `consolidated` filled; None if nothing is consolidated there."""
         ...

@@ -157,5 +157,8 @@ class BelowPath(ABC):
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
         return ()
 
+    def consolidated_in(self, model: GroupModel) -> GroupModel | None:
+        return None
+
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         return None

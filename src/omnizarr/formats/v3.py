@@ -112,6 +112,9 @@ class V3(hierarchy.BelowPath):
         document = {**_group_document(root), CONSOLIDATED: _inline(dict(sorted(metadata.items())))}
         return {key: _text(document)}
 
+    def consolidated_in(self, model: GroupModel) -> GroupModel | None:
+        return _consolidated(model)
+
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         key = join(path, DOCUMENT)
         data = documents.get(key)

@@ -353,6 +353,9 @@ class Draft:
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
         return (CONSOLIDATED_KEY,) if self.layout.zarr_python else ()
 
+    def consolidated_in(self, model: GroupModel) -> GroupModel | None:
+        return None
+
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         data = documents.get(CONSOLIDATED_KEY)
         return None if data is None else v3draft_consolidated.parse(path, data, self.layout)

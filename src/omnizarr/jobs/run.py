@@ -2,7 +2,8 @@
 
 The calling thread hands tasks out and takes results in, so that whoever counts, draws or keeps a
 journal needs no lock. The first error stops the handing out, cancels what has not begun, waits for
-what has, and is raised; so does Ctrl-C. Nothing of the job runs on when `run` has ended.
+what has, and is raised; so does Ctrl-C, and a caller who has gone (`parallel.check`). Nothing of
+the job runs on when `run` has ended.
 
 This module knows executors. It must not know what a task does.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from omnizarr import limits
+from omnizarr import limits, parallel
 from omnizarr.engine import threads
 from omnizarr.errors import UnsupportedError
 
@@ -61,13 +62,14 @@ def _unpack(token: str, data: bytes) -> Shared[Any]:
     return found
 
 
-def workers_for(task_bytes: int, wanted: int | None = None) -> int:
+def workers_for(task_bytes: int, wanted: int | None = None, requests: int = 1) -> int:
     """How many tasks of this size may run at once: as many as are wanted (else one for each
-    available core), and no more than fit into `limits.scratch_bytes`."""
+    available core, or as many `requests` as a store gains from), and no more than fit into
+    `limits.scratch_bytes`."""
     if wanted is not None and (type(wanted) is not int or wanted < 1):
         raise ValueError(f"workers must be a whole number of at least 1, found {wanted!r}")
     fitting = limits.current.scratch_bytes // max(1, task_bytes)
-    return max(1, min(wanted or threads.available(), fitting))
+    return max(1, min(wanted or max(threads.available(), requests), fitting))
 
 
 def run(
@@ -87,13 +89,14 @@ def run(
         return
     if workers < 2:
         for task in tasks:
+            parallel.check()
             finished(task, function(task))
         return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers, thread_name_prefix="omnizarr-job") as pool:
         # A task in the queue holds nothing yet; it only keeps a thread from waiting for the next.
-        _hand_out(function, iter(tasks), finished, pool, 2 * workers)
+        _hand_out(parallel.carrying(function), iter(tasks), finished, pool, 2 * workers)
 
 
 def _hand_out(
@@ -109,6 +112,7 @@ def _hand_out(
     try:
         exhausted = False
         while flying or not exhausted:
+            parallel.check()
             while not exhausted and len(flying) < most:
                 try:
                     task = next(tasks)

@@ -25,6 +25,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
+from omnizarr import parallel
 from omnizarr.errors import ReadOnlyError, StoreError
 from omnizarr.model.paths import check_prefix, is_key
 
@@ -47,6 +48,14 @@ Read = Callable[[ByteRange | None], Buffer | None]
 """Reads part of a value, or all of it; None if there is no such value."""
 
 
+class Versioned(NamedTuple):
+    """A value, or part of one, and what tells it from every other value of its key: an ETag, a
+    revision, or where a store has neither, the value itself."""
+
+    value: Buffer
+    version: Hashable
+
+
 class Listing(NamedTuple):
     """What lies directly below a prefix: whole keys, and prefixes that end with "/"."""
 
@@ -63,10 +72,19 @@ class Capabilities:
     """A ranged `get` is cheaper than a whole one."""
     conditional: bool = False
     """`set_if_absent` is atomic between processes."""
+    versions: bool = False
+    """`get_versioned` and `set_if_version` work, and are atomic between processes."""
+    validators: bool = False
+    """`version` works, even where `get_versioned` does not."""
     locks: bool = False
     """`lock` keeps out every other holder and every `set` of the key, of any thread or process."""
     concurrent_writes: bool = True
     """`set` may be called from several threads at once and gains from it."""
+    requests: int = 1
+    """How many requests the store gains from having under way at once; 1 where answers come
+    without a wait, or where `get_many` is one request."""
+    gap: int = 64 * 1024
+    """Ranges of a value that lie closer together than this are cheaper to read as one."""
 
 
 class Store(ABC):
@@ -84,12 +102,27 @@ class Store(ABC):
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         """One answer per request, in order."""
-        return [self.get(key, byte_range) for key, byte_range in requests]
+        found: list[Buffer | None] = []
+        for key, byte_range in requests:
+            parallel.check()
+            found.append(self.get(key, byte_range))
+        return found
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         """A function that reads parts of one value, all of the same version where the store can:
-        a writer that replaces the value meanwhile is not seen."""
+        a writer that replaces the value meanwhile is not seen, or the read raises
+        `ValueChangedError`."""
         return nullcontext(lambda byte_range: self.get(key, byte_range))
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        """`get`, with the version that `set_if_version` takes; see `capabilities.versions`."""
+        raise StoreError(f"{self!r} does not tell versions of a value apart")
+
+    def version(self, key: str) -> Hashable | None:
+        """What tells the value from every other one of its key, without reading it: an ETag, or
+        what a file system knows of a file; None if there is no such key."""
+        found = self.get_versioned(key, ByteRange(0, 0))
+        return None if found is None else found.version
 
     def exists(self, key: str) -> bool:
         return self.size(key) is not None
@@ -110,6 +143,11 @@ class Store(ABC):
             return False
         self.set(key, value)
         return True
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        """Replace the value only if it still has this version (None: only if there is none);
+        True if it was set. See `capabilities.versions`."""
+        raise StoreError(f"{self!r} does not tell versions of a value apart")
 
     @abstractmethod
     def delete(self, key: str) -> None:

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import stat
 import time
 
+from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer
 from omnizarr.stores.file_lock import remove_if_free
 from omnizarr.stores.temporary import RESERVED, is_abandoned, temporary_name
 from omnizarr.stores.writing import LARGE, write_fully
 
+SETTLED = 2.0
+"""Seconds; the coarsest grain of a file's time that is in use."""
 _ATTEMPTS = 1000
+_looks = itertools.count()
 _CREATE = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
@@ -52,6 +57,27 @@ def read_fully(file: int, length: int, start: int) -> Buffer:
         buffer[done : done + len(piece)] = piece
         done += len(piece)
     return buffer
+
+
+def not_a_file(what: str, mode: int) -> StoreError:
+    if stat.S_ISLNK(mode):
+        return StoreError(
+            f"{what} is a symbolic link, which is not followed;"
+            " pass follow_symlinks=True if you trust it"
+        )
+    return StoreError(f"{what} is not a regular file (mode {oct(mode)})")
+
+
+def version_of(status: os.stat_result) -> tuple[int, ...]:
+    """Equal only for the same content of a file.
+
+    Times have grains: a file that has just been changed may be changed once more without showing
+    it. So what changed less than `SETTLED` seconds ago has another version at every look."""
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    facts = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+    if time.time_ns() - changed > SETTLED * 1e9:
+        return facts
+    return *facts, next(_looks), os.getpid(), time.time_ns()
 
 
 def write_temporary(directory: str, value: Buffer, fsync: bool) -> str:

@@ -78,7 +78,7 @@ class LocalStore(Store):
         self.fsync = fsync
         self.follow_symlinks = follow_symlinks
         self.locking = locking
-        self.capabilities = Capabilities(conditional=True, locks=locking)
+        self.capabilities = Capabilities(conditional=True, locks=locking, validators=True)
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
         self._beneath = Beneath(self.path.rstrip("/"), follow_symlinks)
@@ -145,6 +145,14 @@ class LocalStore(Store):
                 os.close(file)
 
     def size(self, key: str) -> int | None:
+        status = self._status(key)
+        return None if status is None else status.st_size
+
+    def version(self, key: str) -> Hashable | None:
+        status = self._status(key)
+        return None if status is None else files.version_of(status)
+
+    def _status(self, key: str) -> os.stat_result | None:
         path = self._find(key)
         if path is None:
             return None
@@ -154,11 +162,9 @@ class LocalStore(Store):
             if is_missing(error):
                 return None
             raise self._failure("read", key, error) from error
-        if stat.S_ISREG(status.st_mode):
-            return status.st_size
-        if stat.S_ISDIR(status.st_mode):
-            return None
-        raise self._not_a_file(key, status.st_mode)
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise self._not_a_file(key, status.st_mode)
+        return status if stat.S_ISREG(status.st_mode) else None
 
     def _find(self, key: str) -> str | None:
         """The path of the key's file; None if its directory does not exist."""
@@ -294,9 +300,7 @@ class LocalStore(Store):
 
     def _target(self, key: str) -> tuple[str, str]:
         """Path and directory of a key that will be written; the directory may be missing."""
-        path = self._find(key)
-        if path is None:
-            path = f"{self._beneath.root}/{key}"
+        path = self._find(key) or f"{self._beneath.root}/{key}"
         return path, path.rpartition("/")[0]
 
     def _make_directory(self, key: str, attempt: int, cause: OSError) -> None:
@@ -483,12 +487,7 @@ class LocalStore(Store):
         return StoreError(f"{self!r}: cannot {doing} {key!r}: {reason}")
 
     def _not_a_file(self, key: str, mode: int) -> StoreError:
-        if stat.S_ISLNK(mode):
-            return StoreError(
-                f"{self!r}: {key!r} is a symbolic link, which is not followed;"
-                " pass follow_symlinks=True if you trust it"
-            )
-        return StoreError(f"{self!r}: {key!r} is not a regular file (mode {oct(mode)})")
+        return files.not_a_file(f"{self!r}: {key!r}", mode)
 
 
 class NestedDirectoryStore(LocalStore):

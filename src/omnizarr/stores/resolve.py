@@ -1,6 +1,7 @@
 """`as_store`: whatever a user may call a store, as a `Store`.
 
-This module knows paths, URLs and mappings. It must not know what is in a store.
+This module knows paths, URLs and mappings; `stores.kinds` knows who serves which. It must not know
+what is in a store.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from typing import Any, Literal
 from omnizarr.config import config
 from omnizarr.errors import NodeNotFoundError, StoreError
 from omnizarr.model.store import Store
+from omnizarr.stores import kinds
 from omnizarr.stores.local import LocalStore
 from omnizarr.stores.mapping import MappingStore
 from omnizarr.stores.memory import MemoryStore
 from omnizarr.stores.wrappers import PrefixStore, ReadOnlyStore
 
-StoreLike = Store | str | os.PathLike[str] | Mapping[str, Any] | None
+StoreLike = Store | str | os.PathLike[str] | Mapping[str, Any] | Any | None
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::")
+_shared_memory: dict[str, MemoryStore] = {}
+"""What `memory://name` means in this process."""
 _ZIP_MODES: dict[str, Literal["r", "a", "w", "x"]] = {
     "r": "r",
     "r+": "a",
@@ -40,10 +45,12 @@ def as_store(
 ) -> Store:
     """The store that `obj` means.
 
-    None is a new `MemoryStore`; a store is itself; a str or path that ends with ".zip" is a
-    `ZipStore` unless a directory has that name, any other is a `LocalStore`; a mapping is
-    wrapped. With mode "r" (or `read_only`) the store refuses changes. No mode but those
-    that write creates anything, and a directory is created by the first value only.
+    None is a new `MemoryStore`; a store is itself; a URL is what its scheme says; a str or path
+    that ends with ".zip" is a `ZipStore` unless a directory has that name, and so on with the
+    suffixes of `stores.kinds`; any other is a `LocalStore`; a mapping is wrapped; so are stores
+    of obstore, fsspec and zarr-python. With mode "r" (or `read_only`) the store refuses changes.
+    No mode but those that write creates anything, and a directory is created by the first value
+    only.
     """
     if mode is not None and mode not in _ZIP_MODES:
         raise ValueError(f"mode must be one of {', '.join(_ZIP_MODES)}; found {mode!r}")
@@ -63,10 +70,14 @@ def as_store(
     _refuse_options(storage_options, obj)
     if obj is None:
         return MemoryStore(read_only=read_only)
+    adopted = kinds.adopt(obj, read_only=read_only)
+    if adopted is not None:
+        return adopted
     if isinstance(obj, Mapping):
         return MappingStore(obj, read_only=read_only)
     raise TypeError(
-        "a store is given as None, a str or path, a Store, or a mapping from str to bytes;"
+        "a store is given as None, a str, URL or path, a Store (also one of zarr-python or obstore,"
+        " or a filesystem of fsspec), or a mapping from str to bytes;"
         f" found {type(obj).__name__}"
     )
 
@@ -81,12 +92,21 @@ def _at_path(
     if not isinstance(path, str):
         raise TypeError(f"a path to a store must be a str, found {type(path).__name__}")
     match = _URL.match(path)
-    if match is not None:
-        if match[1].lower() != "file":
-            raise StoreError(
-                f"{path!r}: {match[1]}:// stores are not supported by this installation"
-            )
+    options = dict(storage_options or {})
+    scheme = match[1].lower() if match is not None else ""
+    if scheme == "memory" and not options:
+        return _memory(path, read_only)
+    if _CHAIN.match(path) or scheme not in ("", "file"):
+        kind = None if _CHAIN.match(path) else kinds.for_scheme(scheme)
+        module = (kind or kinds.fsspec_kind()).load()
+        store: Store = module.open_url(path, mode=mode, read_only=read_only, options=options)
+        return store
+    if scheme == "file":
         path = _path_of_url(path)
+    kind = kinds.for_path(path)
+    if kind is not None:
+        opened: Store = kind.load().open_path(path, mode=mode, read_only=read_only, options=options)
+        return opened
     _refuse_options(storage_options, path)
     if not path.lower().endswith(".zip") or os.path.isdir(path):
         return LocalStore(path, read_only=read_only, fsync=bool(config.get("fsync")))
@@ -95,6 +115,15 @@ def _at_path(
     if mode == "r+" and not os.path.exists(path):
         raise NodeNotFoundError(f"there is no archive {path!r}; mode 'r+' does not create one")
     return ZipStore(path, mode="r" if read_only else _ZIP_MODES[mode or "a"])
+
+
+def _memory(url: str, read_only: bool) -> Store:
+    """`memory://name/path`: one store for each name, as long as the process lives."""
+    name, _, path = url.partition("://")[2].partition("/")
+    store: Store = _shared_memory.setdefault(name, MemoryStore())
+    if path.strip("/"):
+        store = PrefixStore(store, path)
+    return ReadOnlyStore(store) if read_only else store
 
 
 def _path_of_url(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Stores around a store: read-only, and below a prefix.
+"""Stores around a store: read-only, below a prefix, or asked for nothing twice.
 
 What a wrapper changes is one thing; everything else is asked of the store inside, its locks and
 its identity included. `WrapperStore` is the base for more of them.
@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from omnizarr.errors import StoreError
 from omnizarr.model.paths import check_key, check_prefix, normalize_path
-from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store
+from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned
 
 
 class WrapperStore(Store):
@@ -39,6 +39,12 @@ class WrapperStore(Store):
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         return self.store.snapshot(key)
 
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        return self.store.get_versioned(key, byte_range)
+
+    def version(self, key: str) -> Hashable | None:
+        return self.store.version(key)
+
     def exists(self, key: str) -> bool:
         return self.store.exists(key)
 
@@ -50,6 +56,9 @@ class WrapperStore(Store):
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         return self.store.set_if_absent(key, value)
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        return self.store.set_if_version(key, value, version)
 
     def delete(self, key: str) -> None:
         self.store.delete(key)
@@ -97,6 +106,10 @@ class ReadOnlyStore(WrapperStore):
         self.check_writable()
         return False
 
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        self.check_writable()
+        return False
+
     def delete(self, key: str) -> None:
         self.check_writable()
 
@@ -112,6 +125,26 @@ class ReadOnlyStore(WrapperStore):
     def lock(self, key: str) -> AbstractContextManager[object]:
         check_key(key)
         return nullcontext()  # nothing can be changed, so nobody has to be excluded
+
+
+class RememberingStore(WrapperStore):
+    """Asks for every value once: for a few lookups that belong together, and no longer."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._answers: dict[tuple[str, ByteRange | None], Buffer | None] = {}
+
+    def __repr__(self) -> str:
+        return repr(self.store)
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        return self.get_many([(key, byte_range)])[0]
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        new = [request for request in dict.fromkeys(requests) if request not in self._answers]
+        if new:
+            self._answers.update(zip(new, self.store.get_many(new), strict=True))
+        return [self._answers[request] for request in requests]
 
 
 class PrefixStore(WrapperStore):
@@ -140,6 +173,12 @@ class PrefixStore(WrapperStore):
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         return self.store.snapshot(self._inner(key))
 
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        return self.store.get_versioned(self._inner(key), byte_range)
+
+    def version(self, key: str) -> Hashable | None:
+        return self.store.version(self._inner(key))
+
     def exists(self, key: str) -> bool:
         return self.store.exists(self._inner(key))
 
@@ -151,6 +190,9 @@ class PrefixStore(WrapperStore):
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         return self.store.set_if_absent(self._inner(key), value)
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        return self.store.set_if_version(self._inner(key), value, version)
 
     def delete(self, key: str) -> None:
         self.store.delete(self._inner(key))

@@ -1,12 +1,14 @@
 """Kits with which authors of plug-ins prove their own work.
 
     StoreSuite       every rule of `omnizarr.stores.Store`, as a pytest class to subclass
+    ReadingSuite     the part of it that a store for reading only can be put to
     WatchedStore     the base of wrappers that look at every call
     CountingStore    counts the calls that reach a store
     LoggingStore     writes them to a log
     FaultStore       makes chosen calls fail or wait
+    LatencyStore     answers as late as a store far away
 
-`StoreSuite` needs pytest and Hypothesis, the wrappers need nothing.
+The suites need pytest and Hypothesis, the wrappers need nothing.
 """
 
 from __future__ import annotations
@@ -14,20 +16,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.testing.faults import CountingStore, FaultStore, LoggingStore, WatchedStore
+from omnizarr.testing.latency import LatencyStore
 
 if TYPE_CHECKING:
+    from omnizarr.testing.store_reading import ReadingSuite
     from omnizarr.testing.stores import StoreSuite
 
-__all__ = ["CountingStore", "FaultStore", "LoggingStore", "StoreSuite", "WatchedStore"]
+__all__ = [
+    "CountingStore",
+    "FaultStore",
+    "LatencyStore",
+    "LoggingStore",
+    "ReadingSuite",
+    "StoreSuite",
+    "WatchedStore",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "StoreSuite":
+    if name in ("StoreSuite", "ReadingSuite"):
         import pytest
 
         # A failing assertion of the suite then shows its values, as in a test file.
-        pytest.register_assert_rewrite(f"{__name__}.stores", f"{__name__}.store_concurrency")
+        modules = ("stores", "store_concurrency", "store_reading")
+        pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in modules))
+        from omnizarr.testing.store_reading import ReadingSuite
         from omnizarr.testing.stores import StoreSuite
 
-        return StoreSuite
+        return StoreSuite if name == "StoreSuite" else ReadingSuite
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,21 +11,33 @@ This module knows the interface of stores. It must not know any one store.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from omnizarr.model.store import Buffer, ByteRange, Listing, Store
+from omnizarr import parallel
+from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned
 from omnizarr.stores.wrappers import WrapperStore
+
+# One for all stores: it is held while a number is increased, and a store with it can be pickled.
+_counting = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_counting.acquire,
+        after_in_parent=_counting.release,
+        after_in_child=_counting.release,
+    )
 
 
 class WatchedStore(WrapperStore):
     """Calls `before(operation, key)` ahead of every call that reaches the store inside.
 
-    A batch is watched request by request and then passed on as one.
+    A batch is watched request by request and then passed on as one; of a snapshot, every read is
+    watched as a "get".
     """
 
     def before(self, operation: str, key: str) -> None:
@@ -37,8 +49,27 @@ class WatchedStore(WrapperStore):
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         for key, _ in requests:
+            parallel.check()
             self.before("get", key)
         return super().get_many(requests)
+
+    @contextmanager
+    def snapshot(self, key: str) -> Iterator[Read]:
+        with super().snapshot(key) as read:
+
+            def watched(byte_range: ByteRange | None) -> Buffer | None:
+                self.before("get", key)
+                return read(byte_range)
+
+            yield watched
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        self.before("get", key)
+        return super().get_versioned(key, byte_range)
+
+    def version(self, key: str) -> Hashable | None:
+        self.before("version", key)
+        return super().version(key)
 
     def exists(self, key: str) -> bool:
         self.before("exists", key)
@@ -56,6 +87,10 @@ class WatchedStore(WrapperStore):
         self.before("set_if_absent", key)
         return super().set_if_absent(key, value)
 
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        self.before("set_if_version", key)
+        return super().set_if_version(key, value, version)
+
     def delete(self, key: str) -> None:
         self.before("delete", key)
         super().delete(key)
@@ -63,6 +98,10 @@ class WatchedStore(WrapperStore):
     def delete_prefix(self, prefix: str) -> None:
         self.before("delete_prefix", prefix)
         super().delete_prefix(prefix)
+
+    def make_prefix(self, prefix: str) -> None:
+        self.before("make_prefix", prefix)
+        super().make_prefix(prefix)
 
     def move_prefix(self, source: str, target: str) -> None:
         self.before("move_prefix", source)
@@ -90,12 +129,14 @@ class CountingStore(WatchedStore):
         self.asked: dict[str, list[str]] = {}
 
     def before(self, operation: str, key: str) -> None:
-        self.counts[operation] += 1
-        self.asked.setdefault(operation, []).append(key)
+        with _counting:
+            self.counts[operation] += 1
+            self.asked.setdefault(operation, []).append(key)
 
     def reset(self) -> None:
-        self.counts.clear()
-        self.asked.clear()
+        with _counting:
+            self.counts.clear()
+            self.asked.clear()
 
 
 class LoggingStore(WatchedStore):

@@ -14,7 +14,7 @@ import threading
 import pytest
 
 from omnizarr.errors import StoreError
-from omnizarr.model.store import Store
+from omnizarr.model.store import ByteRange, Store
 from omnizarr.testing.store_cases import in_threads, some
 
 
@@ -74,6 +74,44 @@ class StoreConcurrency:
 
             in_threads(work, 4)
             assert sorted(winners) == list(range(20))
+
+    def test_versions(self, store: Store) -> None:
+        if not store.capabilities.versions:
+            with pytest.raises(StoreError):
+                store.get_versioned("k")
+            with pytest.raises(StoreError):
+                store.set_if_version("k", b"1", None)
+            return
+        assert store.get_versioned("k") is None
+        assert store.set_if_version("k", b"first", None)
+        assert not store.set_if_version("k", b"lost", None)
+        first = store.get_versioned("k")
+        assert first is not None and some(first.value) == b"first"
+        part = store.get_versioned("k", ByteRange(-2))
+        assert part is not None and (some(part.value), part.version) == (b"st", first.version)
+        assert store.set_if_version("k", b"second", first.version)
+        assert not store.set_if_version("k", b"late", first.version)
+        second = store.get_versioned("k")
+        assert second is not None and some(second.value) == b"second"
+        assert second.version != first.version
+        store.delete("k")
+        assert not store.set_if_version("k", b"gone", second.version)
+        assert store.get("k") is None
+
+    def test_counting_with_versions(self, store: Store) -> None:
+        if not store.capabilities.versions:
+            return  # `test_versions` has seen that it refuses
+
+        def work(worker: int) -> None:
+            for _ in range(10):
+                while True:
+                    found = store.get_versioned("n")
+                    count, version = (0, None) if found is None else (int(some(found[0])), found[1])
+                    if store.set_if_version("n", str(count + 1).encode(), version):
+                        break
+
+        in_threads(work, 4)
+        assert some(store.get("n")) == b"40"
 
     def test_counting_under_a_lock(self, store: Store) -> None:
         guard = threading.Lock()  # what the engine takes first, in every process

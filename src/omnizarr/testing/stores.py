@@ -17,7 +17,7 @@ This module knows the interface of stores. It must not know any one store.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,25 +34,32 @@ from omnizarr.testing.store_cases import (
     RANGES,
     VALID_KEYS,
     VALUES,
+    in_threads,
     plain,
     quick,
     some,
     without_nesting,
 )
 from omnizarr.testing.store_concurrency import StoreConcurrency
+from omnizarr.testing.store_reading import ReadingSuite
 
 
-class StoreSuite(StoreConcurrency):
+class StoreSuite(StoreConcurrency, ReadingSuite):
     """Subclass it, name the subclass `Test…`, and define `make_store`."""
 
     refuses_after_close = False
     """Does a closed store raise `StoreClosedError`? (One that holds nothing need not.)"""
-    many_keys = 1000
     large_bytes = 8 << 20
 
     def make_store(self, folder: Path) -> Store:
         """A new, empty store; `folder` is an empty directory for its use."""
         raise AssertionError(f"{type(self).__name__} must define make_store(folder)")
+
+    def store_with(self, folder: Path, values: Mapping[str, bytes]) -> Store:
+        store = self.make_store(folder)
+        items = list(values.items())
+        in_threads(lambda worker: _set_all(store, items[worker::8]), 8)
+        return store
 
     def reopen(self, store: Store) -> Store:
         """Another handle on the values of `store`, or `store` itself if they live only there."""
@@ -282,15 +289,6 @@ class StoreSuite(StoreConcurrency):
             assert list(store.list_prefix(prefix)) == below
             assert store.list_dir(prefix) == listing_of(below, prefix)
 
-    def test_many_keys(self, store: Store) -> None:
-        keys = sorted(f"c/{i % 10}/{i}" for i in range(self.many_keys))
-        for key in keys:
-            store.set(key, key.encode())
-        assert list(store.list()) == keys
-        assert store.list_dir("c/").prefixes == [f"c/{i}/" for i in range(10)]
-        values = store.get_many([(key, None) for key in keys])
-        assert [some(value) for value in values] == [key.encode() for key in keys]
-
     # -- a whole life -------------------------------------------------------------------------
     @quick
     @given(
@@ -389,3 +387,8 @@ class StoreSuite(StoreConcurrency):
         assert store.locate("a/b") != other.locate("a/b")
         assert len(repr(store)) < 300
         other.close()
+
+
+def _set_all(store: Store, items: list[tuple[str, bytes]]) -> None:
+    for key, value in items:
+        store.set(key, value)

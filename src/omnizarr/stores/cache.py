@@ -1,0 +1,492 @@
+"""`CacheStore`: keeps what was read of a slow store, and asks the store whether it is still so.
+
+A value is kept whole where all of it was read (the engine asks for "at most n bytes", and gets
+fewer: that is the whole), else every range that was read is kept on its own. Each entry remembers
+its version. By default every answer from the cache is confirmed first: one request that carries no
+value, or on a local store one look at the file. Parts read through one `snapshot` are confirmed
+once and are of one version, or `ValueChangedError` is raised.
+
+No lock is held while a store is asked. A read that was under way while its key was written through
+this cache is not kept. Failures are never kept. Inside `lock` the cache is not asked.
+
+This module knows the interface of stores. It must not know any one store.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from typing import Any, Literal
+
+from omnizarr import limits, parallel
+from omnizarr.errors import StoreError, ValueChangedError
+from omnizarr.model.paths import check_key
+from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned, read_range
+from omnizarr.stores.cache_entries import Entries, Entry, FolderEntries, MemoryEntries
+from omnizarr.stores.wrappers import WrapperStore
+
+Validate = Literal["always", "age", "never"]
+
+_WHOLE = ""
+_UNKNOWN = b""
+_LARGEST_STABLE = 1 << 20
+
+
+class CacheStore(WrapperStore):
+    """Keeps what is read of `store`, up to `max_bytes`; what was not used for longest goes first.
+
+    folder: keep it in files below this folder, which several processes may share, not in memory.
+    validate: when the store is asked whether an entry is still valid.
+        "always" (the default): before each use, so that nothing outdated is ever given. The store
+            must tell versions of a value apart, as object stores, HTTP and local files do.
+        "age": if `max_age` seconds have passed since it was last asked. A change that somebody else
+            made is seen that much later; so is a key that was missing.
+        "never": for values that nobody changes, or only through this very cache.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        max_bytes: int = 256 * limits.MIB,
+        folder: str | os.PathLike[str] | None = None,
+        validate: Validate = "always",
+        max_age: float | None = None,
+    ) -> None:
+        super().__init__(store)
+        if validate not in ("always", "age", "never"):
+            raise ValueError(f"validate must be 'always', 'age' or 'never'; found {validate!r}")
+        if (validate == "age") != (max_age is not None):
+            raise ValueError("validate='age' needs max_age=seconds, and nothing else takes it")
+        if max_bytes < 0:
+            raise ValueError(f"max_bytes must not be negative, found {max_bytes}")
+        known = store.capabilities
+        if validate == "always" and not (known.versions or known.validators):
+            raise StoreError(
+                f"{store!r} does not tell versions of a value apart, so a cache cannot know what is"
+                " outdated: pass validate='age', max_age=seconds if you may see values that are"
+                " that old, or validate='never' if nobody else changes them"
+            )
+        self.max_bytes = max_bytes
+        self.validate = validate
+        self.max_age = max_age
+        self.hits = 0
+        self.misses = 0
+        self.capabilities = replace(known, ranges=True)
+        self._versions = known.versions and validate != "never"
+        self._validators = known.validators and validate != "never" and not self._versions
+        self._entries: Entries = (
+            MemoryEntries(max_bytes)
+            if folder is None
+            else FolderEntries(os.fspath(folder), max_bytes)
+        )
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._space = _space(self.store.identity)
+        self._guard = threading.Lock()
+        self._process = os.getpid()
+        self._reading: dict[str, list[_Reading]] = {}
+        self._held: set[tuple[str, int]] = set()
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store!r}, validate={self.validate!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("_guard", "_reading", "_held", "_closed", "_process", "_space")
+        return {name: value for name, value in self.__dict__.items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    def _bypassed(self, key: str) -> bool:
+        if self._process != os.getpid():
+            # After a fork: what other threads of the parent held or read is nobody's now.
+            self._guard, self._reading, self._held = threading.Lock(), {}, set()
+            self._process = os.getpid()
+        return self._closed or (bool(self._held) and (key, threading.get_ident()) in self._held)
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        if self._bypassed(check_key(key)):
+            return self.store.get(key, byte_range)
+        entry = self._confirmed(key, byte_range)
+        if entry is not None:
+            self._count(1, 0)
+            return entry.value
+        self._count(0, 1)
+        found = self._fetch(key, byte_range)
+        return None if found is None else found[0]
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        if self._versions or self._validators:
+            workers = self.store.capabilities.requests
+            return parallel.each(lambda request: self.get(*request), list(requests), workers)
+        answers: list[Buffer | None] = [None] * len(requests)
+        missing: list[int] = []
+        for index, (key, byte_range) in enumerate(requests):
+            entry = None
+            if not self._bypassed(check_key(key)):
+                entry = self._confirmed(key, byte_range)
+            if entry is None:
+                missing.append(index)
+            else:
+                answers[index] = entry.value
+        self._count(len(requests) - len(missing), len(missing))
+        wanted = [requests[index] for index in missing]
+        asked = time.time()
+        readings = [self._begin(key) for key, _ in wanted]
+        try:
+            found = self.store.get_many(wanted) if wanted else []
+        finally:
+            for reading in readings:
+                self._end(reading)
+        for index, reading, value in zip(missing, readings, found, strict=True):
+            answers[index] = value
+            if not reading.spoiled and not self._bypassed(reading.key):
+                self._keep(reading.key, requests[index][1], value, _UNKNOWN, asked)
+        return answers
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        if self._bypassed(check_key(key)):
+            return self.store.snapshot(key)
+        if self._versions:
+            return nullcontext(_Pinned(self, key).read)
+        if self._validators:
+            return self._watched(key)
+        if self.validate == "never":
+            return nullcontext(lambda byte_range: self.get(key, byte_range))
+        whole = self._confirmed(key, None)
+        if whole is not None and (value := whole.value) is not None:
+            self._count(1, 0)
+            return nullcontext(lambda byte_range: read_range(value, byte_range))
+        return self.store.snapshot(key)  # ranges read one by one may be of several versions
+
+    @contextmanager
+    def _watched(self, key: str) -> Iterator[Read]:
+        """A snapshot of a store that tells the version of what it holds, not of what it gives."""
+        before = self.store.version(key)
+        with self.store.snapshot(key) as inner:
+            version = _mark(before) if self.store.version(key) == before else _UNKNOWN
+
+            def read(byte_range: ByteRange | None) -> Buffer | None:
+                entry = self._find(key, byte_range)
+                if version and entry is not None and entry.version == version:
+                    self._count(1, 0)
+                    return entry.value
+                self._count(0, 1)
+                value = inner(byte_range)
+                if version and value is not None:
+                    self._keep(key, byte_range, value, version, time.time())
+                return value
+
+            yield read
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        return self.store.get_versioned(key, byte_range)  # what will be changed is read afresh
+
+    def exists(self, key: str) -> bool:
+        return self.size(key) is not None
+
+    def size(self, key: str) -> int | None:
+        if not self._bypassed(check_key(key)) and self.validate != "always":
+            entry = self._entries.get(self._space + key, _WHOLE)
+            if entry is not None and self._fresh(entry):
+                return None if entry.value is None else len(entry.value)
+        return self.store.size(key)
+
+    # -- entries ------------------------------------------------------------------------------
+    def _find(self, key: str, byte_range: ByteRange | None) -> Entry | None:
+        """The entry for a part, cut from the whole if that is there."""
+        name = self._space + key
+        entry = self._entries.get(name, _WHOLE)
+        if entry is None and byte_range is not None:
+            return self._entries.get(name, _part(byte_range))
+        if entry is None or entry.value is None or byte_range is None:
+            return entry
+        value = entry.value if isinstance(entry.value, bytes) else memoryview(entry.value)
+        return entry._replace(value=read_range(value, byte_range))
+
+    def _fresh(self, entry: Entry) -> bool:
+        if self.max_age is None:
+            return self.validate == "never"
+        return 0 <= time.time() - entry.asked <= self.max_age
+
+    def _confirmed(self, key: str, byte_range: ByteRange | None) -> Entry | None:
+        """The entry for a part, if it is valid."""
+        entry = self._find(key, byte_range)
+        if entry is None or self._fresh(entry):
+            return entry
+        if not self._versions and not self._validators:
+            return None
+        asked = time.time()
+        reading = self._begin(key)
+        try:
+            now = self.store.version(key)
+        finally:
+            self._end(reading)
+        if now is None and entry.value is not None:
+            self._entries.drop(self._space + key)
+            return None if self.validate == "age" else Entry(None, _UNKNOWN, asked)
+        if entry.version != _mark(now) or (now is not None and not entry.version):
+            return None
+        if self.validate == "age" and not reading.spoiled:
+            self._keep(key, byte_range, entry.value, entry.version, asked)
+        return entry
+
+    def _keep(
+        self,
+        key: str,
+        byte_range: ByteRange | None,
+        value: Buffer | None,
+        version: bytes,
+        asked: float,
+    ) -> None:
+        if self._closed or (self.validate == "always" and not version):
+            return  # it could never be confirmed
+        whole = value is None or byte_range is None or _is_whole(byte_range, len(value))
+        part = _WHOLE if whole or byte_range is None else _part(byte_range)
+        self._entries.put(self._space + key, part, Entry(value, version, asked))
+
+    def _fetch(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
+        """A part as the store has it now, with its version; kept if that is sound."""
+        asked = time.time()
+        reading = self._begin(key)
+        try:
+            found = self._read(key, byte_range)
+        finally:
+            self._end(reading)
+        if not reading.spoiled:
+            value, version = (None, _UNKNOWN) if found is None else found
+            self._keep(key, byte_range, value, version, asked)
+        return found
+
+    def _read(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
+        if self._versions:
+            found = self.store.get_versioned(key, byte_range)
+            return None if found is None else (found.value, _mark(found.version))
+        before = self.store.version(key) if self._validators else None
+        value = self.store.get(key, byte_range)
+        if value is None:
+            return None
+        if before is None or self.store.version(key) != before:
+            return value, _UNKNOWN
+        return value, _mark(before)
+
+    def _begin(self, key: str) -> _Reading:
+        reading = _Reading(key)
+        with self._guard:
+            self._reading.setdefault(key, []).append(reading)
+        return reading
+
+    def _end(self, reading: _Reading) -> None:
+        with self._guard:
+            under_way = self._reading.get(reading.key, [])
+            if reading in under_way:
+                under_way.remove(reading)
+            if not under_way:
+                self._reading.pop(reading.key, None)
+
+    def _changed(self, key: str) -> None:
+        """After a key was written, or may have been: what was read before is outdated."""
+        self._bypassed(key)
+        with self._guard:
+            for reading in self._reading.get(key, ()):
+                reading.spoiled = True
+        self._entries.drop(self._space + key)
+
+    def _all_changed(self) -> None:
+        self._bypassed("")
+        with self._guard:
+            for under_way in self._reading.values():
+                for reading in under_way:
+                    reading.spoiled = True
+        if self.validate != "always":
+            self._entries.clear()
+
+    def _count(self, hits: int, misses: int) -> None:
+        with self._guard:
+            self.hits += hits
+            self.misses += misses
+
+    def invalidate(self) -> None:
+        """Forget everything. (In a folder: what other stores and processes keep there, too.)"""
+        self.invalidate_values()
+
+    def invalidate_values(self) -> None:
+        self._all_changed()
+        self._entries.clear()
+
+    def invalidate_keys(self) -> None:
+        """Nothing to forget: listings are not kept."""
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        check_key(key)
+        try:
+            self.store.set(key, value)
+        finally:
+            self._changed(key)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        check_key(key)
+        try:
+            return self.store.set_if_absent(key, value)
+        finally:
+            self._changed(key)
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        check_key(key)
+        try:
+            return self.store.set_if_version(key, value, version)
+        finally:
+            self._changed(key)
+
+    def delete(self, key: str) -> None:
+        check_key(key)
+        try:
+            self.store.delete(key)
+        finally:
+            self._changed(key)
+
+    def delete_prefix(self, prefix: str) -> None:
+        try:
+            self.store.delete_prefix(prefix)
+        finally:
+            self._all_changed()
+
+    def move_prefix(self, source: str, target: str) -> None:
+        try:
+            self.store.move_prefix(source, target)
+        finally:
+            self._all_changed()
+
+    @contextmanager
+    def lock(self, key: str) -> Iterator[object]:
+        with self.store.lock(key) as held:
+            self._bypassed(key)
+            owner = key, threading.get_ident()
+            self._held.add(owner)
+            try:
+                yield held
+            finally:
+                self._held.discard(owner)
+
+    def close(self) -> None:
+        self._closed = True
+        if isinstance(self._entries, MemoryEntries):
+            self._entries.clear()
+        self.store.close()
+
+
+class LRUStoreCache(CacheStore):
+    """`CacheStore` with the arguments of zarr-python 2, whose cache never asks the store whether a
+    value has changed: for values that nobody else changes. `max_size=None` is no bound."""
+
+    def __init__(self, store: Store | Mapping[str, bytes], max_size: int | None) -> None:
+        from omnizarr.stores.resolve import as_store
+
+        bound = (1 << 62) if max_size is None else max_size
+        super().__init__(as_store(store), max_bytes=bound, validate="never")
+
+
+class _Reading:
+    """A read that is under way."""
+
+    __slots__ = ("key", "spoiled")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.spoiled = False
+        """Whether the key was written meanwhile."""
+
+
+class _Pinned:
+    """Reads parts of one version of a value: the one that the first part was of."""
+
+    def __init__(self, cache: CacheStore, key: str) -> None:
+        self._cache = cache
+        self._key = key
+        self._version: bytes | None = None
+
+    def read(self, byte_range: ByteRange | None) -> Buffer | None:
+        cache, key, pinned = self._cache, self._key, self._version
+        if pinned is None:
+            entry = cache._confirmed(key, byte_range)
+        else:
+            entry = cache._find(key, byte_range)
+            if entry is not None and entry.version != pinned:
+                entry = None
+        cache._count(int(entry is not None), int(entry is None))
+        if entry is not None:
+            return self._agree(entry.value, entry.version)
+        found = cache._fetch(key, byte_range)
+        return self._agree(*(found or (None, _UNKNOWN)))
+
+    def _agree(self, value: Buffer | None, version: bytes) -> Buffer | None:
+        if value is not None and not version:
+            raise StoreError(f"{self._cache!r}: the version of {self._key!r} cannot be compared")
+        # Two first reads at once may both come here with the version not yet chosen.
+        with self._cache._guard:
+            if self._version is None:
+                self._version = version
+            agreed = self._version == version
+        if not agreed:
+            raise ValueChangedError(
+                f"{self._cache!r}: {self._key!r} was replaced while it was read; read it again"
+            )
+        return value
+
+
+def _part(byte_range: ByteRange) -> str:
+    start, stop = byte_range
+    return f"{start}:{'' if stop is None else stop}"
+
+
+def _is_whole(byte_range: ByteRange, found: int) -> bool:
+    """Whether so many bytes in answer to a range are all that there is."""
+    start, stop = byte_range
+    if start < 0:
+        return found < -start
+    return start == 0 and (stop is None or found < stop)
+
+
+def _mark(version: Hashable) -> bytes:
+    """A version in 20 bytes, equal in all processes; empty if that cannot be promised."""
+    if version is None or not _is_spelled(version):
+        return _UNKNOWN
+    from hashlib import blake2b
+
+    return blake2b(repr(version).encode(), digest_size=20).digest()
+
+
+def _is_spelled(value: object) -> bool:
+    """Whether `repr` says what it is, and not where it lies in memory."""
+    if isinstance(value, tuple):
+        return all(_is_spelled(item) for item in value)
+    return type(value).__repr__ is not object.__repr__
+
+
+def _space(identity: Hashable) -> str:
+    """What stands before the keys of one store, so that several can share a folder.
+
+    Where the identity is an object's address it means nothing to another process: then the
+    space is this object's own."""
+    from hashlib import blake2b
+
+    text = repr(identity).encode() if _is_stable(identity) else os.urandom(20)
+    return blake2b(text, digest_size=20).hexdigest() + "/"
+
+
+def _is_stable(identity: object) -> bool:
+    if isinstance(identity, tuple):
+        return all(_is_stable(item) for item in identity)
+    if isinstance(identity, int):
+        return 0 <= identity < _LARGEST_STABLE  # a port, say, and not an address in memory
+    return identity is None or isinstance(identity, str | bytes)

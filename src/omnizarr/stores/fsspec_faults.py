@@ -1,0 +1,123 @@
+"""What went wrong in a filesystem of fsspec, in our words: missing, refused, too late, or failed.
+
+`FileNotFoundError` is what filesystems raise for a missing file, and some of them for other faults
+too, with the fault as its cause: so the cause is looked at.
+
+This module knows exceptions. It must not know which filesystem raised them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from omnizarr.errors import HTTPStatusError, StoreAccessError, StoreError, StoreTimeoutError
+
+_ABSENT = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
+_GONE = (404, 410)
+_SECRET = re.compile(
+    r"key|secret|token|passw|pwd|credential|signature|\bsig\b|sas|auth|connection_string|cookie",
+    re.IGNORECASE,
+)
+_USER = re.compile(r"(?<=//)([^/@\s:]*):([^/@\s]*)@")
+_QUERY = re.compile(r"([?&])([^=&\s'\"]+)=([^&\s'\"#)]+)")
+_ANSWER = "InvalidBucketName", "NoSuchBucket"
+"""Codes of services that go with 404 and do not mean that a key is missing."""
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether the filesystem says that there is no such file, and nothing else went wrong."""
+    if not isinstance(error, _ABSENT):
+        return False
+    cause = error.__cause__
+    if cause is not None and not _means_missing(cause):
+        return False
+    return not any(isinstance(before, TimeoutError) for before in _context(error))
+
+
+def _means_missing(cause: BaseException) -> bool:
+    if _code(cause) in _ANSWER:
+        return False
+    return isinstance(cause, (*_ABSENT, KeyError)) or status_of(cause) in _GONE
+
+
+def _context(error: BaseException) -> Iterator[BaseException]:
+    """What was being handled when `error` was raised."""
+    seen = 0
+    context = error.__context__
+    while context is not None and seen < 10:
+        yield context
+        context = context.__context__
+        seen += 1
+
+
+def _code(error: BaseException) -> str:
+    response = getattr(error, "response", None)
+    found = response.get("Error") if isinstance(response, dict) else None
+    return str(found.get("Code", "")) if isinstance(found, dict) else ""
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status that an exception of any of the clients carries."""
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        return found if isinstance(found, int) else None
+    for holder in (error, response):
+        for name in ("status", "status_code", "code"):
+            found = getattr(holder, name, None)
+            if isinstance(found, int) and 100 <= found < 600:
+                return found
+    return None
+
+
+def failure(error: BaseException, where: str, doing: str, secrets: Iterable[str]) -> StoreError:
+    """Our own error for what a filesystem raised."""
+    if isinstance(error, StoreError):
+        return error.at(f"{where}: cannot {doing}")
+    chain = [error] if error.__cause__ is None else [error, error.__cause__]
+    status = next((found for each in chain if (found := status_of(each)) is not None), None)
+    names = {type(each).__name__ for each in chain}
+    text = masked(str(error), secrets).strip().partition("\n")[0][:300]
+    message = f"{where}: cannot {doing}: {type(error).__name__}: {text}"
+    if isinstance(error, TimeoutError):
+        return StoreTimeoutError(f"{where}: cannot {doing}: no answer before the deadline")
+    if isinstance(error, NotImplementedError):
+        return StoreError(f"{where}: cannot {doing}: the filesystem does not offer it")
+    if isinstance(error, PermissionError) or status in (401, 403):
+        return StoreAccessError(f"{message}: check the credentials in storage_options")
+    if any("Credentials" in name for name in names):
+        return StoreAccessError(f"{message}: give credentials in storage_options")
+    if status is not None:
+        return HTTPStatusError(f"{message} (status {status})", status)
+    return StoreError(message)
+
+
+def masked(text: str, secrets: Iterable[str] = ()) -> str:
+    """`text` without passwords in URLs, signatures in queries, and the given secrets."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    text = _USER.sub(r"\1:***@", text)
+    return _QUERY.sub(_masked_value, text)
+
+
+def _masked_value(match: re.Match[str]) -> str:
+    separator, name, value = match.groups()
+    return f"{separator}{name}={'***' if _SECRET.search(name) else value}"
+
+
+def secrets_in(options: Any, under: str = "") -> Iterator[str]:
+    """Values of options whose names say that they are secret, however deep."""
+    if isinstance(options, dict):
+        for name, value in options.items():
+            yield from secrets_in(value, str(name))
+    elif isinstance(options, list | tuple):
+        for value in options:
+            yield from secrets_in(value, under)
+    elif isinstance(options, str) and len(options) > 3 and is_secret(under):
+        yield options
+
+
+def is_secret(name: str) -> bool:
+    return bool(_SECRET.search(name))

@@ -1,0 +1,124 @@
+"""Which module serves which URL, file or foreign object: one table, read when a store is opened.
+
+Each module named here is imported when it is first needed and offers what its row promises:
+
+    open_url(url, *, mode, read_only, options) -> Store     for the row's schemes
+    open_path(path, *, mode, read_only, options) -> Store   for paths that the row recognises
+    adopt(obj, *, read_only) -> Store | None                for objects of the row's packages
+
+`options` is what the user gave as `storage_options` (a new dict, empty if nothing was given). A
+module says which names it does not know, and never shows values: they may be secrets.
+
+This module knows names. It must not import any of the stores.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from omnizarr.model.store import Store
+
+
+@dataclass(frozen=True)
+class Kind:
+    module: str
+    """Below `omnizarr.stores`."""
+    schemes: tuple[str, ...] = ()
+    """What stands before "://"."""
+    suffixes: tuple[str, ...] = ()
+    """How the name of a local file or folder ends that this kind opens."""
+    folder: bool = False
+    """Whether a folder with such a name is of this kind, and not a plain one of keys."""
+    existing: bool = False
+    """Whether nothing new is made of this kind."""
+    magic: bytes = b""
+    """How such a file begins, whatever its name."""
+    packages: tuple[str, ...] = ()
+    """Whose objects `adopt` takes, besides subclasses of them."""
+
+    def holds(self, path: str) -> bool:
+        """Whether this process has the file open as this kind, so that nobody else may."""
+        module = sys.modules.get(f"omnizarr.stores.{self.module}")
+        return module is not None and bool(module.is_open(path))
+
+    def load(self) -> Any:
+        return importlib.import_module(f"omnizarr.stores.{self.module}")
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "object",
+        schemes=("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl"),
+        packages=("obstore", "obspec"),
+    ),
+    Kind("http", schemes=("http", "https")),
+    Kind("zarr_python", packages=("zarr", "icechunk", "virtualizarr")),
+    Kind("fsspec", packages=("fsspec",)),
+    Kind(
+        "sqlite",
+        schemes=("sqlite",),
+        suffixes=(".sqlite", ".sqlite3", ".sqldb"),
+        magic=b"SQLite format 3\0",
+    ),
+    Kind("lmdb", schemes=("lmdb",), suffixes=(".lmdb",), folder=True, packages=("lmdb",)),
+    Kind("dbm", schemes=("dbm",), suffixes=(".dbm",)),
+    Kind("redis", schemes=("redis", "rediss", "valkey", "valkeys"), packages=("redis", "valkey")),
+    Kind("mongodb", schemes=("mongodb", "mongodb+srv"), packages=("pymongo",)),
+    Kind(
+        "reference",
+        schemes=("reference",),
+        suffixes=(".json", ".json.zst", ".json.gz", ".parq", ".parquet"),
+        folder=True,
+        existing=True,
+    ),
+)
+
+
+def for_scheme(scheme: str) -> Kind | None:
+    return next((kind for kind in KINDS if scheme in kind.schemes), None)
+
+
+def fsspec_kind() -> Kind:
+    """The one that opens every URL that no other knows, and chained ones."""
+    return next(kind for kind in KINDS if kind.module == "fsspec")
+
+
+def for_path(path: str) -> Kind | None:
+    """The kind of a local file or folder; None for a plain folder of keys."""
+    name = path.lower().rstrip("/")
+    exists, folder = os.path.exists(path), os.path.isdir(path)
+    for kind in KINDS:
+        fits = (kind.folder or not folder) and (exists or not kind.existing)
+        if fits and kind.suffixes and name.endswith(kind.suffixes):
+            return kind
+    if not os.path.isfile(path):  # nothing, a folder, or a pipe that would never answer
+        return None
+    for kind in KINDS:
+        if kind.magic and kind.holds(path):
+            return kind  # opening and closing it here would end the locks that it has there
+    with open(path, "rb") as file:
+        begin = file.read(32)
+    return next((kind for kind in KINDS if kind.magic and begin.startswith(kind.magic)), None)
+
+
+def adopt(obj: Any, *, read_only: bool) -> Store | None:
+    """The store that an object of another library is; None if nobody knows it."""
+    origins = {cls.__module__.partition(".")[0] for cls in type(obj).__mro__}
+    # A type of an extension module (lmdb's) may not say where it comes from.
+    origins |= {
+        name
+        for kind in KINDS
+        for name in kind.packages
+        if getattr(sys.modules.get(name), type(obj).__name__, None) is type(obj)
+    }
+    for kind in KINDS:
+        # A library that was never imported has no objects.
+        if origins.intersection(kind.packages) and any(name in sys.modules for name in origins):
+            store: Store | None = kind.load().adopt(obj, read_only=read_only)
+            if store is not None:
+                return store
+    return None

@@ -1,0 +1,341 @@
+"""`MongoDBStore`: values as documents `{key: …, value: …}` of a MongoDB collection.
+
+The documents are those of zarr-python 2. A unique index on `key` keeps two writers from making two
+documents of one key. A value is its own version: a document is replaced only if it still holds the
+bytes that were read. The server sends documents whole, so a part of a value costs as much as all.
+
+This module knows MongoDB. It must not know what values mean.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
+
+from omnizarr.errors import (
+    StoreAccessError,
+    StoreClosedError,
+    StoreError,
+    StoreTimeoutError,
+    ZarrError,
+)
+from omnizarr.extras import package
+from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Listing,
+    Store,
+    Versioned,
+    listing_of,
+    read_range,
+)
+from omnizarr.stores.database_keys import beyond
+
+T = TypeVar("T")
+
+BATCH = 100
+"""How many keys one query asks for."""
+MOST_BYTES = (16 << 20) - (8 << 10)
+"""A document takes 16 MiB: the value, and its key and names."""
+
+_REFUSED = {13, 18, 8000}  # Unauthorized, AuthenticationFailed, Atlas' own
+_DUPLICATE = 11000
+
+
+class MongoDBStore(Store):
+    """Values in the collection `collection` of `database`.
+
+    client: a `pymongo.MongoClient` that is connected already; the caller closes it.
+    url: `mongodb://user:password@host:port/`; options of the connection go with it.
+    timeout: how many seconds a call may take in all.
+    options: what `pymongo.MongoClient` takes: host, port, username, password, tls, …
+    dimension_separator: what new arrays should have between chunk coordinates.
+    """
+
+    capabilities = Capabilities(ranges=False, conditional=True, versions=True)
+
+    def __init__(
+        self,
+        database: str = "mongodb_zarr",
+        collection: str = "zarr_collection",
+        dimension_separator: Literal[".", "/"] | None = None,
+        *,
+        client: Any = None,
+        url: str | None = None,
+        read_only: bool = False,
+        timeout: float = 30.0,
+        **options: Any,
+    ) -> None:
+        if client is not None and (url is not None or options):
+            raise TypeError("a MongoDBStore takes a client, or a url and options, not both")
+        if url is not None and "host" in options:
+            raise TypeError("a MongoDBStore takes a url or a host, not both")
+        self.database = database
+        self.collection = collection
+        self.read_only = read_only
+        self.timeout = float(timeout)
+        if dimension_separator is not None:
+            self.dimension_separator = dimension_separator
+        self._given = client
+        self._url = url
+        self._options = options
+        self._open()
+
+    def _open(self) -> None:
+        self._end: weakref.finalize[..., Any]
+        self._pymongo = package("pymongo", "mongodb", "MongoDBStore")
+        self._process = os.getpid()
+        self._indexed = False
+        if self._given is not None:
+            self._client = self._given
+            self._end = weakref.finalize(self, _leave_open)
+        else:
+            options = {"connect": False, **self._options}
+            if self._url is not None:
+                options["host"] = self._url
+            try:
+                self._client = self._pymongo.MongoClient(**options)
+            except Exception as error:
+                # Neither the message nor the cause may show the URL.
+                raise StoreError(
+                    f"invalid URL or options of a MongoDB server: {type(error).__name__}; expected"
+                    " mongodb://user:password@host:port/database.collection, with user and"
+                    " password percent-encoded"
+                ) from None
+            self._end = weakref.finalize(self, _close, self._client, self._process)
+        try:
+            self._documents = self._client[self.database][self.collection]
+        except self._pymongo.errors.InvalidName as error:
+            self._end()
+            raise StoreError(
+                f"invalid name of a database or collection: {self.database!r}, {self.collection!r}"
+            ) from error
+        nodes = self._client.topology_description.server_descriptions()
+        self._place = ",".join(sorted(f"{host}:{port}" for host, port in nodes))
+
+    @property
+    def identity(self) -> Hashable:
+        return "mongodb", self._place, self.database, self.collection
+
+    def __repr__(self) -> str:
+        name = f"mongodb://{self._place[:100]}/{self.database}.{self.collection}"
+        return f"{type(self).__name__}({name!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._given is not None:
+            raise TypeError(
+                f"{self!r} uses a client that was given to it, which cannot be pickled; open the"
+                " store with a URL instead"
+            )
+        kept = ["database", "collection", "read_only", "timeout", "dimension_separator"]
+        kept += ["_given", "_url", "_options"]
+        return {name: self.__dict__[name] for name in kept if name in self.__dict__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open()
+
+    def close(self) -> None:
+        self._end()
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        check_key(key)
+        found = self._call(f"read {key!r}", lambda: self._documents.find_one({"key": key}))
+        return None if found is None else read_range(self._value(key, found), byte_range)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        keys = list(dict.fromkeys(check_key(key) for key, _ in requests))
+        values: dict[str, bytes] = {}
+        for begin in range(0, len(keys), BATCH):
+            some = keys[begin : begin + BATCH]
+
+            def find(some: list[str] = some) -> list[dict[str, Any]]:
+                with self._documents.find({"key": {"$in": some}}) as cursor:
+                    return list(cursor)
+
+            for found in self._call("read many keys", find):
+                values[found["key"]] = self._value(found["key"], found)
+        return [
+            read_range(values[key], byte_range) if key in values else None
+            for key, byte_range in requests
+        ]
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        value = self.get(key)
+        if value is None:
+            return None
+        return Versioned(read_range(value, byte_range), bytes(value))
+
+    def exists(self, key: str) -> bool:
+        check_key(key)
+        return (
+            self._call(f"find {key!r}", lambda: self._documents.find_one({"key": key}, {"_id": 1}))
+            is not None
+        )
+
+    def _value(self, key: str, document: dict[str, Any]) -> bytes:
+        value = document.get("value")
+        if not isinstance(value, bytes):  # `Binary` of another subtype is bytes too
+            raise StoreError(
+                f"{self!r}: the document of {key!r} has a value of type {type(value).__name__},"
+                " expected binary data"
+            )
+        return bytes(value)
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        document = self._document(key, value)
+        self._call(
+            f"write {key!r}",
+            lambda: self._documents.replace_one({"key": key}, document, upsert=True),
+            again=True,
+        )
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        document = self._document(key, value)
+        try:
+            self._call(f"write {key!r}", lambda: self._documents.insert_one(document))
+        except StoreError as error:
+            if _code(error.__cause__) != _DUPLICATE:
+                raise
+            return False
+        return True
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        if version is None:
+            return self.set_if_absent(key, value)
+        document = self._document(key, value)
+        before = {"key": key, "value": version}
+        done = self._call(f"write {key!r}", lambda: self._documents.replace_one(before, document))
+        return bool(done.matched_count)
+
+    def delete(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+        self._call(f"delete {key!r}", lambda: self._documents.delete_many({"key": key}))
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        condition = _below(check_prefix(prefix))
+        self._call(f"delete {prefix!r}", lambda: self._documents.delete_many(condition))
+
+    def _document(self, key: str, value: Buffer) -> dict[str, Any]:
+        """The document to write, once the index is there."""
+        self.check_writable()
+        check_key(key)
+        data = bytes(value)
+        if len(data) > MOST_BYTES:
+            raise StoreError(
+                f"{self!r}: cannot write {key!r}: {len(data)} bytes, and a MongoDB document takes"
+                f" at most {MOST_BYTES}; use smaller chunks or shards, or stronger compression"
+            )
+        if not self._indexed:
+            try:
+                self._call("make the unique index on key", self._make_index)
+            except StoreError as error:
+                if _code(error.__cause__) == _DUPLICATE:
+                    raise StoreError(
+                        f"{self!r}: two documents have the same key; remove one of them, or"
+                        " neither reading nor writing is certain"
+                    ) from error
+                raise
+            self._indexed = True
+        return {"key": key, "value": data}
+
+    def _make_index(self) -> None:
+        self._documents.create_index("key", unique=True)
+
+    # -- listable -----------------------------------------------------------------------------
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return iter(sorted(self._keys(prefix)))
+
+    def list_dir(self, prefix: str) -> Listing:
+        return listing_of(self._keys(prefix), prefix)
+
+    def _keys(self, prefix: str) -> list[str]:
+        condition = _below(check_prefix(prefix))
+
+        def find() -> list[Any]:
+            with self._documents.find(condition, {"key": 1, "_id": 0}) as cursor:
+                return [document.get("key") for document in cursor]
+
+        keys = self._call(f"list {prefix!r}", find)
+        return [key for key in keys if isinstance(key, str) and is_key(key)]
+
+    # -- the server ---------------------------------------------------------------------------
+    def _call(self, what: str, function: Callable[[], T], again: bool = False) -> T:
+        """The answer, within the deadline. `again`: once more if somebody else was faster to make
+        the same document."""
+        if not self._end.alive:
+            raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
+        if self._process != os.getpid() and self._given is None:
+            self._open()  # the parent's connections are not ours
+        errors = self._pymongo.errors
+        try:
+            with self._pymongo.timeout(self.timeout):
+                try:
+                    return function()
+                except errors.DuplicateKeyError:
+                    if not again:
+                        raise
+                    return function()
+        except ZarrError:
+            raise
+        except errors.PyMongoError as error:
+            if isinstance(error, errors.ServerSelectionTimeoutError) or error.timeout:
+                raise StoreTimeoutError(
+                    f"{self!r}: cannot {what}: no answer within {self.timeout} s (timeout=...)"
+                ) from error
+            kind = StoreAccessError if _code(error) in _REFUSED else StoreError
+            raise kind(f"{self!r}: cannot {what}: {error}") from error
+        except OverflowError as error:
+            raise StoreError(f"{self!r}: cannot {what}: {error}") from error
+
+
+def _code(error: BaseException | None) -> int:
+    return getattr(error, "code", None) or 0
+
+
+def _close(client: Any, process: int) -> None:
+    if os.getpid() == process:  # what a child inherited belongs to its parent
+        client.close()
+
+
+def _leave_open() -> None:
+    """The client belongs to the caller."""
+
+
+def _below(prefix: str) -> dict[str, Any]:
+    return {"key": {"$gte": prefix, "$lt": beyond(prefix)}} if prefix else {}
+
+
+def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
+    """`mongodb://user:password@host:port/database.collection`; see `stores.kinds`."""
+    from urllib.parse import unquote, urlsplit
+
+    names = unquote(urlsplit(url).path.strip("/"))
+    database, _, collection = names.partition(".")
+    for name, value in (("database", database), ("collection", collection)):
+        if value:
+            options.setdefault(name, value)
+    return MongoDBStore(url=url, read_only=read_only, **options)
+
+
+def adopt(obj: Any, *, read_only: bool) -> Store | None:
+    """The store of a collection, or of a client or database with the usual names below it."""
+    pymongo = package("pymongo", "mongodb", "MongoDBStore")
+    if isinstance(obj, pymongo.collection.Collection):
+        database, collection = obj.database.name, obj.name
+        client = obj.database.client
+    elif isinstance(obj, pymongo.database.Database):
+        database, collection, client = obj.name, "zarr_collection", obj.client
+    elif isinstance(obj, pymongo.MongoClient):
+        database, collection, client = "mongodb_zarr", "zarr_collection", obj
+    else:
+        return None
+    return MongoDBStore(database, collection, client=client, read_only=read_only)

@@ -1,0 +1,276 @@
+"""The small language in reference files: text with `{{expressions}}` in it.
+
+An expression is made of integers, quoted text, names, calls of templates with named arguments
+(`f(c='x')`), `+ - * // %`, parentheses, and `'%03d' % i` or `'%03d' | format(i)`. Nothing else is
+understood, so nothing else can happen: no attribute, no index, no loop. Numbers stay below 2**63,
+text below `LONGEST` characters, calls and parentheses within `DEEPEST` levels, and all expressions
+of one piece of work within a `Budget`.
+
+This module knows text and integers. It must not know what is made of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from omnizarr.errors import MetadataError
+from omnizarr.model.json import show
+
+LONGEST = 8192
+DEEPEST = 16
+_LARGEST = 1 << 63
+
+Value = int | str
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+)|(?P<name>[^\W\d]\w*)"
+    r"|(?P<text>'[^'\\]*'|\"[^\"\\]*\")|(?P<sign>//|[-+*%()=,|]))"
+)
+_FORMAT = re.compile(r"%(?:%|(?P<flags>[-0 +]*)(?P<width>\d{0,3})(?P<kind>[dsi]))")
+
+
+@dataclass
+class Budget:
+    """How many expressions may still be evaluated."""
+
+    left: int = 1000
+
+    def spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise MetadataError("more expressions than are evaluated for one reference document")
+
+
+def render(text: str, names: Mapping[str, Value], budget: Budget, depth: int = 0) -> str:
+    """The text with every `{{expression}}` replaced by its value."""
+    if "{{" not in text:
+        return text
+    if depth > DEEPEST:
+        raise MetadataError(f"templates call each other more than {DEEPEST} levels deep")
+    result: list[str] = []
+    position = length = 0
+    while True:
+        begin = text.find("{{", position)
+        piece = text[position:] if begin < 0 else text[position:begin]
+        if begin >= 0:
+            end = text.find("}}", begin)
+            if end < 0:
+                raise MetadataError(f"'{{{{' without '}}}}' in {show(text)}")
+            result.append(piece)
+            length += len(piece)
+            budget.spend()
+            piece = str(_evaluate(text[begin + 2 : end], names, budget, depth))
+            position = end + 2
+        result.append(piece)
+        length += len(piece)
+        if length > LONGEST:
+            raise MetadataError(f"the template {show(text)} makes more than {LONGEST} characters")
+        if begin < 0:
+            return "".join(result)
+
+
+def integer(value: object, names: Mapping[str, Value], budget: Budget) -> int:
+    """A number that a file may also give as a template."""
+    if isinstance(value, str):
+        text = render(value, names, budget).strip()
+        if re.fullmatch(r"\d{1,19}", text) is None:
+            raise MetadataError(f"expected a number from {show(value)}, found {show(text)}")
+        value = int(text)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST:
+        raise MetadataError(f"expected a number of bytes, found {show(value)}")
+    return value
+
+
+def _evaluate(source: str, names: Mapping[str, Value], budget: Budget, depth: int) -> Value:
+    plain = names.get(source.strip())
+    if isinstance(plain, int) or (plain is not None and "{{" not in plain):
+        return plain  # most expressions are a name
+    try:
+        parser = _Parser(_tokens(source), names, budget, depth)
+        value = parser.expression(0)
+        if parser.token is not None:
+            raise MetadataError(f"{show(parser.token[1])} is not expected there")
+        return value
+    except MetadataError as error:
+        raise error.at(f"in {{{{{source[:200]}}}}}") from error
+
+
+@lru_cache(maxsize=256)
+def _tokens(source: str) -> tuple[tuple[str, str], ...]:
+    if len(source) > LONGEST:
+        raise MetadataError(f"an expression of {len(source)} characters; {LONGEST} are the most")
+    tokens: list[tuple[str, str]] = []
+    position = 0
+    end = len(source.rstrip())
+    while position < end:
+        match = _TOKEN.match(source, position)
+        if match is None or match.lastgroup is None:
+            raise MetadataError(
+                f"{show(source[position:][:20])} is not understood: expressions are made of"
+                " integers, text, names, calls, + - * // % and parentheses"
+            )
+        tokens.append((match.lastgroup, match[match.lastgroup]))
+        position = match.end()
+    return tuple(tokens)
+
+
+@dataclass
+class _Parser:
+    """Evaluates while it reads; `depth` counts templates inside templates."""
+
+    tokens: tuple[tuple[str, str], ...]
+    names: Mapping[str, Value]
+    budget: Budget
+    depth: int
+    position: int = 0
+
+    @property
+    def token(self) -> tuple[str, str] | None:
+        return self.tokens[self.position] if self.position < len(self.tokens) else None
+
+    def take(self, sign: str) -> bool:
+        if self.token == ("sign", sign):
+            self.position += 1
+            return True
+        return False
+
+    def need(self, sign: str) -> None:
+        if not self.take(sign):
+            found = "the end" if self.token is None else show(self.token[1])
+            raise MetadataError(f"expected {sign!r}, found {found}")
+
+    def expression(self, level: int) -> Value:
+        value = self.product(level)
+        while True:
+            if self.take("+"):
+                value = _add(value, self.product(level))
+            elif self.take("-"):
+                value = _number(value) - _number(self.product(level))
+            else:
+                return _bounded(value)
+
+    def product(self, level: int) -> Value:
+        value = self.filtered(level)
+        while True:
+            if self.take("*"):
+                value = _number(value) * _number(self.filtered(level))
+            elif self.take("//"):
+                value = _divided(value, self.filtered(level))[0]
+            elif self.take("%"):
+                other = self.filtered(level)
+                if isinstance(value, str):
+                    value = _formatted(value, [other])
+                else:
+                    value = _divided(value, other)[1]
+            else:
+                return value
+            value = _bounded(value)
+
+    def filtered(self, level: int) -> Value:
+        value = self.atom(level)
+        while self.take("|"):
+            if self.token != ("name", "format"):
+                raise MetadataError("the only filter that is known is format")
+            self.position += 1
+            self.need("(")
+            arguments: list[Value] = []
+            while not self.take(")"):
+                if arguments:
+                    self.need(",")
+                arguments.append(self.expression(level + 1))
+            value = _formatted(value, arguments)
+        return value
+
+    def atom(self, level: int) -> Value:
+        if level > DEEPEST:
+            raise MetadataError(f"signs and parentheses more than {DEEPEST} levels deep")
+        if self.take("-"):
+            return -_number(self.atom(level + 1))
+        if self.take("("):
+            value = self.expression(level + 1)
+            self.need(")")
+            return value
+        token = self.token
+        if token is None:
+            raise MetadataError("expected a value, found the end")
+        kind, text = token
+        self.position += 1
+        if kind == "number" and len(text) < 20:
+            return int(text)
+        if kind == "text":
+            return text[1:-1]
+        if kind != "name":
+            raise MetadataError(f"expected a value, found {show(text)}")
+        if text not in self.names:
+            raise MetadataError(f"no template or dimension has the name {show(text)}")
+        value = self.names[text]
+        known = self.names
+        if self.take("("):
+            known = {**self.names, **self.named_arguments(level)}
+        if isinstance(value, int):
+            return value
+        return render(value, known, self.budget, self.depth + 1)
+
+    def named_arguments(self, level: int) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        while not self.take(")"):
+            if found:
+                self.need(",")
+            token = self.token
+            if token is None or token[0] != "name":
+                raise MetadataError("a template is called with named arguments, f(c='x')")
+            self.position += 1
+            self.need("=")
+            found[token[1]] = self.expression(level + 1)
+        return found
+
+
+def _number(value: Value) -> int:
+    if isinstance(value, str):
+        raise MetadataError(f"expected a number, found the text {show(value)}")
+    return value
+
+
+def _bounded(value: Value) -> Value:
+    if isinstance(value, str):
+        if len(value) > LONGEST:
+            raise MetadataError(f"text of {len(value)} characters; {LONGEST} are the most")
+    elif not -_LARGEST < value < _LARGEST:
+        raise MetadataError("a number beyond 2**63")
+    return value
+
+
+def _add(first: Value, second: Value) -> Value:
+    if isinstance(first, str) and isinstance(second, str):
+        return first + second
+    return _number(first) + _number(second)
+
+
+def _divided(value: Value, by: Value) -> tuple[int, int]:
+    if _number(by) == 0:
+        raise MetadataError("division by zero")
+    return divmod(_number(value), _number(by))
+
+
+def _formatted(pattern: Value, arguments: list[Value]) -> str:
+    """`%d`, `%s` and `%i` with flags and a width, as Python has them."""
+    if not isinstance(pattern, str):
+        raise MetadataError(f"expected text to format, found {pattern}")
+    rest = iter(arguments)
+
+    def replace(match: re.Match[str]) -> str:
+        if match["kind"] is None:
+            return "%"
+        value = next(rest, None)
+        if value is None:
+            raise MetadataError(f"{show(pattern)} needs more values than {len(arguments)}")
+        given = value if match["kind"] == "s" else _number(value)
+        return match[0] % given
+
+    result = _FORMAT.sub(replace, pattern)
+    if next(rest, None) is not None:
+        raise MetadataError(f"{show(pattern)} needs fewer values than {len(arguments)}")
+    return result

@@ -1,0 +1,335 @@
+"""`SQLiteStore`: values as rows of a table in one SQLite file.
+
+The table is `zarr(k TEXT PRIMARY KEY, v BLOB)`, which zarr-python 2 reads and writes too. A
+value is its own version: a row is replaced only if it still holds the bytes that were read, whoever
+wrote them.
+
+This module knows the table. `sqlite_file` knows the file. Neither must know what values mean.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+import weakref
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from omnizarr.errors import InvalidKeyError, NodeNotFoundError, StoreError
+from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Listing,
+    Read,
+    Store,
+    Versioned,
+    read_range,
+    span,
+)
+from omnizarr.stores.database_keys import beyond, listing_by_jumps
+from omnizarr.stores.sqlite_file import Pool, is_open
+
+__all__ = ["SQLiteStore", "is_open", "open_path", "open_url"]
+
+AT_ONCE = 64 * 1024
+"""Values up to this size come with their row, larger ones in parts."""
+MOST_KEYS = 500
+"""How many keys one statement asks for."""
+_NAME = re.compile(r"(?!sqlite_)[A-Za-z_][A-Za-z0-9_]*\Z", re.I)
+
+
+class _Row(NamedTuple):
+    rowid: int
+    kind: str
+    size: int
+    value: bytes | None
+    """None if it is larger than AT_ONCE."""
+
+
+class SQLiteStore(Store):
+    """Values in the table `table` of the SQLite file `path`, which the first `set` creates.
+
+    read_only: refuse every change; the file is opened for reading and nothing is created.
+    timeout: how many seconds a call waits for the writers of other processes.
+    fsync: wait until each change has reached the disk. Without it a loss of power may undo the
+        last changes, but leaves a sound file.
+    dimension_separator: what new arrays should have between chunk coordinates.
+    """
+
+    capabilities = Capabilities(conditional=True, versions=True, concurrent_writes=False)
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        table: str = "zarr",
+        timeout: float = 30.0,
+        fsync: bool = False,
+        dimension_separator: Literal[".", "/"] | None = None,
+    ) -> None:
+        name = os.fspath(path)
+        if not isinstance(name, str):
+            raise TypeError(f"the path must be a str or a path, found {type(name).__name__}")
+        if not name or "\0" in name:
+            raise InvalidKeyError(f"invalid path of a SQLite file: {name!r}")
+        if name == ":memory:":
+            raise StoreError("SQLiteStore keeps values in a file; use MemoryStore for memory")
+        if not _NAME.match(table):
+            raise ValueError(f"a table's name is made of letters, digits and _; found {table!r}")
+        self.path = os.path.abspath(name)
+        self.table = table
+        self.read_only = read_only
+        self.timeout = float(timeout)
+        self.fsync = fsync
+        if dimension_separator is not None:
+            self.dimension_separator = dimension_separator
+        self._open()
+
+    def _open(self) -> None:
+        self._pool = Pool(self.path, self.table, self.read_only, self.timeout, self.fsync)
+        self._end = weakref.finalize(self, self._pool.close)
+        self._select = (
+            f"SELECT rowid, typeof(v), length(v), CASE WHEN length(v) <= {AT_ONCE} THEN v END, k"
+            f' FROM "{self.table}" WHERE k'
+        )
+
+    @cached_property
+    def identity(self) -> Hashable:
+        return "sqlite", os.path.realpath(self.path), self.table.lower()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        private = ("_pool", "_end", "_select", "identity")
+        return {name: value for name, value in self.__dict__.items() if name not in private}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open()
+
+    def close(self) -> None:
+        self._end()
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        check_key(key)
+        with self._pool.reading(f"read {key!r}") as db:
+            if db is None:
+                return None
+            row = self._row(db, key)
+            if row is None or row.value is not None:
+                return None if row is None else self._part(db, key, row, byte_range)
+            with _transaction(db):  # the row and its parts must be of one version
+                row = self._row(db, key)
+                return None if row is None else self._part(db, key, row, byte_range)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        keys = [check_key(key) for key, _ in requests]
+        if not keys:
+            return []
+        with self._pool.reading("read many keys") as db:
+            if db is None:
+                return [None] * len(keys)
+            with _transaction(db):
+                rows: dict[str, _Row] = {}
+                distinct = list(dict.fromkeys(keys))
+                for begin in range(0, len(distinct), MOST_KEYS):
+                    some = distinct[begin : begin + MOST_KEYS]
+                    marks = ",".join("?" * len(some))
+                    for *row, key in db.execute(f"{self._select} IN ({marks})", some):
+                        rows[key] = _Row(*row)
+                return [
+                    self._part(db, key, rows[key], byte_range) if key in rows else None
+                    for key, byte_range in requests
+                ]
+
+    @contextmanager
+    def snapshot(self, key: str) -> Iterator[Read]:
+        check_key(key)
+        with self._pool.reading(f"read {key!r}") as db:
+            if db is None:
+                yield lambda byte_range: None
+                return
+            process = os.getpid()
+            guard = threading.Lock()  # one thread at a time may use a connection
+            with _transaction(db):
+                row = self._row(db, key)
+
+                def read(byte_range: ByteRange | None) -> Buffer | None:
+                    if os.getpid() != process:
+                        raise StoreError(f"{self!r}: {key!r} is being read by the parent process")
+                    with guard:
+                        return None if row is None else self._part(db, key, row, byte_range)
+
+                yield read
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        value = self.get(key)
+        if value is None:
+            return None
+        return Versioned(read_range(value, byte_range), bytes(value))
+
+    def size(self, key: str) -> int | None:
+        check_key(key)
+        with self._pool.reading(f"read {key!r}") as db:
+            row = None if db is None else self._row(db, key)
+            return None if row is None else row.size
+
+    def _row(self, db: sqlite3.Connection, key: str) -> _Row | None:
+        found = db.execute(f"{self._select} = ?", (key,)).fetchone()
+        return None if found is None else self._checked(key, _Row(*found[:4]))
+
+    def _checked(self, key: str, row: _Row) -> _Row:
+        if row.kind != "blob":
+            raise StoreError(f"{self!r}: the value of {key!r} is {row.kind}, expected a BLOB")
+        return row
+
+    def _part(
+        self, db: sqlite3.Connection, key: str, row: _Row, byte_range: ByteRange | None
+    ) -> Buffer:
+        self._checked(key, row)
+        if row.value is not None:
+            return read_range(row.value, byte_range)
+        start, stop = (0, row.size) if byte_range is None else span(byte_range, row.size)
+        if start == stop:
+            return b""
+        with db.blobopen(self.table, "v", row.rowid, readonly=True) as blob:
+            blob.seek(start)
+            return blob.read(stop - start)
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        check_key(key)
+        with self._pool.writing(f"write {key!r}") as db:
+            db.execute(
+                f'INSERT INTO "{self.table}"(k, v) VALUES (?, ?)'
+                " ON CONFLICT(k) DO UPDATE SET v = excluded.v",
+                (key, bytes(value)),
+            )
+
+    def update(self, values: Any) -> None:
+        """Set all values in one transaction."""
+        self.check_writable()
+        rows = [(check_key(key), bytes(value)) for key, value in values.items()]
+        with self._pool.writing(f"write {len(rows)} keys") as db:
+            db.executemany(
+                f'INSERT INTO "{self.table}"(k, v) VALUES (?, ?)'
+                " ON CONFLICT(k) DO UPDATE SET v = excluded.v",
+                rows,
+            )
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self.check_writable()
+        check_key(key)
+        with self._pool.writing(f"write {key!r}") as db:
+            cursor = db.execute(
+                f'INSERT INTO "{self.table}"(k, v) VALUES (?, ?) ON CONFLICT(k) DO NOTHING',
+                (key, bytes(value)),
+            )
+            return cursor.rowcount == 1
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        if version is None:
+            return self.set_if_absent(key, value)
+        self.check_writable()
+        check_key(key)
+        with self._pool.writing(f"write {key!r}") as db:
+            cursor = db.execute(
+                f'UPDATE "{self.table}" SET v = ? WHERE k = ? AND v = ?',
+                (bytes(value), key, version),
+            )
+            return cursor.rowcount == 1
+
+    def delete(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+        if not os.path.exists(self.path) and not self._pool.closed:
+            return  # nothing is created in order to delete
+        with self._pool.writing(f"delete {key!r}") as db:
+            db.execute(f'DELETE FROM "{self.table}" WHERE k = ?', (key,))
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        where, bounds = _below(check_prefix(prefix))
+        if not os.path.exists(self.path) and not self._pool.closed:
+            return
+        with self._pool.writing(f"delete {prefix!r}") as db:
+            db.execute(f'DELETE FROM "{self.table}" WHERE {where}', bounds)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        self.check_move(source, target)
+        where, bounds = _below(source)
+        with self._pool.writing(f"move {source!r}") as db:
+            db.execute(
+                f'UPDATE "{self.table}" SET k = ? || substr(k, ?) WHERE {where}',
+                (target, len(source) + 1, *bounds),
+            )
+
+    # -- listable -----------------------------------------------------------------------------
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        where, bounds = _below(check_prefix(prefix))
+        with self._pool.reading(f"list {prefix!r}") as db:
+            if db is None:
+                return iter([])
+            rows = db.execute(f'SELECT k FROM "{self.table}" WHERE {where} ORDER BY k', bounds)
+            return iter([key for (key,) in rows if is_key(key)])
+
+    def list_dir(self, prefix: str) -> Listing:
+        check_prefix(prefix)
+        with self._pool.reading(f"list {prefix!r}") as db:
+            if db is None:
+                return Listing([], [])
+            select = (
+                f"SELECT k FROM \"{self.table}\" WHERE typeof(k) = 'text' AND k >= ? ORDER BY k"
+            )
+
+            def seek(start: str) -> Iterator[str]:
+                return (key for (key,) in db.execute(select, (start,)))
+
+            with _transaction(db):
+                return listing_by_jumps(seek, prefix)
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All reads inside see one state of the database."""
+    process = os.getpid()
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if os.getpid() == process and db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _below(prefix: str) -> tuple[str, tuple[str, ...]]:
+    """A condition for the keys that start with `prefix`, and its parameters."""
+    if not prefix:
+        return "typeof(k) = 'text'", ()
+    return "k >= ? AND k < ?", (prefix, beyond(prefix))
+
+
+def open_path(path: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
+    """The store of a file; see `stores.kinds`."""
+    if mode in ("r", "r+") and not os.path.exists(path):
+        raise NodeNotFoundError(f"there is no SQLite file {path!r}; mode {mode!r} creates none")
+    known = {"table", "timeout", "fsync"}
+    if unknown := sorted(set(options) - known):
+        raise TypeError(f"a SQLite file takes the storage_options {sorted(known)}, not {unknown}")
+    return SQLiteStore(path, read_only=read_only, **options)
+
+
+def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
+    """`sqlite:///path/of/the.file`, or with two slashes a relative path."""
+    from omnizarr.stores.database_urls import local_path
+
+    return open_path(local_path(url), mode=mode, read_only=read_only, options=options)

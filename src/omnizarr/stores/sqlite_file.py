@@ -1,0 +1,295 @@
+"""The connections of one SQLite file: opening, lending, checking.
+
+Threads come and go with every call, so connections belong to none of them: they are lent, one
+thread at a time, and kept for the next. Writers of one process queue here, because SQLite's own
+waiting is a sleep; writers of several processes wait for each other in SQLite.
+
+A file of others is data. Nothing that it defines is run: no trigger, no view, no function, and the
+table must be what its name promises.
+
+This module knows SQLite. It must not know what a store is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from omnizarr.errors import StoreAccessError, StoreClosedError, StoreError, StoreTimeoutError
+from omnizarr.stores import database_forks
+
+MOST_IDLE = 16
+JOURNAL = "WAL"
+"""Readers see the state before a change while it is written."""
+
+_WAITED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
+_FORBIDDEN = {3, 8, 23}  # SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH
+_CANNOT_OPEN = 14
+_TABLE = re.compile(
+    r"""
+    \s* CREATE \s+ TABLE \s+ ["'`\[]? \w+ ["'`\]]? \s*
+    \( \s* ["'`\[]?k["'`\]]? \s+ TEXT (\s+NOT\s+NULL)? \s+ PRIMARY \s+ KEY (\s+NOT\s+NULL)? \s*
+    , \s* ["'`\[]?v["'`\]]? \s+ BLOB (\s+NOT\s+NULL)? \s*
+    \) \s* \Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The only table that is used. Others may compare keys in another way or run functions."""
+
+_guard = threading.Lock()
+_writing: dict[str, threading.Lock] = {}
+"""The queue of this process's writers, by file."""
+_inherited: list[object] = []
+"""Connections of the parent, kept so that nothing closes them."""
+
+
+def _after_fork() -> None:
+    global _guard
+    _guard = threading.Lock()
+    _writing.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+@dataclass
+class Lent:
+    """A connection, and what is known of the file through it."""
+
+    db: sqlite3.Connection
+    process: int
+    has_table: bool = False
+    prepared: bool = False
+    """Ready for writing: write-ahead log, table."""
+
+
+_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def is_open(path: str) -> bool:
+    """Whether this process has the file open. Whoever opens such a file and closes it again ends
+    every lock that the process has on it, and with that SQLite's."""
+    real_path = os.path.realpath(path)
+    return any(pool.real_path == real_path for pool in list(_pools))
+
+
+class Pool:
+    """Connections to `path`. One that is `read_only` creates and changes no file."""
+
+    def __init__(self, path: str, table: str, read_only: bool, timeout: float, fsync: bool) -> None:
+        self.path = path
+        self.real_path = os.path.realpath(path)
+        self.table = table
+        self.read_only = read_only
+        self.timeout = timeout
+        self.fsync = fsync
+        self.closed = False
+        self._idle: list[Lent] = []
+        self._wrote = False
+        self._guard = threading.RLock()  # a store that is collected closes its pool at any point
+        database_forks.watch(self)
+        _pools.add(self)
+
+    def __repr__(self) -> str:
+        return f"SQLiteStore({self.path!r})"
+
+    # -- lending ------------------------------------------------------------------------------
+    @contextmanager
+    def reading(self, what: str) -> Iterator[sqlite3.Connection | None]:
+        """A connection; None if there is no file or no table yet."""
+        with self._lending(what, create=False) as lent:
+            if lent is not None and not lent.has_table:
+                lent.has_table = self._find_table(lent.db)
+            yield lent.db if lent is not None and lent.has_table else None
+
+    @contextmanager
+    def writing(self, what: str) -> Iterator[sqlite3.Connection]:
+        """A connection inside a transaction that is committed at the end of the block."""
+        deadline = time.monotonic() + self.timeout
+        with _guard:
+            lock = _writing.setdefault(self.real_path, threading.Lock())
+        if not lock.acquire(timeout=self.timeout):
+            raise self._timed_out(what)
+        try:
+            with self._lending(what, create=True) as lent:
+                assert lent is not None
+                db = lent.db
+                left = max(deadline - time.monotonic(), 0.0)
+                if not lent.prepared:
+                    self._prepare(lent)
+                if left < self.timeout - 0.05:
+                    _set_busy_timeout(db, left)
+                try:
+                    db.execute("BEGIN IMMEDIATE")
+                finally:
+                    if left < self.timeout - 0.05:
+                        _set_busy_timeout(db, self.timeout)
+                try:
+                    yield db
+                    db.execute("COMMIT")
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        if db.in_transaction:
+                            db.execute("ROLLBACK")
+                    raise
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _lending(self, what: str, create: bool) -> Iterator[Lent | None]:
+        with database_forks.Using(self.real_path):
+            process = os.getpid()
+            with self._guard:
+                if self.closed:
+                    raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
+                lent = self._idle.pop() if self._idle else None
+            try:
+                if lent is None and (create or os.path.exists(self.path)):
+                    lent = Lent(self._open(create), process)
+                yield lent
+            except (sqlite3.Error, OverflowError) as error:
+                raise self._failure(what, error) from error
+            finally:
+                if lent is not None:
+                    self._take_back(lent)
+
+    def _take_back(self, lent: Lent) -> None:
+        if os.getpid() != lent.process:
+            _inherited.append(lent)
+            return
+        with self._guard:
+            if len(self._idle) < MOST_IDLE and not (self.closed or lent.db.in_transaction):
+                self._idle.append(lent)
+                return
+        lent.db.close()
+
+    def before_fork(self) -> None:
+        with self._guard:
+            while self._idle:
+                self._idle.pop().db.close()
+
+    def close(self) -> None:
+        """Close what is idle; what is lent is closed when it comes back. A file that nobody else
+        uses is left as one file, which can be read from a read-only place."""
+        with self._guard:
+            self.closed = True
+            _pools.discard(self)
+            last = self._idle.pop() if self._idle else None
+            self.before_fork()
+        if last is None:
+            return
+        if self._wrote and os.getpid() == last.process:
+            with suppress(sqlite3.Error):
+                _set_busy_timeout(last.db, 0)
+                last.db.execute("PRAGMA journal_mode = DELETE")
+        last.db.close()
+
+    # -- opening ------------------------------------------------------------------------------
+    def _open(self, create: bool) -> sqlite3.Connection:
+        mode = "ro" if self.read_only else "rwc" if create else "rw"
+        try:
+            return self._connect(f"mode={mode}")
+        except sqlite3.Error as error:
+            # A write-ahead log that ended well needs files beside it even for reading. Where none
+            # can be made, nobody else can be writing either.
+            alone = not os.path.exists(self.path + "-wal")
+            if self.read_only and _code(error) == _CANNOT_OPEN and alone:
+                return self._connect("mode=ro&immutable=1")
+            raise
+
+    def _connect(self, query: str) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            f"file:{quote(self.path)}?{query}",
+            uri=True,
+            timeout=self.timeout,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            # What cannot be decoded is no key, and is left out of listings as such.
+            db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+            db.set_authorizer(_authorize)
+            db.execute("PRAGMA trusted_schema = OFF")
+            db.execute("PRAGMA cell_size_check = ON")
+            if sys.version_info >= (3, 12):
+                db.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+                db.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
+                db.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
+            encoding = db.execute("PRAGMA encoding").fetchone()
+            if encoding != ("UTF-8",):
+                raise StoreError(f"{self!r}: text is stored as {encoding}, expected UTF-8")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _prepare(self, lent: Lent) -> None:
+        """Make the file ready for writing."""
+        db = lent.db
+        lent.has_table = lent.has_table or self._find_table(db)  # before anything is changed
+        try:
+            db.execute(f"PRAGMA journal_mode = {JOURNAL}")
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _WAITED:
+                raise  # readers of the old journal are there: it is as safe, only slower
+        db.execute(f"PRAGMA synchronous = {'FULL' if self.fsync else 'NORMAL'}")
+        if not lent.has_table:
+            db.execute(f'CREATE TABLE IF NOT EXISTS "{self.table}"(k TEXT PRIMARY KEY, v BLOB)')
+            lent.has_table = self._find_table(db)
+        self._wrote = lent.prepared = True
+
+    def _find_table(self, db: sqlite3.Connection) -> bool:
+        """Whether the table exists; raises if something else has its name."""
+        rows = db.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE lower(tbl_name) = ?",
+            (self.table.lower(),),
+        ).fetchall()
+        for kind, name, sql in rows:
+            if kind == "table" and _TABLE.match(sql or ""):
+                continue
+            if kind == "index":
+                continue
+            raise StoreError(
+                f"{self!r}: expected a table {self.table}(k TEXT PRIMARY KEY, v BLOB) without"
+                f" triggers, found the {kind} {name!r}: {str(sql)[:200]!r}"
+            )
+        return bool(rows)
+
+    # -- failures -----------------------------------------------------------------------------
+    def _timed_out(self, what: str) -> StoreTimeoutError:
+        return StoreTimeoutError(
+            f"{self!r}: cannot {what}: another writer did not finish within {self.timeout} s"
+            " (timeout=...)"
+        )
+
+    def _failure(self, what: str, error: Exception) -> StoreError:
+        code = _code(error)
+        if code in _WAITED:
+            return self._timed_out(what)
+        kind = StoreAccessError if code in _FORBIDDEN else StoreError
+        return kind(f"{self!r}: cannot {what}: {error}")
+
+
+def _code(error: Exception) -> int:
+    """SQLite's primary result code; 0 where there is none."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
+def _set_busy_timeout(db: sqlite3.Connection, seconds: float) -> None:
+    db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
+
+def _authorize(
+    action: int, first: str | None, second: str | None, database: str | None, source: str | None
+) -> int:
+    """Deny what a trigger or a view of the file asks for."""
+    return sqlite3.SQLITE_OK if source is None else sqlite3.SQLITE_DENY

@@ -1,0 +1,235 @@
+"""URLs, databases and reference files on the command line, and the options that open them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr as zarr
+from omnizarr.cli import urls
+from omnizarr.stores import as_store
+from tests.cli.conftest import Run, write
+from tests.servers.nginx import PASSWORD, USER
+
+SECRET = "wJalrXUtnFEMI/K7MDENG"
+
+
+# -- how they are read -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("region=eu-west-1", ("region", "eu-west-1")),
+        ("endpoint=http://h:1/?a=b", ("endpoint", "http://h:1/?a=b")),
+        ("anon=true", ("anon", True)),
+        ("timeout=2.5", ("timeout", 2.5)),
+        ('key="123"', ("key", "123")),
+        ('client_kwargs={"region_name": "x"}', ("client_kwargs", {"region_name": "x"})),
+        ("empty=", ("empty", "")),
+        ("nothing=null", ("nothing", None)),
+    ],
+)
+def test_an_option(text: str, expected: tuple[str, Any]) -> None:
+    assert urls.option(text) == expected
+
+
+@pytest.mark.parametrize("text", [SECRET, "=" + SECRET, ""])
+def test_what_is_no_option_is_not_repeated(text: str) -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        urls.option(text)
+    assert str(caught.value) == "expected KEY=VALUE"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://host/a?sig=abc&x=1", "https://host/a?sig=***&x=***"),
+        ("redis://user:pass@host:1/0", "redis://user:***@host:1/0"),
+        ("s3://bucket/a", "s3://bucket/a"),
+    ],
+)
+def test_a_url_is_shown_without_secrets(url: str, shown: str) -> None:
+    assert urls.masked(url) == shown
+
+
+def test_secrets_are_hidden_and_other_values_are_not() -> None:
+    options = {"secret_access_key": SECRET, "region": "eu-west-1", "deep": {"token": "tokentoken"}}
+    text = f"{SECRET} in eu-west-1 with tokentoken"
+    assert urls.hidden(text, options) == "*** in eu-west-1 with ***"
+
+
+def test_the_stores_that_a_url_may_mean() -> None:
+    assert list(urls.places("s3://bucket/a.zarr/g/x", "")) == [
+        ("s3://bucket/a.zarr/g/x", ""),
+        ("s3://bucket/a.zarr/g", "x"),
+        ("s3://bucket/a.zarr", "g/x"),
+        ("s3://bucket", "a.zarr/g/x"),
+    ]
+    assert list(urls.places("https://h/a%20b/c?sig=1", "n"))[-1] == ("https://h?sig=1", "a b/c/n")
+    assert list(urls.places("redis://host/0/a", "x")) == [("redis://host/0/a", "x")]
+    assert list(urls.places("simplecache::s3://b/a", "")) == [("simplecache::s3://b/a", "")]
+
+
+# -- without a server --------------------------------------------------------------------------
+
+
+def test_file_urls(run: Run, store: Path) -> None:
+    url = store.as_uri()
+    assert run("tree", url).out.splitlines()[0].startswith(url)
+    assert run("info", f"{url}/deep/z", "--json").document["shape"] == [2, 3]
+    assert run("info", url, "deep/z", "--json").document["path"] == "deep/z"
+    done = run("info", f"{url}/deep/y")
+    assert done.status == 2
+    assert "no array or group 'y' in it" in done.err
+
+
+def test_a_sqlite_file_and_a_path_into_it(run: Run, tmp_path: Path, store: Path) -> None:
+    file = tmp_path / "data.sqlite"
+    done = run("convert", store, file, "--to", "3")
+    assert done.status == 0, done.err
+    assert file.is_file()
+    for place in (f"{file}/deep/z", f"sqlite://{file}/deep/z"):
+        assert run("info", place, "--json").document["shape"] == [2, 3]
+    assert run("info", file, "deep/z", "--json").document["store_kind"] == "SQLite database"
+    assert "2 groups" in run("tree", file).out
+    assert run("check", file).status == 0
+    done = run("info", f"{file}/deep/y")
+    assert done.status == 2
+    assert "did you mean" in done.err or "no array or group" in done.err
+    assert run("convert", file, tmp_path / "back.zarr", "--to", "2").status == 0
+    assert run("tree", tmp_path / "back.zarr").status == 0
+
+
+def test_a_reference_file_and_a_path_into_it(run: Run, tmp_path: Path) -> None:
+    root = zarr.create_group(tmp_path / "plain.zarr", zarr_format=2)
+    root.create_array("a/x", data=np.arange(4, dtype="i4"), chunks=(4,), compressor=None)
+    references: dict[str, Any] = {}
+    for key in as_store(tmp_path / "plain.zarr").list():
+        value = (tmp_path / "plain.zarr" / key).read_bytes()
+        references[key] = value.decode() if ".z" in key else [str(tmp_path / "plain.zarr" / key)]
+    file = tmp_path / "refs.json"
+    file.write_text(json.dumps({"version": 1, "refs": references}))
+    assert run("info", f"{file}/a/x", "--json").document["shape"] == [4]
+    assert run("info", file, "--json").document["store_kind"] == "reference file"
+    assert "2 groups, 1 array" in run("tree", file).out
+    assert run("check", file).status == 0
+
+
+def test_a_missing_package_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    for name in [name for name in sys.modules if name.startswith("omnizarr.stores.object")]:
+        monkeypatch.delitem(sys.modules, name)
+    for arguments in (
+        ("tree", "s3://bucket/data.zarr"),
+        ("info", "gs://bucket/data.zarr/x"),
+        ("check", "az://container/data.zarr", "--storage-option", "account_name=me"),
+        ("convert", "s3://bucket/a.zarr", tmp_path / "b.zarr", "--to", "3"),
+    ):
+        done = run(*arguments)
+        assert done.status == 2
+        lines = done.err.splitlines()
+        assert len(lines) == 2, done.err
+        assert "needs the package obstore" in lines[0]
+        assert lines[1] == "hint: pip install 'omnizarr[cloud]'"
+
+
+def test_options_go_with_a_url(run: Run, store: Path, tmp_path: Path) -> None:
+    done = run("tree", store, "--storage-option", f"key={SECRET}")
+    assert done.status == 2
+    assert "has no options" in done.err
+    assert SECRET not in done.err
+    done = run("tree", store, "--storage-option", SECRET)
+    assert done.status == 2
+    assert "expected KEY=VALUE" in done.err
+    assert SECRET not in done.err + done.out
+    done = run("convert", store, "--in-place", "--to", "2", "--destination-option", f"key={SECRET}")
+    assert done.status == 2
+    assert SECRET not in done.err
+
+
+def test_unknown_options_are_named_and_values_are_not(run: Run) -> None:
+    done = run("tree", "s3://bucket/x.zarr", "--storage-option", f"secret_acess_key={SECRET}")
+    assert done.status == 2
+    assert "secret_acess_key" in done.err
+    assert SECRET not in done.err
+
+
+# -- with servers ------------------------------------------------------------------------------
+
+
+def test_s3(run: Run, server: Any, store: Path, tmp_path: Path) -> None:
+    s3 = server("s3")
+    given = [
+        word
+        for name, value in s3.options.items()
+        for word in ("--storage-option", f"{name}={value}")
+    ]
+    url = s3.url("cli/data.zarr")
+    done = run("convert", store, url, "--to", "3", *given)
+    assert done.status == 0, done.err
+    shown = run("tree", url, *given)
+    assert "2 groups" in shown.out
+    assert shown.out.splitlines()[0].startswith(url)
+    found = run("info", f"{url}/deep/z", "--json", *given).document
+    assert (found["shape"], found["store_kind"]) == ([2, 3], "URL")
+    assert run("check", f"{url}/deep", *given).status == 0
+    done = run("info", f"{url}/deep/y", *given)
+    assert done.status == 2
+    assert len(done.err.splitlines()) == 2
+    assert "no array or group 'y' in it" in done.err
+    done = run("convert", url, s3.url("cli/old.zarr"), "--to", "2", "--quiet", *given)
+    assert (done.status, done.out, done.err) == (0, "", "")
+    assert run("convert", s3.url("cli/old.zarr"), tmp_path / "back.zarr", "--to", "3", *given)
+    np.testing.assert_array_equal(
+        zarr.open_array(tmp_path / "back.zarr", path="deep/z")[...],
+        zarr.open_array(store, path="deep/z")[...],
+    )
+    done = run("convert", s3.url("cli/old.zarr"), "--in-place", "--to", "3", "--json", *given)
+    assert done.status == 0
+    assert done.document["destination"] == s3.url("cli/old.zarr")
+    assert s3.options["secret_access_key"] not in done.out + shown.out
+
+
+def test_a_draft_keeps_its_metadata_at_the_root(run: Run, server: Any) -> None:
+    s3 = server("s3")
+    given = [
+        word
+        for name, value in s3.options.items()
+        for word in ("--storage-option", f"{name}={value}")
+    ]
+    root = zarr.create_group(
+        s3.url("cli/draft.zarr"), zarr_format="3-draft2020-10", storage_options=s3.options
+    )
+    root.create_array("deep/x", shape=(5,), dtype="i4")
+    found = run("info", s3.url("cli/draft.zarr/deep/x"), "--json", *given).document
+    assert found["shape"] == [5]
+    assert found["path"] == "deep/x"
+
+
+def test_http(run: Run, server: Any) -> None:
+    nginx = server("nginx")
+    store = write(nginx.root / "cli.zarr")
+    url = f"{nginx.urls['json']}/cli.zarr"
+    assert "2 groups" in run("tree", url).out
+    assert run("info", f"{url}/deep/z", "--json").document["shape"] == [2, 3]
+    assert run("check", url).status == 0
+    done = run("convert", store, url, "--to", "2")
+    assert done.status == 2
+    assert len(done.err.splitlines()) <= 2
+    locked = f"{nginx.urls['password']}/cli.zarr"
+    done = run("tree", locked)
+    assert done.status == 2
+    with_password = locked.replace("://", f"://{USER}:{PASSWORD.replace(' ', '%20')}@")
+    done = run("info", f"{with_password}/deep/z")
+    assert done.status == 0, done.err
+    assert PASSWORD.replace(" ", "%20") not in done.out
+    assert f"{USER}:***@" in done.out
