@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from hypothesis import strategies as st
 
 import omnizarr as zarr
 from omnizarr.checking import Report, check
-from omnizarr.errors import NodeNotFoundError, StoreError
+from omnizarr.errors import NodeNotFoundError, NotListableError, StoreError
 from omnizarr.formats import FORMATS
-from omnizarr.model.store import ByteRange
+from omnizarr.model.store import ByteRange, Listing
 from omnizarr.stores import LocalStore, MemoryStore
 
 FORMAT_NAMES = [known.name for known in FORMATS]
@@ -220,12 +221,65 @@ def test_a_fault_of_the_store_raises(ending: str) -> None:
         check(store)
 
 
-def test_a_store_that_cannot_list_shows_the_node_alone() -> None:
+class Unlisted(MemoryStore):
+    """As most web servers are."""
+
+    capabilities = replace(MemoryStore.capabilities, listable=False)
+
+    def list_dir(self, prefix: str) -> Listing:
+        raise NotListableError("nobody can tell what lies there")
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        raise NotListableError("nobody can tell what lies there")
+
+
+def unlisted(store: MemoryStore) -> Unlisted:
+    return Unlisted({key: bytes(store.get(key) or b"") for key in store.list()})
+
+
+def test_a_store_that_cannot_list_shows_the_node_alone_and_says_so() -> None:
     store = broken()
     store.set("b/.zarray", b"{")
+    report = check(unlisted(store))
+    assert report.nodes == 1
+    (found,) = [found for found in report if "could not be listed" in found.message]
+    assert (found.level, found.path) == ("warning", "")
+    assert {found.path for found in check(unlisted(store), "b")} == {"b"}
+
+
+def test_a_store_that_lists_though_it_does_not_promise_it() -> None:
+    store = broken()
+    whole = check(store)
     store.capabilities = replace(store.capabilities, listable=False)
-    assert check(store).nodes == 1
-    assert {found.path for found in check(store, "b")} == {"b"}
+    found = check(store)
+    assert (found.nodes, found.findings) == (whole.nodes, whole.findings)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_store_that_cannot_list_with_consolidated_metadata(zarr_format: int) -> None:
+    store = MemoryStore()
+    root = zarr.open_group(store, mode="w", zarr_format=zarr_format)
+    root.create_group("sub").create_group("empty")
+    for name in ("x", "sub/y", "sub/z"):
+        root.create_array(name, shape=4, chunks=2, dtype="i4")[...] = 1
+    zarr.consolidate_metadata(store)
+    report = check(unlisted(store))
+    assert report.nodes == 6
+    assert [(found.level, found.path) for found in report] == [("warning", "")], str(report)
+    assert check(unlisted(store), "sub").nodes == 1
+    document = "sub/y/zarr.json" if zarr_format == 3 else "sub/y/.zarray"
+    store.set(document, bytes(store.get(document) or b"").replace(b'"shape"', b'"shade"'))
+    report = check(unlisted(store))
+    assert not report.ok
+    assert {found.path for found in report if found.level == "error"} == {"sub/y"}
+    # A folder in which the listing fails: what lies above it is listed, what lies in it is named.
+    partly = unlisted(store)
+    partly.list_dir = lambda prefix: (  # type: ignore[method-assign]
+        Unlisted.list_dir(partly, prefix) if prefix else MemoryStore.list_dir(partly, prefix)
+    )
+    report = check(partly)
+    assert report.nodes == 6 and not report.ok
+    assert ("warning", "x") in {(found.level, found.path) for found in report}
 
 
 class Counting(MemoryStore):

@@ -195,10 +195,11 @@ def open_consolidated(store: Any, mode: str = "r+", **arguments: Any) -> Group:
 
 
 def consolidate_metadata(
-    store: Any, path: str | None = None, zarr_format: Any = None, **_: Any
-) -> Group:
+    store: Any, path: str | None = None, zarr_format: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Group:  # fmt: skip
     """Write all metadata below a group into one document, and open the group through it."""
-    backing = as_store(store, mode="r+")
+    backing = as_store(store, mode="r+", storage_options=storage_options)
     place, _model = node.require_group(backing, paths.normalize_path(path), zarr_format)
     backing.check_writable()
     for key, document in place.format.consolidate(backing, place.path).items():

@@ -7,20 +7,20 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from omnizarr import formats, parallel
 from omnizarr.array import Array
-from omnizarr.errors import MetadataError, NodeNotFoundError, ZarrError
+from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ZarrError
 from omnizarr.formats import checks
 from omnizarr.formats.checks import Finding, Inside
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
-from omnizarr.stores import as_store
+from omnizarr.stores import WrapperStore, as_store
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,23 @@ class Report:
         return f"{checks.plural(self.nodes, 'node')}: {', '.join(counts)}"
 
 
-def check(store: Any, path: str = "", *, standard: str | None = None) -> Report:
+def check(
+    store: Any,
+    path: str = "",
+    *,
+    standard: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Report:
     """Every departure of a node, and of all nodes below it, from the specification of its format.
 
     `standard` chooses the document for format 2: "000" (Zarr) or "003" ("ogc"); by default 000
     judges and what 003 sees otherwise is mentioned. Nothing is changed, and no chunk is decoded.
+    Where a store cannot be listed, the nodes that consolidated metadata name are checked, and a
+    warning says what could not be.
     NodeNotFoundError if no node lies at `path`; a store that fails raises.
     """
     chosen = checks.standard_named(standard)
-    backing = as_store(store, mode="r")
+    backing = as_store(store, mode="r", storage_options=storage_options)
     start = paths.normalize_path(path)
     findings: list[Finding] = []
     nodes = 0
@@ -124,14 +132,40 @@ def _about_codecs(
         return  # a limit, say: no fault of what is stored
 
 
+class _Seen(WrapperStore):
+    """A store that is asked for listings, or is not, whatever it says of itself."""
+
+    def __init__(self, store: Store, listable: bool) -> None:
+        super().__init__(store)
+        self.capabilities = replace(store.capabilities, listable=listable)
+
+    def __repr__(self) -> str:
+        return repr(self.store)
+
+
 def _walk(
     store: Store, start: str, standard: checks.Standard | None
 ) -> Iterator[tuple[str, checks.Visit]]:
     """Every place below `start`, parents first. Chunks are no places."""
+    listed = (
+        store if store.capabilities.listable or not _lists(store, start) else _Seen(store, True)
+    )
     pending: list[tuple[str, Inside | None]] = [(start, None)]
     while pending:
         parallel.check()
         path, inside = pending.pop()
-        place = checks.visit(store, path, standard, inside)
+        try:
+            place = checks.visit(listed, path, standard, inside)
+        except NotListableError:
+            place = checks.visit(_Seen(store, False), path, standard, inside)
         yield path, place
         pending.extend(reversed(place.below))
+
+
+def _lists(store: Store, path: str) -> bool:
+    """Whether a store that does not promise listings gives one here, as some web servers do."""
+    try:
+        store.list_dir(f"{path}/" if path else "")
+    except NotListableError:
+        return False
+    return True

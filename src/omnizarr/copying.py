@@ -53,12 +53,17 @@ def copy_store(
     source: Any, dest: Any, source_path: str = "", dest_path: str = "",
     excludes: Any = None, includes: Any = None, flags: int = 0,
     if_exists: IfExists = "raise", dry_run: bool = False, log: Any = None,
+    *, storage_options: Mapping[str, Any] | None = None,
+    destination_options: Mapping[str, Any] | None = None,
 ) -> Copied:  # fmt: skip
-    """Copy keys from one store to another, without decoding anything."""
+    """Copy keys from one store to another, without decoding anything.
+
+    storage_options, destination_options: for the stores of URLs, source and destination."""
     if if_exists not in _CHOICES:
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
     say = _logger(log)
-    origin, target = as_store(source), as_store(dest)
+    origin = as_store(source, storage_options=storage_options)
+    target = as_store(dest, storage_options=destination_options)
     if not origin.capabilities.listable:
         # A web server's index may be all there is, and it leaves out names that begin with a dot.
         raise NotListableError(

@@ -275,6 +275,13 @@ def reread(place: Place) -> Node:
     return found[1]
 
 
+def read_only(place: Place) -> ReadOnlyError:
+    """Why a node cannot be changed, and what to do."""
+    if place.store.read_only:
+        return ReadOnlyError(f"{place}: the store can only be read")
+    return ReadOnlyError(f"{place} was opened for reading only; open it with mode 'r+' or 'a'")
+
+
 def change(place: Place, options: Options, function: Callable[[N], N]) -> N:
     """Re-read the node, change it and store it, with every other writer kept out."""
     return _change(place, options, function, attributes_only=False)  # type: ignore[no-any-return]
@@ -293,19 +300,23 @@ def change_attributes(
 
 def _change(place: Place, options: Options, function: Any, *, attributes_only: bool) -> Any:
     if options.read_only:
-        raise ReadOnlyError(f"{place} was opened for reading only; open it with mode 'r+' or 'a'")
+        raise read_only(place)
     store, path, chosen = place.store, place.path, place.format
 
-    def update_documents(held: Store) -> Any:
-        node = function(reread(replace(place, store=held)))
+    def documents_of(node: Any) -> dict[str, bytes]:
         if attributes_only:
-            documents = chosen.attribute_documents(path, node)
-        elif isinstance(node, ArrayModel):
-            documents = chosen.array_documents(path, node)
-        else:
-            documents = chosen.group_documents(path, node)
-        for key, document in documents.items():
-            held.set(key, document)
+            return chosen.attribute_documents(path, node)
+        if isinstance(node, ArrayModel):
+            return chosen.array_documents(path, node)
+        return chosen.group_documents(path, node)
+
+    def update_documents(held: Store) -> Any:
+        before = reread(replace(place, store=held))
+        old, new = documents_of(before), documents_of(function(before))
+        for key, document in new.items():
+            # One that says the same is not written: it may have been changed by somebody else.
+            if attributes_only or old.get(key) != document:
+                held.set(key, document)
         return reread(place)
 
     return update(store, chosen.keys(path)[0], update_documents)

@@ -12,7 +12,7 @@ from typing import Any, Generic, Self
 
 from omnizarr import node
 from omnizarr.attributes import Attributes
-from omnizarr.errors import MetadataError, ReadOnlyError
+from omnizarr.errors import MetadataError
 from omnizarr.metadata import Metadata
 from omnizarr.model import paths
 from omnizarr.model.store import Store
@@ -81,9 +81,7 @@ class NodeFacts(Generic[N]):
 
     def _check_writable(self) -> None:
         if self.read_only:
-            raise ReadOnlyError(
-                f"{self._place} was opened for reading only; open it with mode 'r+' or 'a'"
-            )
+            raise node.read_only(self._place)
 
     @property
     def synchronizer(self) -> Any:

@@ -126,8 +126,7 @@ def test_a_missing_package_is_named(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
-    for name in [name for name in sys.modules if name.startswith("omnizarr.stores.object")]:
-        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("omnizarr.stores.object_runtime._module", None)
     for arguments in (
         ("tree", "s3://bucket/data.zarr"),
         ("info", "gs://bucket/data.zarr/x"),
@@ -233,3 +232,139 @@ def test_http(run: Run, server: Any) -> None:
     assert done.status == 0, done.err
     assert PASSWORD.replace(" ", "%20") not in done.out
     assert f"{USER}:***@" in done.out
+
+
+# -- databases ---------------------------------------------------------------------------------
+
+
+def test_a_dbm_database_is_found(run: Run, store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "z.dbm"
+    done = run("convert", store, file, "--to", "2")
+    assert done.status == 0, done.err
+    assert "2 groups" in run("tree", file).out
+    assert run("check", file).status == 0
+    for place in (f"{file}/deep/z", f"dbm://{file}/deep/z"):
+        assert run("info", place, "--json").document["shape"] == [2, 3]
+    assert run("info", file, "deep/z", "--json").document["store_kind"] == "DBM database"
+    assert run("convert", file, tmp_path / "back.zarr", "--to", "3").status == 0
+    done = run("tree", tmp_path / "y.dbm")
+    assert done.status == 2
+    assert "no such file" in done.err
+
+
+@pytest.mark.parametrize("name", ["x.sqlite", "y.lmdb", "z.dbm", "w.zip"])
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_path_into_a_database_is_written_there(
+    run: Run, store: Path, tmp_path: Path, name: str, existing: bool
+) -> None:
+    if name.endswith("lmdb"):
+        pytest.importorskip("lmdb")
+    file = tmp_path / name
+    if existing:
+        assert run("convert", store, file, "--to", "3").status == 0
+    done = run("convert", store, f"{file}/new/one", "--to", "3")
+    assert done.status == 0, done.err
+    assert not (file / "new").exists()
+    assert run("info", f"{file}/new/one/deep/z", "--json").document["shape"] == [2, 3]
+    assert run("info", file, "new/one/deep/z", "--json").document["shape"] == [2, 3]
+    if existing:
+        assert run("info", f"{file}/deep/z", "--json").document["shape"] == [2, 3]
+    opened = as_store(file, mode="r")
+    with opened:
+        assert opened.exists("new/one/deep/z/zarr.json")
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "lmdb", "dbm"])
+def test_a_url_of_a_new_database(run: Run, store: Path, tmp_path: Path, scheme: str) -> None:
+    if scheme == "lmdb":
+        pytest.importorskip("lmdb")
+    url = f"{scheme}://{tmp_path}/new.{scheme}"
+    assert run("convert", store, url, "--to", "3").status == 0
+    assert not (tmp_path / "data.mdb").exists()
+    assert run("convert", store, f"{url}/below", "--to", "3").status == 0
+    assert run("info", f"{url}/below/deep/z", "--json").document["shape"] == [2, 3]
+
+
+def test_options_go_to_whom_they_concern(run: Run, store: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source.sqlite"
+    assert run("convert", store, source, "--to", "3").status == 0
+    both = ["--storage-option", "table=zarr", "--storage-option", "flag=c"]
+    done = run("convert", source, tmp_path / "z.dbm", "--to", "3", *both)
+    assert done.status == 0, done.err
+    done = run("convert", tmp_path / "z.dbm", tmp_path / "other.sqlite", "--to", "2", *both)
+    assert done.status == 0, done.err
+    wrong = ["--storage-option", f"tabel={SECRET}", "--storage-option", "timeout=5"]
+    done = run("convert", source, tmp_path / "y.dbm", "--to", "3", *wrong)
+    assert done.status == 2
+    assert "tabel" in done.err and SECRET not in done.err and "fault of omnizarr" not in done.err
+    assert not list(tmp_path.glob("y.dbm*"))
+    done = run(
+        "convert", source, tmp_path / "y.dbm", "--to", "3", "--destination-option", "table=zarr"
+    )
+    assert done.status == 2
+    assert "table" in done.err
+
+
+def test_options_of_a_service_and_of_a_database(run: Run, server: Any, tmp_path: Path) -> None:
+    s3, redis = server("s3"), server("redis")
+    given = [
+        word
+        for name, value in {**s3.options, "timeout": 20}.items()
+        for word in ("--storage-option", f"{name}={value}")
+    ]
+    source = write(tmp_path / "a.zarr")
+    url = s3.url("cli/shared.zarr")
+    without = given[:-2]
+    assert run("convert", source, url, "--to", "3", *without).status == 0
+    for target in ("b.sqlite", "c.dbm"):
+        done = run("convert", url, tmp_path / target, "--to", "3", *given)
+        assert done.status == 0, done.err
+    there = f"{redis.url}?prefix=cli-shared"
+    done = run("convert", url, there, "--to", "3", *given)
+    assert done.status == 0, done.err
+    done = run("convert", there, s3.url("cli/shared2.zarr"), "--to", "3", *given)
+    assert done.status == 0, done.err
+    assert "prefix=cli-shared" in run("tree", there).out
+    done = run("tree", there, "--storage-option", "prot=1")
+    assert done.status == 2
+    assert "prot" in done.err and "fault of omnizarr" not in done.err
+    done = run("tree", f"{redis.url}/sub/a?prefix=cli-shared")
+    assert done.status == 2
+    assert "NODE" in done.err
+
+
+def test_mistakes_of_a_person_are_no_faults(run: Run) -> None:
+    pytest.importorskip("obstore")
+    for url, option in (
+        ("s3://b/x", "endpoint=127.0.0.1:9000"),
+        ("s3://b/x", 'client_options={"timeot": "5s"}'),
+        ("s3://b/x", "deadline=soon"),
+        ("az://c/x", f"account_key={SECRET}"),
+        ("gs://b/x", "service_account=/nowhere.json"),
+    ):
+        done = run("tree", url, "--storage-option", option)
+        assert done.status == 2
+        assert len(done.err.splitlines()) <= 2
+        assert "unexpected" not in done.err and "Debug" not in done.err
+        assert SECRET not in done.err
+
+
+@pytest.mark.parametrize(
+    ("message", "typed"),
+    [
+        ("give a longer one as storage_options={'deadline': …}", "--storage-option deadline=…"),
+        ("no answer within 2 s (timeout=...)", "--storage-option timeout=SECONDS"),
+        ("refused; or anon=True for public data", "--storage-option anon=true"),
+        ("check the credentials (headers=, auth=)", "--storage-option headers="),
+    ],
+)
+def test_advice_is_what_a_person_types(message: str, typed: str) -> None:
+    from omnizarr.cli.problems import explain
+    from omnizarr.errors import StoreError
+
+    assert typed in " ".join(part for part in explain(StoreError(message)) if part)
+
+
+def test_a_prefix_is_no_secret() -> None:
+    assert urls.masked("redis://u:p@h/0?prefix=a&x=b") == "redis://u:***@h/0?prefix=a&x=***"
+    assert urls.masked("https://h/a?prefix=a") == "https://h/a?prefix=***"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 
 import numpy as np
 import pytest
@@ -11,7 +12,15 @@ import pytest
 import omnizarr
 from omnizarr.engine import locks, update
 from omnizarr.errors import ConflictError
-from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Read,
+    Store,
+    Versioned,
+    read_range,
+)
 from omnizarr.stores import MemoryStore, WrapperStore
 
 
@@ -138,3 +147,25 @@ def test_giving_up(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Stubborn(VersionedStore())
     with pytest.raises(ConflictError, match="'k'"):
         update(store, "k", lambda held: held.set("k", b"1" if held.get("k") is None else b"2"))
+
+
+def test_a_shard_that_is_always_replaced_is_read_whole() -> None:
+    class Restless(VersionedStore):
+        """Whoever reads part of a value finds it replaced at the next look."""
+
+        capabilities = Capabilities(conditional=True, versions=True, requests=4)
+
+        def snapshot(self, key: str) -> AbstractContextManager[Read]:
+            return Store.snapshot(self, key)
+
+        def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+            found = super().get_versioned(key, byte_range)
+            if found is not None and byte_range is not None:
+                self.versions[key] += 1
+            return found
+
+    store = Restless()
+    made = omnizarr.create_array(store, shape=(64,), chunks=(8,), shards=(64,), dtype="i4")
+    made[:] = np.arange(64)
+    assert made[10:20].tolist() == list(range(10, 20))
+    assert omnizarr.open_array(store, mode="r")[::16].tolist() == [0, 16, 32, 48]

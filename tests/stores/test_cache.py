@@ -705,6 +705,7 @@ def test_a_web_server_is_asked_for_what_changed(
     folder = nginx.root / f"cache-{tmp_path.name}"
     folder.mkdir()
     (folder / "a").write_bytes(bytes(range(200)))
+    os.utime(folder / "a", (10**9, 10**9))  # what was just written has no version yet
     inner = CountingStore(HTTPStore(f"{nginx.urls['plain']}/{folder.name}"))
     with CacheStore(inner, folder=tmp_path) as store:
         for _ in range(3):
@@ -745,3 +746,121 @@ def test_an_object_store_is_asked_for_what_changed(
         assert cached[7, 7] == -1
         cached[8, 8] = -2
         assert array[8, 8] == cached[8, 8] == -2
+
+
+# -- what versions do not tell ------------------------------------------------------------------
+
+
+class NeverEqual:
+    """A version that is equal to nothing, not even to itself; its repr says nothing of that."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "never"
+
+
+class Untold(Versions):
+    """A server without ETags: only whole values have a version, their content."""
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        value = self.get(key)
+        if value is None:
+            return None
+        if byte_range is None:
+            return Versioned(value, value)
+        return Versioned(read_range(value, byte_range), (NeverEqual(), 1))
+
+
+@pytest.mark.parametrize("part", [None, ByteRange(0, 2)], ids=["whole", "part"])
+def test_what_has_no_version_is_read_as_without_a_cache(part: ByteRange | None) -> None:
+    inner = CountingStore(Untold({"k": b"value"}))
+    store = CacheStore(inner)
+    for number in range(10):
+        value = b"value%d" % number
+        inner.store.set("k", value)
+        assert some(store.get("k", part)) == some(inner.store.get("k", part))
+    assert store.hits == 0
+    assert sum(inner.counts.values()) <= 11  # one question shows that asking is in vain
+
+
+def test_parts_of_what_has_no_version_are_read_through_the_store() -> None:
+    inner = Untold({"k": b"value"})
+    store = CacheStore(inner)
+    for _ in range(2):
+        with store.snapshot("k") as read:
+            assert some(read(ByteRange(0, 2))) == b"va"
+            assert some(read(ByteRange(2, 5))) == b"lue"
+
+
+def test_a_replaced_value_is_met_once_whatever_its_age() -> None:
+    inner = Versions({"k": b"old old"})
+    store = CacheStore(inner, validate="age", max_age=1000)
+    with store.snapshot("k") as read:
+        assert some(read(ByteRange(0, 3))) == b"old"
+    inner.set("k", b"new new")
+    with store.snapshot("k") as read, pytest.raises(ValueChangedError):
+        assert some(read(ByteRange(0, 3))) == b"old"
+        read(ByteRange(4, 7))
+    with store.snapshot("k") as read:
+        assert [some(read(ByteRange(*part))) for part in ((0, 3), (4, 7))] == [b"new", b"new"]
+
+
+def test_a_shard_that_was_replaced_is_read_whatever_its_age() -> None:
+    inner = Versions()
+    array = omnizarr.create_array(inner, shape=64, chunks=8, shards=64, dtype="i4")
+    array[:] = 1
+    cached = omnizarr.open_array(CacheStore(inner, validate="age", max_age=1000), mode="r")
+    assert set(cached[0:8].tolist()) == {1}
+    array[:] = 2
+    assert set(cached[8:16].tolist()) == {2}
+    assert set(cached[:].tolist()) == {2}
+
+
+def test_inside_a_lock_no_key_is_read_from_the_cache() -> None:
+    inner = MemoryStore({"a": b"old", "b": b"old"})
+    store = CacheStore(inner, validate="never")
+    assert [some(store.get(key)) for key in "ab"] == [b"old", b"old"]
+    inner.set("b", b"newer")
+    with store.lock("a"), store.lock("c"):
+        assert some(store.get("b")) == b"newer"
+        assert store.get_many([("b", None)]) == [b"newer"]
+        assert store.size("b") == 5
+        with store.snapshot("b") as read:
+            assert some(read(None)) == b"newer"
+        inner.delete("a")
+        assert not store.exists("a")
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(store.get("b")))
+        thread.start()
+        thread.join()
+        assert found == [b"old"]  # another thread holds nothing
+    assert some(store.get("b")) == b"old"  # what was read inside was not kept
+
+
+def test_updates_through_an_aged_cache_are_not_lost() -> None:
+    inner = MemoryStore()
+    plain = omnizarr.create_array(inner, shape=4, chunks=4, dtype="i4")
+    plain[:] = 1
+    cached = omnizarr.open_array(CacheStore(inner, validate="age", max_age=1000), mode="r+")
+    assert cached[:].tolist() == [1] * 4
+    plain[1] = 50
+    cached[0] = 7
+    assert plain[:].tolist() == [7, 50, 1, 1]
+    cached.attrs["x"] = 1
+    dict(cached.attrs)
+    omnizarr.open_array(inner, mode="r+").attrs["y"] = 2
+    cached.attrs["z"] = 3
+    assert dict(omnizarr.open_array(inner, mode="r").attrs) == {"x": 1, "y": 2, "z": 3}
+    omnizarr.open_array(inner, mode="r+").append(np.array([5], "i4"))
+    cached.append(np.array([6], "i4"))
+    assert omnizarr.open_array(inner, mode="r")[:].tolist() == [7, 50, 1, 1, 5, 6]
+
+
+def test_a_path_is_a_store(tmp_path: Path) -> None:
+    (tmp_path / "k").write_bytes(b"value")
+    assert some(CacheStore(str(tmp_path)).get("k")) == b"value"
+    assert some(LRUStoreCache({"k": b"value"}, None).get("k")) == b"value"

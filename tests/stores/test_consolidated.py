@@ -190,3 +190,10 @@ def test_the_old_name() -> None:
     assert store["chunk"] == b"1"
     with pytest.raises(NodeNotFoundError):
         ConsolidatedMetadataStore(plain, metadata_key="elsewhere")
+
+
+def test_a_path_is_a_store(tmp_path: Path) -> None:
+    root = omnizarr.create_group(tmp_path)
+    root.create_array("a", shape=3, dtype="i4")
+    omnizarr.consolidate_metadata(tmp_path)
+    assert list(omnizarr.open_group(ConsolidatedStore(str(tmp_path)), mode="r")) == ["a"]

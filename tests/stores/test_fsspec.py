@@ -10,9 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import fsspec
@@ -32,7 +34,7 @@ from omnizarr.errors import (
     StoreTimeoutError,
 )
 from omnizarr.stores import ByteRange, FsspecStore, FSStore, LocalStore, Store, ZipStore, as_store
-from omnizarr.stores.fsspec_faults import is_missing, masked
+from omnizarr.stores.fsspec_faults import cause, is_missing, masked
 from omnizarr.testing import ReadingSuite, StoreSuite
 from tests.stores.latent_fs import LatentFileSystem
 
@@ -332,8 +334,8 @@ def test_what_counts_as_missing() -> None:
         error.__cause__ = cause
         return error
 
-    for cause in (None, KeyError("x"), FileNotFoundError("x"), Refused(404), Refused(410)):
-        assert is_missing(caused(cause))
+    for known in (None, KeyError("x"), FileNotFoundError("x"), Refused(404), Refused(410)):
+        assert is_missing(caused(known))
     for other in (Refused(500), Refused(403), TimeoutError(), OSError("x")):
         assert not is_missing(caused(other))
     assert not is_missing(PermissionError("x"))
@@ -456,3 +458,90 @@ def test_threads_share_a_filesystem_that_is_not_made_for_it(tmp_path: Path) -> N
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def refused(*answers: int) -> Any:
+    """A web server that answers with these statuses."""
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(answers[0])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_HEAD = do_GET
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    return ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+
+
+@pytest.mark.parametrize("chain", ["", "simplecache::"])
+def test_a_printed_traceback_shows_no_secret(chain: str) -> None:
+    web = refused(401)
+    thread = threading.Thread(target=web.serve_forever)
+    thread.start()
+    try:
+        url = f"{chain}http://127.0.0.1:{web.server_port}/x?sig=HUSHHUSH"
+        store = FsspecStore(url)
+        assert "HUSHHUSH" not in repr(store.identity)
+        with pytest.raises(StoreError) as raised:
+            store.get("k")
+        printed = "".join(traceback.format_exception(raised.value))
+        assert "401" in printed
+        assert "HUSHHUSH" not in printed
+        assert b"HUSHHUSH" not in pickle.dumps(store, 0)
+    finally:
+        web.shutdown()
+        web.server_close()
+        thread.join()
+
+
+def test_a_cause_is_copied_only_if_it_shows_a_secret() -> None:
+    plain = ValueError("plain")
+    assert cause(plain, ["HUSHHUSH"]) is plain
+    try:
+        try:
+            raise OSError("url=https://h/x?sig=HUSHHUSH")
+        except OSError as error:
+            raise ValueError("outer") from error
+    except ValueError as error:
+        copied = cause(error)
+    assert str(copied) == "ValueError: outer"
+    assert str(copied.__cause__) == "OSError: url=https://h/x?sig=***"
+
+
+def test_the_text_of_a_pickle_shows_no_secret() -> None:
+    store = FsspecStore(LatentFileSystem(name="pickled", secret="HUSHHUSH"), "b")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        text = pickle.dumps(store, protocol)
+        assert b"HUSHHUSH" not in text
+        assert pickle.loads(text).fs.storage_options["secret"] == "HUSHHUSH"
+
+
+@pytest.mark.parametrize(
+    ("url", "module", "distribution"),
+    [
+        ("sftp://h/x", "paramiko", "paramiko"),
+        ("hf://datasets/x", "huggingface_hub", "huggingface_hub"),
+        ("simplecache::s3://b/x", "s3fs", "s3fs"),
+        ("smb://h/x", "smbclient", "smbprotocol"),
+        ("simplecache::https://h/x", "aiohttp", "aiohttp"),
+    ],
+)
+def test_a_missing_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, url: str, module: str, distribution: str
+) -> None:
+    for name in list(sys.modules):
+        using = [f"fsspec.implementations.{kind}" for kind in ("sftp", "smb", "http")]
+        if name.partition(".")[0] == module or name in using:
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    registered: dict[str, Any] = {}
+    registry = sys.modules["fsspec.registry"]
+    monkeypatch.setattr(registry, "_registry", registered)
+    monkeypatch.setattr(registry, "registry", MappingProxyType(registered))
+    with pytest.raises(MissingPackageError, match=f"pip install '{distribution}'"):
+        as_store(url)

@@ -259,11 +259,11 @@ def test_http_is_allowed_for_an_endpoint_that_says_so(monkeypatch: pytest.Monkey
 
     plain = place_of("s3://b", {"endpoint": "http://h"}).recipe
     safe = place_of("s3://b", {"endpoint": "https://h"}).recipe
-    assert client_options(plain, 60, "read")["allow_http"] is True
-    assert "allow_http" not in client_options(safe, 60, "read")
+    assert client_options(plain, 60)["allow_http"] is True
+    assert "allow_http" not in client_options(safe, 60)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://h")
-    assert client_options(place_of("s3://b", {}).recipe, 60, "write")["allow_http"] is True
+    assert client_options(place_of("s3://b", {}).recipe, 60)["allow_http"] is True
     given = place_of("s3://b", {"client_options": {"timeout": "1s"}, "retry_config": {}}).recipe
-    assert client_options(given, 60, "read")["timeout"] == "1s"
+    assert client_options(given, 60)["timeout"] == "1s"
     assert retry_config(given, 60)["retry_timeout"].total_seconds() < 60
     assert WORST < 1

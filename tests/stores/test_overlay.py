@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -257,7 +258,7 @@ def test_closing_and_equality() -> None:
     with pytest.raises(ReadOnlyError):
         OverlayStore(ReadOnlyStore(upper), lower).delete_prefix("")
     with pytest.raises(TypeError):
-        OverlayStore(upper, {})  # type: ignore[arg-type]
+        OverlayStore(upper, 1)
 
 
 class Unlistable(WrapperStore):
@@ -281,3 +282,54 @@ def test_over_a_store_that_cannot_list() -> None:
     assert store.get("a/b") is None
     store.delete_prefix("a/")
     assert store.get("a/c") is None
+
+
+def test_a_delete_waits_for_an_update_that_rests_on_the_lower_store(tmp_path: Path) -> None:
+    lower = MemoryStore({"k": b"old"})
+    store = OverlayStore(LocalStore(tmp_path), ReadOnlyStore(lower))
+    other = OverlayStore(LocalStore(tmp_path), ReadOnlyStore(lower))
+    thread = threading.Thread(target=other.delete, args=("k",))
+    with store.lock("k"):
+        value = some(store.get("k"))
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive()
+        assert some(store.get("k")) == b"old"
+        store.set("k", value + b", changed")
+    thread.join()
+    assert store.get("k") is None
+    with store.lock("k"):
+        store.delete("k")  # does not wait for itself
+        assert store.get("k") is None
+
+
+def test_an_update_that_a_delete_overtakes_begins_anew(tmp_path: Path) -> None:
+    from omnizarr.stores import SQLiteStore
+
+    upper = SQLiteStore(tmp_path / "upper.sqlite")
+    lower = ReadOnlyStore(MemoryStore({"k": b"old"}))
+    plain = OverlayStore(upper, lower)
+
+    class Overtaken(WrapperStore):
+        def set_if_version(self, key: str, value: Any, version: Any) -> bool:
+            plain.delete(key)
+            return super().set_if_version(key, value, version)
+
+    with plain:
+        store = OverlayStore(Overtaken(upper), lower)
+        found = store.get_versioned("k")
+        assert found is not None
+        assert not store.set_if_version("k", b"old, changed", found.version)
+        assert plain.get("k") is None
+
+
+def test_paths_and_urls_are_stores(tmp_path: Path) -> None:
+    (tmp_path / "lower").mkdir()
+    (tmp_path / "lower" / "k").write_bytes(b"old")
+    store = OverlayStore(tmp_path / "upper", str(tmp_path / "lower"))
+    assert some(store.get("k")) == b"old"
+    store.set("k", b"new")
+    assert (tmp_path / "upper" / "k").read_bytes() == b"new"
+    assert store.lower.read_only
+    with pytest.raises(TypeError):
+        OverlayStore(1, store)

@@ -396,3 +396,29 @@ def test_a_forked_child_is_told_that_icechunk_does_not_work_there(session: Any) 
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert store.exists("zarr.json")
+
+
+class Awaited(WrapperStore[zarr.storage.MemoryStore]):
+    """Without the methods that answer at once."""
+
+    _supports_sync_io = False
+
+
+@pytest.mark.parametrize("kind", [lambda store: store, Awaited], ids=["direct", "awaited"])
+def test_a_key_may_be_the_beginning_of_others(kind: Any) -> None:
+    store = ZarrPythonStore(kind(zarr.storage.MemoryStore()))
+    for key in ("a", "a/b", "c/d", "e"):
+        store.set(key, b"1")
+    assert store.list_dir("") == (["a", "e"], ["a/", "c/"])
+    assert store.list_dir("a/") == (["a/b"], [])
+
+
+def test_a_name_is_given_to_zarr_python_once() -> None:
+    from omnizarr.integrations.zarr_python import as_zarr_store
+
+    ours = omnizarr.stores.MemoryStore({"a": b"1", "a/b": b"1", "c": b"1"})
+
+    async def names() -> list[str]:
+        return [name async for name in as_zarr_store(ours).list_dir("")]
+
+    assert sorted(asyncio.run(names())) == ["a", "c"]

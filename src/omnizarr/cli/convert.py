@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 import omnizarr
-from omnizarr.cli import urls
+from omnizarr.cli import places, urls
 from omnizarr.cli.arguments import integer, lengths
 from omnizarr.cli.output import Output, Unwritable
 from omnizarr.cli.places import Given, Place, Problem, locate, open_store
@@ -73,14 +73,16 @@ def positive(text: str) -> int:
 
 def run(arguments: Any, out: Output) -> int:
     check(arguments)
-    place = locate(arguments.source, arguments.path, source_options(arguments))
+    source_given, destination_given = options_of(arguments)
+    place = locate(arguments.source, arguments.path, source_given)
+    inner = "" if arguments.in_place else places.destination(arguments.destination)[1]
     options: dict[str, Any] = {}
     if arguments.chunks is not None:
         options["chunks"] = arguments.chunks
     if arguments.exclude:
         options["exclude"] = tuple(arguments.exclude)
     with ExitStack() as stack:
-        source, destination = stores(arguments, place)
+        source, destination = stores(arguments, place, dict(destination_given))
         for store in (source, destination):
             if store is not None:
                 stack.callback(store.close)
@@ -92,7 +94,9 @@ def run(arguments: Any, out: Output) -> int:
                 destination,
                 zarr_format=arguments.to,
                 path=place.path,
-                destination_path=arguments.destination_path,
+                destination_path="/".join(
+                    each for each in (inner, arguments.destination_path) if each
+                ),
                 drop=tuple(arguments.drop),
                 reencode=arguments.reencode,
                 overwrite=arguments.overwrite,
@@ -122,28 +126,33 @@ def run(arguments: Any, out: Output) -> int:
     return 0
 
 
-def source_options(arguments: Any) -> Given:
-    """The options that concern the source: not those for a destination that alone takes any."""
-    elsewhere = arguments.destination is not None and urls.takes_options(arguments.destination)
+def options_of(arguments: Any) -> tuple[Given, Given]:
+    """The options that concern the source, and those for the destination."""
     given: Given = arguments.storage_option
-    return given if urls.takes_options(_file(arguments.source)) or not elsewhere else ()
+    special: Given = arguments.destination_option
+    if arguments.in_place or special or not given:
+        return given, special
+    source = _file(arguments.source)
+    target = places.destination(arguments.destination)[0]
+    if not urls.takes_options(target):
+        return given, ()
+    if not urls.takes_options(source):
+        return (), given
+    return places.shared(given, source, target)
 
 
 def _file(path: str) -> str:
     """The part of a path that exists, which may lead on into a database."""
-    while not urls.is_url(path) and path and not os.path.lexists(path):
+    while not urls.is_url(path) and path and not urls.exists(path):
         path = os.path.dirname(path)
     return path
 
 
-def stores(arguments: Any, place: Place) -> tuple[Store, Store | None]:
+def stores(arguments: Any, place: Place, options: dict[str, Any]) -> tuple[Store, Store | None]:
     """Where is read and where is written."""
     if arguments.in_place:
         return place.open("r" if arguments.dry_run else "r+"), None
-    there = arguments.destination
-    given = arguments.destination_option or arguments.storage_option
-    wanted = dict(given) if urls.takes_options(there) else dict(arguments.destination_option)
-    destination = open_store(there, wanted, "a")
+    destination = open_store(places.destination(arguments.destination)[0], options, "a")
     try:
         return place.open(), destination
     except BaseException:

@@ -9,6 +9,7 @@ public API; `cli.urls` knows URLs. It must not know formats.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -90,8 +91,50 @@ def open_store(file: str, options: Mapping[str, Any], mode: str) -> Store:
         raise Problem(urls.hidden(str(error), options)) from error
 
 
+def destination(path: str) -> tuple[str, str]:
+    """What is opened in order to write there, and the path in it: a path may lead into a database
+    or archive, be it there already or not."""
+    if urls.is_url(path):
+        scheme = path.partition("://")[0].lower()
+        return next(urls.places(path, "")) if scheme in urls.DATABASES else (path, "")
+    file, inner = os.path.normpath(path), ""
+    while file and file != os.path.dirname(file):
+        known = kinds.for_path(file)
+        if known is not None or (file.lower().endswith(".zip") and not os.path.isdir(file)):
+            return (file, inner) if inner else (path, "")
+        if os.path.lexists(file):
+            break
+        file, name = os.path.split(file)
+        inner = _joined(name, inner)
+    return path, ""
+
+
 Given = Sequence[tuple[str, Any]]
 """The options of a store, as they were typed."""
+
+
+def shared(given: Given, source: str, target: str) -> tuple[Given, Given]:
+    """Options for a source and a destination, to each those that it knows."""
+    sides = [[each for each in given if _knows(file, *each)] for file in (source, target)]
+    unknown = [name for name, _ in given if all(name not in dict(side) for side in sides)]
+    if unknown:
+        # Told as for one store, with the names that are known.
+        for file in (source, target):
+            open_store(file, dict(each for each in given if each[0] in unknown), "r").close()
+        raise Problem(f"neither the source nor the destination knows {', '.join(unknown)}")
+    return sides[0], sides[1]
+
+
+def _knows(file: str, name: str, value: Any) -> bool:
+    """Whether a store does not refuse the option for its name; nothing is asked or made."""
+    try:
+        as_store(file, mode="r", storage_options={name: value}).close()
+    except TypeError as error:
+        named = re.search(rf"(?<!\w){re.escape(name)}(?! must)(?!\w)", str(error))
+        return named is None
+    except (ZarrError, OSError, ValueError):
+        pass  # which is told when the store is opened
+    return True
 
 
 @contextmanager
@@ -163,12 +206,14 @@ def _candidates(path: str, inner: str) -> Iterator[Place]:
     if not path:
         raise Problem("the path is empty", "name a folder, a .zip archive or a URL")
     outer = os.path.normpath(path)
-    while not os.path.lexists(outer):
+    while not urls.exists(outer):
         outer, name = os.path.split(outer)
         inner = _joined(name, inner)
         outer = outer or os.curdir
     if not os.path.isdir(outer):
-        if _is_archive(outer):
+        if not os.path.lexists(outer):
+            yield Place(outer, inner)
+        elif _is_archive(outer):
             yield Place(outer, inner, archive=True)
         elif (known := kinds.for_path(outer)) is not None and not (
             known.existing and _is_store(os.path.dirname(outer) or os.curdir)

@@ -15,6 +15,12 @@ def _flag(match: re.Match[str]) -> str:
     return "--" + match[1].replace("_", "-")
 
 
+def _typed(match: re.Match[str]) -> str:
+    """An option of a store, as it is typed: the value is JSON."""
+    value = match[2].replace("'", '"')
+    return f"--storage-option {match[1]}={ {'True': 'true', 'False': 'false'}.get(value, value) }"
+
+
 # Options as the functions spell them, and as a person types them. An array that is converted is not
 # created by hand: advice about that is left out.
 _OPTIONS = (
@@ -23,6 +29,12 @@ _OPTIONS = (
     (re.compile(r"\b(reencode|overwrite|remove_source|dry_run)=True"), _flag),
     (re.compile(r"\bresume=False"), "--no-resume"),
     (re.compile(r"\Aexclude:"), "--exclude:"),
+    (re.compile(r"storage_options=\{'(\w+)': ([^{}]*)\}"), _typed),
+    (re.compile(r"\((timeout|deadline)=\.\.\.\)"), r"(--storage-option \1=SECONDS)"),
+    (re.compile(r"\b(anon)=(True)"), _typed),
+    (re.compile(r"\((headers=, auth=)\)"), r"(--storage-option \1)"),
+    (re.compile(r"\((verify=) names"), r"(--storage-option \1 names"),
+    (re.compile(r"\bis named with path=\.\.\."), "is named as NODE"),
     (re.compile(r"\b(use|or) zarr_format="), r"\1 --to "),
     (re.compile(r"\bzarr_format="), "format "),
     (re.compile(r"\b(unknown|another) zarr_format\b"), r"\1 format"),
@@ -53,6 +65,8 @@ def explain(error: BaseException) -> tuple[str, str | None]:
         return _system(error), _system_hint(error)
     if isinstance(error, MemoryError):
         return "there is not enough memory for this", None
+    if isinstance(error, TypeError) and "storage_options" in message:
+        return message, "--storage-option KEY=VALUE gives them"
     if isinstance(error, ValueError):  # arguments that only the function itself can judge
         return message, "--debug shows where it arose"
     return (

@@ -17,6 +17,7 @@ from omnizarr.stores import kinds
 HELP = "an option of the store, such as endpoint=URL or token=TEXT; may be repeated"
 _LOCAL = ("file", "sqlite", "lmdb", "dbm", "reference")
 """Schemes whose URL names a file or folder of this machine."""
+DATABASES = ("sqlite", "lmdb", "dbm")
 _FIXED = ("redis", "rediss", "valkey", "valkeys", "mongodb", "mongodb+srv")
 """Schemes whose path is not a path in one store."""
 _MOST_LEVELS = 12
@@ -30,7 +31,8 @@ def is_url(text: str) -> bool:
 def masked(url: str) -> str:
     """The URL without the passwords and signatures that it may hold."""
     without_password = re.sub(r"(://[^/?#@:]*):[^/?#@]*@", r"\1:***@", url)
-    return re.sub(r"([?&][^=&#]*=)[^&#]*", r"\1***", without_password)
+    shown = "prefix=" if url.partition("://")[0].lower() in _FIXED else "$."
+    return re.sub(rf"([?&](?!{shown})[^=&#]*=)[^&#]*", r"\1***", without_password)
 
 
 def places(url: str, node: str) -> Iterator[tuple[str, str]]:
@@ -58,21 +60,38 @@ def places(url: str, node: str) -> Iterator[tuple[str, str]]:
 def _local(scheme: str, rest: str, node: str) -> tuple[str, str]:
     """A file or folder that exists, and what of the path lies behind it."""
     outer, inner = rest.rstrip("/"), node
-    while not os.path.lexists(outer):
+    while not exists(outer):
         above, slash, name = outer.rpartition("/")
         if not slash or not above:
             return f"{scheme}://{rest}", node
         outer, inner = above, f"{name}/{inner}" if inner else name
-    if os.path.isdir(outer) and scheme in ("sqlite", "dbm", "reference"):
+    if scheme == "lmdb":
+        found = not os.path.isdir(outer) or os.path.exists(os.path.join(outer, "data.mdb"))
+    else:
+        found = scheme == "file" or not os.path.isdir(outer) or _is_parquet(outer)
+    if not found:
         return f"{scheme}://{rest}", node  # nothing of that kind is there, which is said on opening
     return f"{scheme}://{outer}", inner
+
+
+def _is_parquet(folder: str) -> bool:
+    """Whether a folder is one of references, which have a folder for each variable."""
+    return os.path.exists(os.path.join(folder, ".zmetadata"))
+
+
+def exists(path: str) -> bool:
+    """Whether a file, a folder or a database lies there: one of DBM has other names of files."""
+    if os.path.lexists(path):
+        return True
+    known = kinds.for_path(path) if path else None
+    return known is not None and known.is_there(path)
 
 
 def takes_options(file: str) -> bool:
     """Whether what is opened there is anything but a plain folder or an archive."""
     if is_url(file):
         return not file.lower().startswith("file://")
-    return kinds.for_path(file) is not None
+    return kinds.for_path(kinds.container_of(file) or file) is not None
 
 
 # -- options -----------------------------------------------------------------------------------

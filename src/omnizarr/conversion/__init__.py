@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,6 +73,8 @@ def convert(
     progress: Callable[[Progress], object] | bool | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    destination_options: Mapping[str, Any] | None = None,
 ) -> Conversion:
     """Write the array or group at `path` of `source`, with everything below it, in another format.
 
@@ -97,6 +99,7 @@ def convert(
     dry_run: print the plan, write nothing.
     progress: True draws a bar on a terminal; a callable gets a `Progress` after every step.
     workers, executor: how many portions run at once, and on what; threads unless told otherwise.
+    storage_options, destination_options: for the stores of URLs, source and destination.
 
     Chunks whose stored bytes are valid in the destination are copied without decoding them. The
     source must not change meanwhile. The destination is no node before all its chunks are there.
@@ -114,7 +117,8 @@ def convert(
         if destination is None:
             if destination_path:
                 raise ValueError("destination_path needs a destination")
-            here = stack.enter_context(_opened(source, path, "r" if dry_run else "r+"))
+            mode = "r" if dry_run else "r+"
+            here = stack.enter_context(_opened(source, path, mode, storage_options))
             result = _in_place(here, target, wanted, manner, remove_source, dry_run)
         else:
             if remove_source:
@@ -122,8 +126,10 @@ def convert(
                     "remove_source removes the old documents after a migration in place; with a"
                     " destination, delete the source yourself once you are content"
                 )
-            here = stack.enter_context(_opened(source, path, "r"))
-            there = stack.enter_context(_opened(destination, destination_path, "a"))
+            here = stack.enter_context(_opened(source, path, "r", storage_options))
+            there = stack.enter_context(
+                _opened(destination, destination_path, "a", destination_options)
+            )
             result = _to(here, there, target, wanted, manner, dry_run)
     finished = Conversion(
         result.rows, result.dropped, time.monotonic() - begin, dry_run,
@@ -152,14 +158,18 @@ class _Result(NamedTuple):
 
 
 @contextmanager
-def _opened(given: Any, path: str, mode: str) -> Iterator[_Opened]:
+def _opened(
+    given: Any, path: str, mode: str, storage_options: Mapping[str, Any] | None
+) -> Iterator[_Opened]:
     """The store that is meant, closed at the end if it was opened here."""
     normal = paths.normalize_path(path)
     if isinstance(given, Array | Group):
         options = given._options.changed(read_only=True)
         yield _Opened(given.store, paths.join(given.path, normal), options)
         return
-    store = as_store(given, mode=mode) if not isinstance(given, Store) else given
+    store = given
+    if not isinstance(given, Store):
+        store = as_store(given, mode=mode, storage_options=storage_options)
     try:
         yield _Opened(store, normal, Options(read_only=True))
     finally:

@@ -127,8 +127,10 @@ class Optimistic(WrapperStore):
 def update(store: Store, key: str, function: Callable[[Store], T]) -> T:
     """Call `function(held)`, which reads, changes and writes back values around `key`, so that no
     change of anybody else is lost. Where the store has no locks the call may be repeated."""
-    with exclusive(store, key):
-        if store.capabilities.locks or not store.capabilities.versions:
+    locked = store.capabilities.locks
+    # A lock that keeps nobody out tells a cache that nothing outdated will do now.
+    with exclusive(store, key), nullcontext() if locked else store.lock(key):
+        if locked or not store.capabilities.versions:
             return function(store)
         deadline = time.monotonic() + PATIENCE
         pause = 0.005

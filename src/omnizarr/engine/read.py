@@ -13,6 +13,8 @@ Memory: chunks are fetched in batches that together stay below `limits.scratch_b
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -40,8 +42,10 @@ MERGED = 8 * limits.MIB
 """A merged range is not extended beyond this; on a store that lets one wait, twice that."""
 TASKS = 1 << 30
 """More than any store answers at once: a shard may be many requests."""
-ATTEMPTS = 5
-"""How often a shard is read anew that was replaced meanwhile."""
+ATTEMPTS = 12
+"""How often a shard is read anew that was replaced meanwhile, with pauses that grow."""
+FEW_ATTEMPTS = 3
+"""The same for one that fits into the scratch: it is then read whole, which is one request."""
 
 UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What a codec may raise on bytes that its metadata does not fit."""
@@ -241,12 +245,16 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int, scratc
     try:
         if _is_fetched_whole(source, part):
             data = source.get(key)
-            if data is not None:
-                decode_part(chain, data, part, working, source, scratch)
-                return
-        elif _read_inner_chunks(source, chain, part, working, key, workers):
-            return
-        data = _fetch_alternative(source, key, part)
+        else:
+            try:
+                if _read_inner_chunks(source, chain, part, working, key, workers):
+                    return
+                data = None
+            except ValueChangedError:
+                if not _fits(source):
+                    raise
+                data = source.get(key)  # one request sees one version
+        data = data if data is not None else _fetch_alternative(source, key, part)
         if data is None:
             source.put_fill(working, part.outer)
         else:
@@ -266,14 +274,22 @@ def _read_inner_chunks(
     source: Source, chain: Chain, part: Part, working: Array, key: str, workers: int
 ) -> bool:
     """Read the inner chunks that a part needs; False if there is no such shard."""
-    for attempt in range(ATTEMPTS):
+    attempts = FEW_ATTEMPTS if _fits(source) else ATTEMPTS
+    for attempt in range(attempts):
         try:
             with source.store.snapshot(key) as read:
                 return _read_snapshot(source, chain, part, working, read, workers)
         except ValueChangedError:
-            if attempt == ATTEMPTS - 1:
+            if attempt == attempts - 1:
                 raise
+        parallel.check()
+        time.sleep(0.001 * random.random() * 2**attempt)
     raise AssertionError("unreachable")
+
+
+def _fits(source: Source) -> bool:
+    """Whether a whole shard fits into the scratch."""
+    return source.chunk_bytes <= limits.current.scratch_bytes
 
 
 def _read_snapshot(

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from omnizarr import parallel
 from omnizarr.codecs import Chain
 from omnizarr.engine import threads
-from omnizarr.engine.locks import Optimistic, setting, update
+from omnizarr.engine.locks import Optimistic, exclusive, setting, update
 from omnizarr.engine.source import Source
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
@@ -97,7 +97,9 @@ def _store_part(source: Source, part: Part, data: Encoded, working: Working, fie
     store = source.store
     try:
         if data is not None:
-            with setting(store, key):
+            # A store with locks takes them in `set`, but not in `delete`.
+            held = exclusive(store, key) if data[0] is None else setting(store, key)
+            with held:
                 _store(source, key, coordinates, *data)
         else:
             with source.caller_lock(key):
@@ -115,7 +117,9 @@ def _change_chunk(source: Source, part: Part, working: Working, field: Field) ->
     chain = source.chain_for(coordinates)
     old = source.fetch(key, coordinates)
     data = encode_part(source, chain, old, part, working, field)
-    if data is None and old is not None and isinstance(source.store, Optimistic):
+    if data is None and old is None:
+        return  # nothing was there and nothing is to be: another's new chunk must not be deleted
+    if data is None and isinstance(source.store, Optimistic):
         # Services replace a value on condition, but delete without one.
         keeping = replace(source, write_empty_chunks=True)
         data = encode_part(keeping, chain, old, part, working, field)

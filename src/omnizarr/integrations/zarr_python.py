@@ -201,8 +201,9 @@ class OmnizarrStore(ZarrStore):
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
         folder = _folder(prefix)
         keys, prefixes = await self._run(self.store.list_dir, folder)
-        for name in [*keys, *prefixes]:
-            yield name[len(folder) :].rstrip("/")
+        # A key may also be the beginning of others: its name is given once.
+        for name in dict.fromkeys(name[len(folder) :].rstrip("/") for name in [*keys, *prefixes]):
+            yield name
 
     @classmethod
     async def open(cls, *args: Any, **kwargs: Any) -> Self:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 from omnizarr import parallel
-from omnizarr.errors import ReadOnlyError, StoreError
+from omnizarr.errors import ReadOnlyError, StoreError, ValueChangedError
 from omnizarr.model.paths import check_prefix, is_key
 
 Buffer = bytes | bytearray | memoryview
@@ -112,7 +112,9 @@ class Store(ABC):
         """A function that reads parts of one value, all of the same version where the store can:
         a writer that replaces the value meanwhile is not seen, or the read raises
         `ValueChangedError`."""
-        return nullcontext(lambda byte_range: self.get(key, byte_range))
+        if not self.capabilities.versions:
+            return nullcontext(lambda byte_range: self.get(key, byte_range))
+        return nullcontext(_OneVersion(self, key))
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         """`get`, with the version that `set_if_version` takes; see `capabilities.versions`."""
@@ -282,6 +284,25 @@ class Store(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), self.identity))
+
+
+class _OneVersion:
+    """Reads parts of one version of a value, and raises once it was replaced."""
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._store = store
+        self._key = key
+        self._seen: list[Hashable | None] = []
+
+    def __call__(self, byte_range: ByteRange | None) -> Buffer | None:
+        found = self._store.get_versioned(self._key, byte_range)
+        version = None if found is None else found.version
+        if self._seen and version != self._seen[0]:
+            raise ValueChangedError(
+                f"{self._store!r}: {self._key!r} was replaced while it was read"
+            )
+        self._seen.append(version)
+        return None if found is None else found.value
 
 
 def span(byte_range: ByteRange, size: int) -> tuple[int, int]:

@@ -112,6 +112,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LAZY})
+
+
 def __getattr__(name: str) -> Any:
     if name in LAZY:
         return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)

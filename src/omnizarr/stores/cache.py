@@ -7,7 +7,11 @@ value, or on a local store one look at the file. Parts read through one `snapsho
 once and are of one version, or `ValueChangedError` is raised.
 
 No lock is held while a store is asked. A read that was under way while its key was written through
-this cache is not kept. Failures are never kept. Inside `lock` the cache is not asked.
+this cache is not kept. Failures are never kept. A thread that is inside `lock` reads from the
+store, whatever key it reads: an update of metadata reads several.
+
+A version may be one that equals no other: a server that tells none, or a file that was just
+written. What has such a version is not kept, and so nothing is asked about it.
 
 This module knows the interface of stores. It must not know any one store.
 """
@@ -18,7 +22,7 @@ import os
 import threading
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -27,18 +31,22 @@ from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.paths import check_key
 from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned, read_range
 from omnizarr.stores.cache_entries import Entries, Entry, FolderEntries, MemoryEntries
+from omnizarr.stores.cache_pinned import Pinned
+from omnizarr.stores.cache_versions import UNKNOWN, WHOLE, is_whole, mark, part_name, space_of
 from omnizarr.stores.wrappers import WrapperStore
 
 Validate = Literal["always", "age", "never"]
 
-_WHOLE = ""
-_UNKNOWN = b""
-_LARGEST_STABLE = 1 << 20
+_MOST_UNTOLD = 10_000
+_PATIENCE = 2.5
+"""Seconds for which a key that had no version is not asked about; each time twice as long."""
+_MOST_PATIENCE = 60.0
 
 
 class CacheStore(WrapperStore):
     """Keeps what is read of `store`, up to `max_bytes`; what was not used for longest goes first.
 
+    store: a store, or whatever else `as_store` takes: a URL, a path, …
     folder: keep it in files below this folder, which several processes may share, not in memory.
     validate: when the store is asked whether an entry is still valid.
         "always" (the default): before each use, so that nothing outdated is ever given. The store
@@ -50,13 +58,17 @@ class CacheStore(WrapperStore):
 
     def __init__(
         self,
-        store: Store,
+        store: Store | str | os.PathLike[str] | Any,
         *,
         max_bytes: int = 256 * limits.MIB,
         folder: str | os.PathLike[str] | None = None,
         validate: Validate = "always",
         max_age: float | None = None,
     ) -> None:
+        if not isinstance(store, Store):
+            from omnizarr.stores.resolve import as_store
+
+            store = as_store(store)
         super().__init__(store)
         if validate not in ("always", "age", "never"):
             raise ValueError(f"validate must be 'always', 'age' or 'never'; found {validate!r}")
@@ -87,34 +99,39 @@ class CacheStore(WrapperStore):
         self._prepare()
 
     def _prepare(self) -> None:
-        self._space = _space(self.store.identity)
+        self._space = space_of(self.store.identity)
         self._guard = threading.Lock()
         self._process = os.getpid()
         self._reading: dict[str, list[_Reading]] = {}
-        self._held: set[tuple[str, int]] = set()
+        self._held: dict[int, int] = {}
+        """How many locks each thread holds."""
+        self._untold: dict[str, tuple[float, float]] = {}
+        """Keys whose versions equal no other: until when that is believed, and for how long."""
         self._closed = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.store!r}, validate={self.validate!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_guard", "_reading", "_held", "_closed", "_process", "_space")
+        own = ("_guard", "_reading", "_held", "_closed", "_process", "_space", "_untold")
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
 
-    def _bypassed(self, key: str) -> bool:
+    def _bypassed(self) -> bool:
+        """Whether this thread must see what the store has now."""
         if self._process != os.getpid():
             # After a fork: what other threads of the parent held or read is nobody's now.
-            self._guard, self._reading, self._held = threading.Lock(), {}, set()
+            self._guard, self._reading, self._held = threading.Lock(), {}, {}
             self._process = os.getpid()
-        return self._closed or (bool(self._held) and (key, threading.get_ident()) in self._held)
+        return self._closed or (bool(self._held) and threading.get_ident() in self._held)
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        if self._bypassed(check_key(key)):
+        check_key(key)
+        if self._bypassed():
             return self.store.get(key, byte_range)
         entry = self._confirmed(key, byte_range)
         if entry is not None:
@@ -125,15 +142,15 @@ class CacheStore(WrapperStore):
         return None if found is None else found[0]
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        if self._bypassed():
+            return self.store.get_many(requests)
         if self._versions or self._validators:
             workers = self.store.capabilities.requests
             return parallel.each(lambda request: self.get(*request), list(requests), workers)
         answers: list[Buffer | None] = [None] * len(requests)
         missing: list[int] = []
         for index, (key, byte_range) in enumerate(requests):
-            entry = None
-            if not self._bypassed(check_key(key)):
-                entry = self._confirmed(key, byte_range)
+            entry = self._confirmed(check_key(key), byte_range)
             if entry is None:
                 missing.append(index)
             else:
@@ -149,15 +166,16 @@ class CacheStore(WrapperStore):
                 self._end(reading)
         for index, reading, value in zip(missing, readings, found, strict=True):
             answers[index] = value
-            if not reading.spoiled and not self._bypassed(reading.key):
-                self._keep(reading.key, requests[index][1], value, _UNKNOWN, asked)
+            if not reading.spoiled:
+                self._keep(reading.key, requests[index][1], value, UNKNOWN, asked)
         return answers
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
-        if self._bypassed(check_key(key)):
+        check_key(key)
+        if self._bypassed() or self._is_untold(key):
             return self.store.snapshot(key)
         if self._versions:
-            return nullcontext(_Pinned(self, key).read)
+            return self._pinned(key)
         if self._validators:
             return self._watched(key)
         if self.validate == "never":
@@ -169,11 +187,16 @@ class CacheStore(WrapperStore):
         return self.store.snapshot(key)  # ranges read one by one may be of several versions
 
     @contextmanager
+    def _pinned(self, key: str) -> Iterator[Read]:
+        with ExitStack() as opened:
+            yield Pinned(self, key, opened).read
+
+    @contextmanager
     def _watched(self, key: str) -> Iterator[Read]:
         """A snapshot of a store that tells the version of what it holds, not of what it gives."""
         before = self.store.version(key)
         with self.store.snapshot(key) as inner:
-            version = _mark(before) if self.store.version(key) == before else _UNKNOWN
+            version = mark(before) if self.store.version(key) == before else UNKNOWN
 
             def read(byte_range: ByteRange | None) -> Buffer | None:
                 entry = self._find(key, byte_range)
@@ -181,7 +204,11 @@ class CacheStore(WrapperStore):
                     self._count(1, 0)
                     return entry.value
                 self._count(0, 1)
-                value = inner(byte_range)
+                try:
+                    value = inner(byte_range)
+                except ValueChangedError:
+                    self._entries.drop(self._space + key)
+                    raise
                 if version and value is not None:
                     self._keep(key, byte_range, value, version, time.time())
                 return value
@@ -195,8 +222,9 @@ class CacheStore(WrapperStore):
         return self.size(key) is not None
 
     def size(self, key: str) -> int | None:
-        if not self._bypassed(check_key(key)) and self.validate != "always":
-            entry = self._entries.get(self._space + key, _WHOLE)
+        check_key(key)
+        if not self._bypassed() and self.validate != "always":
+            entry = self._entries.get(self._space + key, WHOLE)
             if entry is not None and self._fresh(entry):
                 return None if entry.value is None else len(entry.value)
         return self.store.size(key)
@@ -205,9 +233,9 @@ class CacheStore(WrapperStore):
     def _find(self, key: str, byte_range: ByteRange | None) -> Entry | None:
         """The entry for a part, cut from the whole if that is there."""
         name = self._space + key
-        entry = self._entries.get(name, _WHOLE)
+        entry = self._entries.get(name, WHOLE)
         if entry is None and byte_range is not None:
-            return self._entries.get(name, _part(byte_range))
+            return self._entries.get(name, part_name(byte_range))
         if entry is None or entry.value is None or byte_range is None:
             return entry
         value = entry.value if isinstance(entry.value, bytes) else memoryview(entry.value)
@@ -233,12 +261,27 @@ class CacheStore(WrapperStore):
             self._end(reading)
         if now is None and entry.value is not None:
             self._entries.drop(self._space + key)
-            return None if self.validate == "age" else Entry(None, _UNKNOWN, asked)
-        if entry.version != _mark(now) or (now is not None and not entry.version):
+            return None if self.validate == "age" else Entry(None, UNKNOWN, asked)
+        if now is not None and not mark(now):
+            self._tell_untold(key)
+        if entry.version != mark(now) or (now is not None and not entry.version):
             return None
         if self.validate == "age" and not reading.spoiled:
             self._keep(key, byte_range, entry.value, entry.version, asked)
         return entry
+
+    def _is_untold(self, key: str) -> bool:
+        return bool(self._untold) and self._untold.get(key, (0.0,))[0] > time.monotonic()
+
+    def _tell_untold(self, key: str) -> None:
+        """Asking about this key would be in vain: for a while it is read as without a cache."""
+        if self.validate == "always":
+            self._entries.drop(self._space + key)
+        with self._guard:
+            if len(self._untold) >= _MOST_UNTOLD:
+                self._untold.clear()
+            patience = min(2 * self._untold.get(key, (0.0, _PATIENCE / 2))[1], _MOST_PATIENCE)
+            self._untold[key] = time.monotonic() + patience, patience
 
     def _keep(
         self,
@@ -250,8 +293,10 @@ class CacheStore(WrapperStore):
     ) -> None:
         if self._closed or (self.validate == "always" and not version):
             return  # it could never be confirmed
-        whole = value is None or byte_range is None or _is_whole(byte_range, len(value))
-        part = _WHOLE if whole or byte_range is None else _part(byte_range)
+        if self.validate == "always" and self._is_untold(key):
+            return
+        whole = value is None or byte_range is None or is_whole(byte_range, len(value))
+        part = WHOLE if whole or byte_range is None else part_name(byte_range)
         self._entries.put(self._space + key, part, Entry(value, version, asked))
 
     def _fetch(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
@@ -263,21 +308,23 @@ class CacheStore(WrapperStore):
         finally:
             self._end(reading)
         if not reading.spoiled:
-            value, version = (None, _UNKNOWN) if found is None else found
+            value, version = (None, UNKNOWN) if found is None else found
+            if self._versions and found is not None and not version:
+                self._tell_untold(key)
             self._keep(key, byte_range, value, version, asked)
         return found
 
     def _read(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
         if self._versions:
             found = self.store.get_versioned(key, byte_range)
-            return None if found is None else (found.value, _mark(found.version))
+            return None if found is None else (found.value, mark(found.version))
         before = self.store.version(key) if self._validators else None
         value = self.store.get(key, byte_range)
         if value is None:
             return None
         if before is None or self.store.version(key) != before:
-            return value, _UNKNOWN
-        return value, _mark(before)
+            return value, UNKNOWN
+        return value, mark(before)
 
     def _begin(self, key: str) -> _Reading:
         reading = _Reading(key)
@@ -295,14 +342,15 @@ class CacheStore(WrapperStore):
 
     def _changed(self, key: str) -> None:
         """After a key was written, or may have been: what was read before is outdated."""
-        self._bypassed(key)
+        self._bypassed()
         with self._guard:
+            self._untold.pop(key, None)
             for reading in self._reading.get(key, ()):
                 reading.spoiled = True
         self._entries.drop(self._space + key)
 
     def _all_changed(self) -> None:
-        self._bypassed("")
+        self._bypassed()
         with self._guard:
             for under_way in self._reading.values():
                 for reading in under_way:
@@ -370,13 +418,17 @@ class CacheStore(WrapperStore):
     @contextmanager
     def lock(self, key: str) -> Iterator[object]:
         with self.store.lock(key) as held:
-            self._bypassed(key)
-            owner = key, threading.get_ident()
-            self._held.add(owner)
+            self._bypassed()
+            thread = threading.get_ident()
+            self._held[thread] = self._held.get(thread, 0) + 1
             try:
                 yield held
             finally:
-                self._held.discard(owner)
+                left = self._held.get(thread, 1) - 1
+                if left:
+                    self._held[thread] = left
+                else:
+                    self._held.pop(thread, None)
 
     def close(self) -> None:
         self._closed = True
@@ -390,10 +442,8 @@ class LRUStoreCache(CacheStore):
     value has changed: for values that nobody else changes. `max_size=None` is no bound."""
 
     def __init__(self, store: Store | Mapping[str, bytes], max_size: int | None) -> None:
-        from omnizarr.stores.resolve import as_store
-
         bound = (1 << 62) if max_size is None else max_size
-        super().__init__(as_store(store), max_bytes=bound, validate="never")
+        super().__init__(store, max_bytes=bound, validate="never")
 
 
 class _Reading:
@@ -405,88 +455,3 @@ class _Reading:
         self.key = key
         self.spoiled = False
         """Whether the key was written meanwhile."""
-
-
-class _Pinned:
-    """Reads parts of one version of a value: the one that the first part was of."""
-
-    def __init__(self, cache: CacheStore, key: str) -> None:
-        self._cache = cache
-        self._key = key
-        self._version: bytes | None = None
-
-    def read(self, byte_range: ByteRange | None) -> Buffer | None:
-        cache, key, pinned = self._cache, self._key, self._version
-        if pinned is None:
-            entry = cache._confirmed(key, byte_range)
-        else:
-            entry = cache._find(key, byte_range)
-            if entry is not None and entry.version != pinned:
-                entry = None
-        cache._count(int(entry is not None), int(entry is None))
-        if entry is not None:
-            return self._agree(entry.value, entry.version)
-        found = cache._fetch(key, byte_range)
-        return self._agree(*(found or (None, _UNKNOWN)))
-
-    def _agree(self, value: Buffer | None, version: bytes) -> Buffer | None:
-        if value is not None and not version:
-            raise StoreError(f"{self._cache!r}: the version of {self._key!r} cannot be compared")
-        # Two first reads at once may both come here with the version not yet chosen.
-        with self._cache._guard:
-            if self._version is None:
-                self._version = version
-            agreed = self._version == version
-        if not agreed:
-            raise ValueChangedError(
-                f"{self._cache!r}: {self._key!r} was replaced while it was read; read it again"
-            )
-        return value
-
-
-def _part(byte_range: ByteRange) -> str:
-    start, stop = byte_range
-    return f"{start}:{'' if stop is None else stop}"
-
-
-def _is_whole(byte_range: ByteRange, found: int) -> bool:
-    """Whether so many bytes in answer to a range are all that there is."""
-    start, stop = byte_range
-    if start < 0:
-        return found < -start
-    return start == 0 and (stop is None or found < stop)
-
-
-def _mark(version: Hashable) -> bytes:
-    """A version in 20 bytes, equal in all processes; empty if that cannot be promised."""
-    if version is None or not _is_spelled(version):
-        return _UNKNOWN
-    from hashlib import blake2b
-
-    return blake2b(repr(version).encode(), digest_size=20).digest()
-
-
-def _is_spelled(value: object) -> bool:
-    """Whether `repr` says what it is, and not where it lies in memory."""
-    if isinstance(value, tuple):
-        return all(_is_spelled(item) for item in value)
-    return type(value).__repr__ is not object.__repr__
-
-
-def _space(identity: Hashable) -> str:
-    """What stands before the keys of one store, so that several can share a folder.
-
-    Where the identity is an object's address it means nothing to another process: then the
-    space is this object's own."""
-    from hashlib import blake2b
-
-    text = repr(identity).encode() if _is_stable(identity) else os.urandom(20)
-    return blake2b(text, digest_size=20).hexdigest() + "/"
-
-
-def _is_stable(identity: object) -> bool:
-    if isinstance(identity, tuple):
-        return all(_is_stable(item) for item in identity)
-    if isinstance(identity, int):
-        return 0 <= identity < _LARGEST_STABLE  # a port, say, and not an address in memory
-    return identity is None or isinstance(identity, str | bytes)

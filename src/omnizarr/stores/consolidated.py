@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import Any
 
 from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ReadOnlyError
 from omnizarr.model import json
@@ -47,6 +48,7 @@ def _is_document(key: str) -> bool:
 class ConsolidatedStore(WrapperStore):
     """`store` with its metadata documents as the consolidated document `key` gives them.
 
+    store: a store, or whatever else `as_store` takes: a URL, a path, …
     key: where that document lies; None for ".zmetadata" or, if there is none, "zarr.json".
 
     The document is read once. Metadata cannot be changed through this store, chunks can. A store
@@ -54,7 +56,11 @@ class ConsolidatedStore(WrapperStore):
     of an array), listing raises `NotListableError`.
     """
 
-    def __init__(self, store: Store, key: str | None = None) -> None:
+    def __init__(self, store: Store | Any, key: str | None = None) -> None:
+        if not isinstance(store, Store):
+            from omnizarr.stores.resolve import as_store
+
+            store = as_store(store)
         super().__init__(store)
         self.key, document = _read(store, key)
         self._folder = parent(self.key) + "/" if "/" in self.key else ""
@@ -208,9 +214,7 @@ class ConsolidatedMetadataStore(ConsolidatedStore):
     """`ConsolidatedStore`, as zarr-python 2 calls it."""
 
     def __init__(self, store: Store | Mapping[str, bytes], metadata_key: str = FLAT) -> None:
-        from omnizarr.stores.resolve import as_store
-
-        super().__init__(as_store(store), metadata_key)
+        super().__init__(store, metadata_key)
 
 
 def _read(store: Store, key: str | None) -> tuple[str, Mapping[str, Json]]:

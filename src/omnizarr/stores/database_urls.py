@@ -1,12 +1,14 @@
-"""URLs of local databases.
+"""URLs and options of databases.
 
-This module knows URLs. It must not know any database.
+This module knows how they are spelled. It must not know any database.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import unquote
 
 from omnizarr.errors import StoreError
@@ -20,7 +22,25 @@ def local_path(url: str) -> str:
             f"{url!r}: expected {scheme}:///absolute/path or {scheme}://relative/path;"
             " options are given as storage_options"
         )
+    if scheme.lower() == "sqlite" and rest.startswith("//"):
+        rest = "/" + rest.lstrip("/")  # as SQLAlchemy spells an absolute path
     path = unquote(rest)
     if os.name == "nt" and re.match(r"/[A-Za-z]:/", path):
         path = path[1:]
     return path
+
+
+def refuse_unknown(
+    error: Exception, options: Mapping[str, Any], usual: Iterable[str], what: str, client: str
+) -> None:
+    """Raise a TypeError if a client's error names an option that was given: nothing else of its
+    text is shown, for it may hold values."""
+    text = str(error)
+    unknown = [name for name in options if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+    if unknown:
+        raise TypeError(
+            f"{what} does not take the storage_options {sorted(unknown)} with these values; usual"
+            f" are timeout, {', '.join(usual)}, and others that {client} takes"
+        ) from None
+    if isinstance(error, TypeError):
+        raise TypeError(f"{client} does not take these storage_options") from None

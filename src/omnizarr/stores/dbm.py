@@ -43,6 +43,7 @@ from omnizarr.model.store import (
 )
 from omnizarr.stores.dbm_dumb import DumbDatabase
 from omnizarr.stores.dbm_values import Dumb, Nothing, Other, Values, check_sqlite
+from omnizarr.stores.durations import seconds
 from omnizarr.stores.file_lock import FileLock
 from omnizarr.stores.temporary import name_beside
 
@@ -96,7 +97,7 @@ class DBMStore(Store):
         self.mode = mode
         self.open = open
         self.open_kwargs = open_kwargs
-        self.timeout = float(timeout)
+        self.timeout = seconds("timeout", timeout, zero=True)
         self.read_only = read_only or flag[0] == "r"
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
@@ -325,11 +326,11 @@ def _is_there(flavour: str) -> bool:
 
 def open_path(path: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
     """The store of a database; see `stores.kinds`."""
-    if mode in ("r", "r+") and not _exists(path):
-        raise NodeNotFoundError(f"there is no database {path!r}; mode {mode!r} creates none")
     known = {"flag", "mode", "open", "timeout"}
     if unknown := sorted(set(options) - known):
         raise TypeError(f"a DBM database takes the storage_options {sorted(known)}, not {unknown}")
+    if mode in ("r", "r+") and not _exists(path):
+        raise NodeNotFoundError(f"there is no database {path!r}; mode {mode!r} creates none")
     return DBMStore(path, read_only=read_only, **options)
 
 

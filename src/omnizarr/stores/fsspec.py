@@ -37,8 +37,9 @@ from omnizarr.model.store import (
 from omnizarr.stores import fsspec_filesystems as filesystems
 from omnizarr.stores.exact import exact
 from omnizarr.stores.fsspec_calls import Entry, Files, files_of
-from omnizarr.stores.fsspec_faults import failure, is_missing, masked, secrets_in, status_of
+from omnizarr.stores.fsspec_faults import cause, failure, is_missing, masked, secrets_in, status_of
 from omnizarr.stores.local import LocalStore
+from omnizarr.stores.secrets import Secret
 from omnizarr.stores.temporary import RESERVED, is_reserved
 
 DEADLINE = 60.0
@@ -129,7 +130,7 @@ class FsspecStore(Store):
         fs = filesystems.innermost(self._files.fs)
         if filesystems.is_local(fs):
             return "local", os.path.realpath(self.root)
-        return "fsspec", filesystems.place_of(fs), self.root
+        return "fsspec", filesystems.place_of(fs), filesystems.untold(self.root, self._secrets)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._shown!r})"
@@ -141,11 +142,12 @@ class FsspecStore(Store):
                 f"{self!r} lives in the memory of this process and cannot be pickled to another"
             )
         state = {name: value for name, value in self.__dict__.items() if name != "_files"}
-        return state | {"_filesystem": fs}
+        # Options, arguments and the path itself may hold secrets.
+        return {"_opened": Secret((fs, state))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        fs = state.pop("_filesystem")
-        self.__dict__.update(state)
+        fs, own = state["_opened"].value
+        self.__dict__.update(own)
         self._use(fs)
 
     # -- paths --------------------------------------------------------------------------------
@@ -181,6 +183,9 @@ class FsspecStore(Store):
     def _failure(self, doing: str, error: BaseException) -> StoreError:
         return failure(error, repr(self), doing, self._secrets)
 
+    def _cause(self, error: BaseException) -> BaseException:
+        return cause(error, self._secrets)
+
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         path = self._path(key)
@@ -193,7 +198,7 @@ class FsspecStore(Store):
         except Exception as error:
             if is_missing(error):
                 return None
-            raise self._failure(f"read {key!r}", error) from error
+            raise self._failure(f"read {key!r}", error) from self._cause(error)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         parts = [byte_range or self._whole for _, byte_range in requests]
@@ -220,7 +225,7 @@ class FsspecStore(Store):
                 return first
             if is_missing(first):
                 return None
-            raise self._failure(f"read {key!r}", first) from first
+            raise self._failure(f"read {key!r}", first) from self._cause(first)
 
         return fetch
 
@@ -239,7 +244,7 @@ class FsspecStore(Store):
         except Exception as error:
             if is_missing(error):
                 return None
-            raise self._failure(f"read the size of {key!r}", error) from error
+            raise self._failure(f"read the size of {key!r}", error) from self._cause(error)
         if info.get("type") == "directory":
             return None
         size = info.get("size")
@@ -255,7 +260,7 @@ class FsspecStore(Store):
         try:
             self._calls.write(path, bytes(value))
         except Exception as error:
-            raise self._failure(f"write {key!r}", error) from error
+            raise self._failure(f"write {key!r}", error) from self._cause(error)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
@@ -272,7 +277,7 @@ class FsspecStore(Store):
                 if (taken or conflict) and self.exists(key):
                     return False
                 if not conflict or attempt == _CONFLICTS - 1:
-                    raise self._failure(f"write {key!r}", error) from error
+                    raise self._failure(f"write {key!r}", error) from self._cause(error)
         raise AssertionError("unreachable: the last attempt raises")
 
     def delete(self, key: str) -> None:
@@ -282,7 +287,7 @@ class FsspecStore(Store):
             self._calls.remove(path)
         except Exception as error:
             if not is_missing(error) and self.size(key) is not None:
-                raise self._failure(f"delete {key!r}", error) from error
+                raise self._failure(f"delete {key!r}", error) from self._cause(error)
             return
         self._prune(key)
 
@@ -334,12 +339,12 @@ class FsspecStore(Store):
             return found
         except Exception as error:
             if not is_missing(error):
-                raise self._failure(f"list {prefix!r}", error) from error
+                raise self._failure(f"list {prefix!r}", error) from self._cause(error)
             if self._http and not prefix:
                 raise NotListableError(
                     f"{self!r}: the server shows no list of its files; open a node by its path, or"
                     " use consolidated metadata"
-                ) from error
+                ) from self._cause(error)
         if self._http:
             self._listed("", self._entries)  # "no such folder" counts where folders are shown
         return []

@@ -222,6 +222,10 @@ class CachedFiles(DirectFiles):
     def _read(self, path: str, byte_range: ByteRange | None) -> bytes:
         try:
             return super()._read(path, byte_range)
+        except FileNotFoundError:
+            # A cache says so of whatever it could not look for, refused requests included.
+            self._forget(path)
+            return self.behind.read(path, byte_range)
         except BaseException:
             self._forget(path)  # half a file would be taken for a whole one
             raise

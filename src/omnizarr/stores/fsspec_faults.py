@@ -94,6 +94,34 @@ def failure(error: BaseException, where: str, doing: str, secrets: Iterable[str]
     return StoreError(message)
 
 
+class FilesystemError(Exception):
+    """Stands for an exception of a filesystem whose own text shows secrets."""
+
+
+def cause(error: BaseException, secrets: Iterable[str] = ()) -> BaseException:
+    """What our own error is raised from: `error`, or where that or what led to it would show a
+    secret in a printed traceback, a copy that does not."""
+    hidden = tuple(secrets)
+    chain: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and following not in chain and len(chain) < 20:
+        chain.append(following)
+        suppressed = following.__suppress_context__
+        following = following.__cause__ or (None if suppressed else following.__context__)
+    texts = [
+        "\n".join([str(each), repr(each.args), *getattr(each, "__notes__", ())]) for each in chain
+    ]
+    if all(masked(text, hidden) == text for text in texts) and following is None:
+        return error
+    copies = [
+        FilesystemError(f"{type(each).__qualname__}: {masked(str(each), hidden)}") for each in chain
+    ]
+    for copy, original, before in zip(copies, chain, [*copies[1:], None], strict=True):
+        copy.__traceback__ = original.__traceback__
+        copy.__cause__ = before
+    return copies[0]
+
+
 def masked(text: str, secrets: Iterable[str] = ()) -> str:
     """`text` without passwords in URLs, signatures in queries, and the given secrets."""
     for secret in secrets:

@@ -9,12 +9,13 @@ This module knows fsspec's filesystems. It must not know what is kept in them.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
 from omnizarr.errors import MissingPackageError, StoreError
 from omnizarr.extras import package
-from omnizarr.stores.fsspec_faults import failure, is_secret, masked, secrets_in
+from omnizarr.stores.fsspec_faults import cause, failure, is_secret, masked, secrets_in
 
 _TUNING = ("asynchronous", "loop", "skip_instance_cache", "anon", "profile", "user", "username")
 _EXCLUSIVE = ("s3", "gs", "abfs", "az", "memory")
@@ -24,6 +25,17 @@ _RENAMES = ("file", "sftp", "ssh")
 """Protocols where a file shows up half written, and a rename replaces another file at once."""
 
 
+_DISTRIBUTIONS = {
+    "smbclient": "smbprotocol",
+    "libarchive": "libarchive-c",
+    "webdav4": "webdav4[fsspec]",
+    "distributed": "distributed",
+    "google": "gcsfs",
+    "azure": "adlfs",
+}
+"""Packages that are called otherwise than their modules."""
+
+
 def implementation(name: str) -> Any:
     return package(f"fsspec.{name}", "fsspec", "a filesystem of fsspec")
 
@@ -31,16 +43,33 @@ def implementation(name: str) -> Any:
 def filesystem_of(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     """The filesystem that a URL names, chained or not, and the path in it."""
     core = implementation("core")
-    shown = masked(url, secrets_in(options))
+    secrets = tuple(secrets_in(options))
+    shown = masked(url, secrets)
     try:
         fs, path = core.url_to_fs(url, **options)
     except ImportError as error:
-        raise MissingPackageError(f"{shown!r}: {masked(str(error))}") from error
+        text = masked(str(error), secrets)
+        raise MissingPackageError(
+            f"{shown!r}: {text}: pip install {_distribution(error)}"
+        ) from cause(error, secrets)
     except ValueError as error:
-        raise StoreError(f"{shown!r}: {masked(str(error), secrets_in(options))}") from error
+        raise StoreError(f"{shown!r}: {masked(str(error), secrets)}") from cause(error, secrets)
     except Exception as error:
-        raise failure(error, repr(shown), "be opened", secrets_in(options)) from error
+        raise failure(error, repr(shown), "be opened", secrets) from cause(error, secrets)
     return fs, str(path)
+
+
+def _distribution(error: ImportError) -> str:
+    """What `pip` must install for a module that could not be imported."""
+    missing: BaseException | None = error
+    name = None
+    while missing is not None:
+        if isinstance(missing, ImportError) and missing.name:
+            name = missing.name.partition(".")[0]
+        missing = missing.__cause__ or missing.__context__
+    if name is None:
+        return "the package that it needs"
+    return f"'{_DISTRIBUTIONS.get(name, name)}'"
 
 
 def protocol_of(fs: Any) -> str:
@@ -147,6 +176,13 @@ def place_of(fs: Any) -> str:
         return f"memory {id(fs.store)}"
     told = [type(fs).__qualname__, repr(_told(fs.storage_args)), repr(_told(fs.storage_options))]
     return sha256("\n".join(told).encode()).hexdigest()
+
+
+def untold(path: str, secrets: Iterable[str]) -> str:
+    """A path for an identity; hashed if it holds a secret."""
+    if masked(path, secrets) == path:
+        return path
+    return sha256(path.encode()).hexdigest()
 
 
 def _told(value: Any) -> Any:

@@ -14,7 +14,6 @@ from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from secrets import token_hex
 from typing import Any, Literal
 
 from omnizarr import parallel
@@ -43,6 +42,7 @@ from omnizarr.stores.http_index import Index
 from omnizarr.stores.http_ranges import (
     Part,
     Refused,
+    Unsettled,
     Version,
     check_content,
     header,
@@ -51,6 +51,7 @@ from omnizarr.stores.http_ranges import (
     take_suffix,
     version,
 )
+from omnizarr.stores.secrets import Secret
 
 REQUESTS = 64
 GAP = 1024 * 1024
@@ -140,10 +141,10 @@ class HTTPStore(Store):
         self._has_head = True
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"options": self._options}
+        return {"options": Secret(self._options)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._set(state["options"])
+        self._set(state["options"].value)
 
     def __repr__(self) -> str:
         return self._repr
@@ -189,10 +190,9 @@ class HTTPStore(Store):
             headed = self._head(key, clock)
             if headed is not None and headed.total == found.total:
                 found = headed
-        if not found.told:
-            # Nobody knows which version it is, so it is the same as no other.
-            return Versioned(part.data, token_hex(16))
-        return Versioned(part.data, found.strong or tuple(found))
+        if not found.settled:
+            return Versioned(part.data, Unsettled())
+        return Versioned(part.data, found.strong or (found.etag, found.modified, found.total))
 
     def exists(self, key: str) -> bool:
         return self._head(check_key(key), self._clock()) is not None
@@ -380,7 +380,11 @@ class HTTPStore(Store):
 
 
 class _Snapshot:
-    """Reads parts of one value, and notices if it is another."""
+    """Reads parts of one value, and notices if it is another.
+
+    As far as the server shows it: a value that is replaced by one of the same length within the
+    second may have the same ETag on servers that make it of the file's time (see
+    `Version.settled`). Refusing parts of all that is new would be worse."""
 
     def __init__(self, store: HTTPStore, key: str) -> None:
         self._store = store
@@ -454,7 +458,8 @@ def _headers(
         text: tuple[object, object] = (name, value)  # whatever the annotation promised
         if not isinstance(text[0], str) or not isinstance(text[1], str):
             raise TypeError("headers must be a mapping from str to str")
-        if not name.isascii() or any(c in name + value for c in "\r\n\0") or not name.strip():
+        plain = name.isascii() and all(ord(c) < 256 and c not in "\r\n\0" for c in name + value)
+        if not plain or not name.strip():
             raise ValueError(f"the header {name!r} has characters that no header can have")
         found[name] = value
     if auth is None and base.user is not None:

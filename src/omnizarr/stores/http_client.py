@@ -30,6 +30,7 @@ from omnizarr.errors import (
     StoreError,
     StoreTimeoutError,
 )
+from omnizarr.stores.http_chunked import Broken, Chunked
 from omnizarr.stores.http_connection import Clock, Pool, Security
 from omnizarr.stores.http_url import Address, Origin, follow
 
@@ -64,10 +65,6 @@ class Policy:
         return Clock(self.deadline, min(self.timeout, self.deadline))
 
 
-class Broken(Exception):
-    """The connection gave less than was promised; another attempt may do better."""
-
-
 class _Busy(Exception):
     """The server asks for another attempt, perhaps after a pause."""
 
@@ -91,6 +88,7 @@ class Answer:
         self.framed = self.length is not None or response.chunked
         """Whether a body that breaks off can be told from one that ends."""
         self._position = 0
+        self._chunked = Chunked(response.fp) if response.chunked and not empty else None
 
     def header(self, name: str) -> str | None:
         return self._response.headers.get(name)
@@ -101,7 +99,7 @@ class Answer:
         wanted = count
         while wanted > 0:
             parallel.check()
-            piece = self._response.read(min(wanted, PIECE))
+            piece = self._piece(min(wanted, PIECE))
             if not piece:
                 break
             pieces.append(piece)
@@ -110,6 +108,16 @@ class Answer:
         if wanted > 0 and self.length is not None and self._position < self.length:
             raise Broken(f"the body ended after {self._position} of {self.length} bytes")
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _piece(self, most: int) -> bytes:
+        if self._chunked is None:
+            return self._response.read(most)
+        if self._response.isclosed():
+            return b""
+        piece = self._chunked.read(most)
+        if not piece:
+            self._response.close()  # the connection stays open for the next request
+        return piece
 
     def skip(self, count: int) -> None:
         while count > 0:
@@ -122,7 +130,7 @@ class Answer:
         """Leave the body behind; True if the connection can be used again."""
         try:
             return self._drain()
-        except (OSError, http.client.HTTPException, Broken):
+        except (OSError, http.client.HTTPException, Broken, StoreError):
             return False  # what was wanted has been read
 
     def _drain(self) -> bool:
@@ -132,7 +140,7 @@ class Answer:
             if response.will_close or (rest is not None and rest > DRAINED):
                 return False
             self.skip(DRAINED)
-            if not response.isclosed() and response.read(1):
+            if not response.isclosed() and self._piece(1):
                 return False
         return response.isclosed() and not response.will_close
 
@@ -253,7 +261,8 @@ class Client:
                 f"the server answered {_phrase(answer.status)} and did not say where else to ask",
                 answer.status,
             )
-        if beyond.origin == here.origin and beyond.path == here.path + "/":
+        folder = beyond.path == here.path + "/" and beyond.query in ("", here.query)
+        if beyond.origin == here.origin and folder:
             return None
         hint = "allow_redirects=True follows it, without your credentials"
         if self.policy.redirects is False:

@@ -17,7 +17,8 @@ from omnizarr import parallel
 from omnizarr.errors import HTTPStatusError, NotListableError, StoreAccessError, StoreError
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Listing
-from omnizarr.stores.http_client import Answer, Client
+from omnizarr.stores.http_client import Answer, Client, Policy
+from omnizarr.stores.http_connection import Clock
 from omnizarr.stores.http_listing import (
     MOST_BYTES,
     MOST_NAMES,
@@ -32,6 +33,24 @@ T = TypeVar("T")
 _KINDS = "application/json, text/html;q=0.9, application/xml;q=0.8, */*;q=0.1"
 _NOT_OFFERED = frozenset({400, 405, 406, 410, 501})
 """What a server says to a question that it does not know, besides 401, 403 and 404."""
+MOST_EMPTY = 100
+"""How many pages of a listing may follow one another that name nothing new."""
+EARNED = 1000
+"""How many names earn a long listing another deadline."""
+
+
+class _Pace:
+    """How long a listing of all keys may take: the deadline for every `EARNED` names."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._next = EARNED
+        self.clock = policy.clock()
+
+    def progress(self, names: int) -> None:
+        if names >= self._next:
+            self._next = names + EARNED
+            self.clock = self._policy.clock()
 
 
 class Index:
@@ -44,62 +63,76 @@ class Index:
         """Where ListObjectsV2 was answered, and the prefix of the store in that bucket."""
 
     def list_dir(self, prefix: str, name: str) -> Listing:
+        return self._list_dir(prefix, name, self._client.policy.clock())
+
+    def _list_dir(self, prefix: str, name: str, clock: Clock) -> Listing:
         if self._bucket is None:
-            listing = self._page(prefix, name)
+            listing = self._page(prefix, name, clock)
             if listing is not None:
                 return listing
             if not self._pages:
-                self._find_bucket(name)
+                self._find_bucket(name, clock)
         if self._bucket is not None:
-            return self._in_bucket(prefix, name, "/")
-        if prefix and not self._is_shown(prefix, name):
+            return self._in_bucket(prefix, name, "/", clock)
+        if prefix and not self._is_shown(prefix, name, clock):
             return Listing([], [])
         raise NotListableError(
             f"{name}, prefix {prefix!r}: the server offers no listing, so nobody can tell what lies"
-            " there. Name what you want to open (path=…), or let whoever keeps the data write"
-            " consolidated metadata (omnizarr.consolidate_metadata) or switch on an index"
+            " there. Name what you want to open (path=…). A group with consolidated metadata can"
+            " be browsed when it is opened itself; where there are none, let whoever keeps the data"
+            " write them (omnizarr.consolidate_metadata) or switch on an index"
         )
 
     def list_prefix(self, prefix: str, name: str, workers: int) -> Iterator[str]:
-        first = self.list_dir(prefix, name)
+        pace = _Pace(self._client.policy)
+        first = self._list_dir(prefix, name, pace.clock)
         if self._bucket is not None:
-            yield from self._in_bucket(prefix, name, "").keys
+            yield from self._in_bucket(prefix, name, "", pace.clock, pace).keys
             return
         keys = list(first.keys)
         level = first.prefixes
+        folders = 0
         while level:
-            found = parallel.each(lambda below: self.list_dir(below, name), level, workers)
-            level = [below for listing in found for below in listing.prefixes]
-            for listing in found:
-                keys += listing.keys
-            if len(keys) + len(level) > MOST_NAMES:
-                raise StoreError(f"{name}: more than {MOST_NAMES} names; the listing has no end")
+            below: list[str] = []
+            for begin in range(0, len(level), EARNED):
+                batch = level[begin : begin + EARNED]
+                found = parallel.each(
+                    lambda folder: self._list_dir(folder, name, pace.clock), batch, workers
+                )
+                folders += len(batch)
+                for listing in found:
+                    keys += listing.keys
+                    below += listing.prefixes
+                pace.progress(len(keys) + folders)
+                if len(keys) + len(below) + folders > MOST_NAMES:
+                    raise StoreError(f"{name}: more than {MOST_NAMES} names: it has no end")
+            level = below
         yield from sorted(keys)
 
     # -- pages --------------------------------------------------------------------------------
-    def _page(self, prefix: str, name: str) -> Listing | None:
+    def _page(self, prefix: str, name: str, clock: Clock) -> Listing | None:
         address = self._root.below(prefix)
 
         def take(answer: Answer) -> Listing | None:
             kind = (answer.header("Content-Type") or "").partition(";")[0].strip().lower()
-            return parse_index(_body(answer), kind, answer.address, prefix)
+            return parse_index(_body(answer), kind, answer.address, prefix, _hurry(clock))
 
-        listing = self._offered(address, take, f"{name}, prefix {prefix!r}")
+        listing = self._offered(address, take, f"{name}, prefix {prefix!r}", clock)
         if listing is not None:
             self._pages = True
         return listing
 
-    def _is_shown(self, prefix: str, name: str) -> bool:
+    def _is_shown(self, prefix: str, name: str, clock: Clock) -> bool:
         """Whether the page above shows this folder, as far as there are such pages."""
         above = prefix[:-1].rpartition("/")[0]
         above = above + "/" if above else ""
-        listing = self._page(above, name)
+        listing = self._page(above, name, clock)
         if listing is None:
-            return not above or self._is_shown(above, name)
+            return not above or self._is_shown(above, name, clock)
         return prefix in listing.prefixes
 
     # -- S3 -----------------------------------------------------------------------------------
-    def _find_bucket(self, name: str) -> None:
+    def _find_bucket(self, name: str, clock: Clock) -> None:
         path = unquote(self._root.path)[1:]
         first, slash, rest = path.partition("/")
         candidates = [("/", path)]
@@ -107,37 +140,52 @@ class Index:
             candidates.append((f"/{quote(first)}/", rest))
         for root, inside in candidates:
             address = Address(self._root.origin, root, self._root.query)
-            page = self._ask_bucket(address, inside, "/", None, name)
+            page = self._ask_bucket(address, inside, "/", None, name, clock)
             # One that shows nothing of the store may be another bucket than the store's.
             if page is not None and (page.keys or page.prefixes):
                 self._bucket = address, inside
                 return
 
-    def _in_bucket(self, prefix: str, name: str, delimiter: str) -> Listing:
+    def _in_bucket(
+        self, prefix: str, name: str, delimiter: str, clock: Clock, pace: _Pace | None = None
+    ) -> Listing:
         assert self._bucket is not None
         address, inside = self._bucket
         begin = len(inside)
         keys: set[str] = set()
         prefixes: set[str] = set()
         token: str | None = None
+        empty = 0
         while True:
-            page = self._ask_bucket(address, inside + prefix, delimiter, token, name)
+            page = self._ask_bucket(address, inside + prefix, delimiter, token, name, clock)
             if page is None:
                 raise StoreError(f"{name}: the server no longer answers ListObjectsV2")
+            before = len(keys) + len(prefixes)
             keys.update(key[begin:] for key in page.keys if key.startswith(inside + prefix))
             prefixes.update(key[begin:] for key in page.prefixes if key.startswith(inside + prefix))
             if page.token is None:
                 break
-            if page.token == token or len(keys) + len(prefixes) > MOST_NAMES:
+            names = len(keys) + len(prefixes)
+            empty = empty + 1 if names == before else 0
+            if page.token == token or empty > MOST_EMPTY or names > MOST_NAMES:
                 raise StoreError(f"{name}: the listing of {prefix!r} has no end")
             token = page.token
+            if pace is not None:
+                pace.progress(names)
+                clock = pace.clock
         return Listing(
             sorted(key for key in keys if is_key(key)),
             sorted(below for below in prefixes if below.endswith("/") and is_key(below[:-1])),
         )
 
     def _ask_bucket(
-        self, address: Address, prefix: str, delimiter: str, token: str | None, name: str
+        self,
+        address: Address,
+        prefix: str,
+        delimiter: str,
+        token: str | None,
+        name: str,
+        clock: Clock,
     ) -> Bucket | None:
         query = f"list-type=2&prefix={quote(prefix, safe='')}"
         if delimiter:
@@ -145,11 +193,14 @@ class Index:
         if token is not None:
             query += f"&continuation-token={quote(token, safe='')}"
         return self._offered(
-            address.below("", query), lambda answer: parse_bucket(_body(answer)), f"{name}, listing"
+            address.below("", query),
+            lambda answer: parse_bucket(_body(answer), _hurry(clock)),
+            f"{name}, listing",
+            clock,
         )
 
     def _offered(
-        self, address: Address, take: Callable[[Answer], T | None], where: str
+        self, address: Address, take: Callable[[Answer], T | None], where: str, clock: Clock
     ) -> T | None:
         """What the server answers; None if it does not offer this."""
         try:
@@ -157,7 +208,7 @@ class Index:
                 "GET",
                 address,
                 take,
-                self._client.policy.clock(),
+                clock,
                 where,
                 headers={"Accept": _KINDS},
             )
@@ -169,7 +220,21 @@ class Index:
             raise
 
 
+def _hurry(clock: Clock) -> Callable[[], None]:
+    """What a parser calls now and then: raises when the time is over."""
+
+    def check() -> None:
+        parallel.check()
+        clock.patience()
+
+    return check
+
+
 def _body(answer: Answer) -> bytes:
+    if answer.length is not None and answer.length > MOST_BYTES:
+        raise StoreError(
+            f"the page has {answer.length} bytes, of which {MOST_BYTES} are read at the most"
+        )
     if not answer.framed:
         raise StoreError("the server does not say how long its page is")
     body = answer.read(MOST_BYTES + 1)

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from html.parser import HTMLParser
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from omnizarr.errors import StoreError
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Listing
+from omnizarr.stores.http_pages import STEPS, read_page
 from omnizarr.stores.http_url import Address, follow
 
-MOST_BYTES = 64 * 1024 * 1024
+MOST_BYTES = 32 * 1024 * 1024
 """The longest page that is read."""
+DEEPEST = 16
+"""How many elements of S3's XML may lie in one another; three do."""
 MOST_NAMES = 10_000_000
 """More entries than this are no listing but an endless one."""
 
@@ -34,48 +36,33 @@ _TITLE = re.compile(
 )
 
 
-class _Page(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.links: list[str] = []
-        self.headings: list[str] = []
-        self._open: str | None = None
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "a":
-            self.links += [value for name, value in attrs if name == "href" and value]
-        elif tag in ("title", "h1"):
-            self._open = tag
-            self.headings.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == self._open:
-            self._open = None
-
-    def handle_data(self, data: str) -> None:
-        if self._open is not None:
-            self.headings[-1] += data[:200]
+def _unhurried() -> None:
+    """For who has all the time in the world."""
 
 
-def parse_index(body: bytes, kind: str, page: Address, prefix: str) -> Listing | None:
-    """The listing that an index page at `page` is of `prefix`; None if it is no index page."""
+def parse_index(
+    body: bytes, kind: str, page: Address, prefix: str, check: Callable[[], None] = _unhurried
+) -> Listing | None:
+    """The listing that an index page at `page` is of `prefix`; None if it is no index page.
+
+    `check` is called now and then, and raises when the time is over."""
     if kind == "application/json" or kind.endswith("+json"):
         names = _names_of_json(body)
     elif kind in ("text/html", "application/xhtml+xml"):
-        names = _names_of_html(body, page)
+        names = _names_of_html(body, page, check)
     else:
         names = None
     return None if names is None else _listing(names, prefix)
 
 
-def _names_of_html(body: bytes, page: Address) -> list[str] | None:
-    parser = _Page()
-    parser.feed(body.decode("utf-8", errors="replace"))
-    parser.close()
-    if not any(_TITLE.match(heading) for heading in parser.headings):
+def _names_of_html(body: bytes, page: Address, check: Callable[[], None]) -> list[str] | None:
+    found = read_page(body.decode("utf-8", errors="replace"), check)
+    if not any(_TITLE.match(heading) for heading in found.headings):
         return None
     names: list[str] = []
-    for link in parser.links:
+    for number, link in enumerate(found.links):
+        if not number % STEPS:
+            check()
         if link.startswith(("?", "#")):
             continue
         target = follow(link, page)
@@ -136,7 +123,7 @@ class Bucket(NamedTuple):
     """What to ask for the next page with."""
 
 
-def parse_bucket(body: bytes) -> Bucket | None:
+def parse_bucket(body: bytes, check: Callable[[], None] = _unhurried) -> Bucket | None:
     """A page of an S3-style listing; None if it is something else."""
     from xml.parsers import expat
 
@@ -148,7 +135,15 @@ def parse_bucket(body: bytes) -> Bucket | None:
     path: list[str] = []
     text: list[str] = []
 
+    steps = 0
+
     def start(tag: str, _: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if not steps % STEPS:
+            check()
+        if len(path) == DEEPEST:
+            raise StoreError("the listing has elements in elements in elements, which none has")
         path.append(tag.rpartition(":")[2])
         text.clear()
 

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.store import ByteRange, span
-from omnizarr.stores.http_client import PIECE, Answer, Broken
+from omnizarr.stores.http_chunked import Broken
+from omnizarr.stores.http_client import PIECE, Answer
 
 MOST_SKIPPED = 64 * 1024 * 1024
 """What is read and thrown away to get at a part, where a server gives no parts."""
+SETTLED = 2
 SOON = 64 * 1024
 """A suffix that begins this early is taken from the whole value; otherwise it is asked for."""
 
@@ -30,6 +32,20 @@ class Version(NamedTuple):
     etag: str | None
     modified: str | None
     total: int | None
+    date: str | None = None
+    """When the server said so."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the next value cannot look the same.
+
+        A server's ETag may be made of a file's time and length, and times have grains: what
+        changed less than `SETTLED` seconds before the answer may change once more without showing
+        it (RFC 9110, 8.8.2.2). Which ETags are made otherwise nobody can tell."""
+        if self.modified is None:
+            return self.told
+        changed, said = _seconds(self.modified), _seconds(self.date)
+        return changed is not None and said is not None and said - changed >= SETTLED
 
     @property
     def strong(self) -> str | None:
@@ -51,6 +67,12 @@ class Version(NamedTuple):
         return (self.etag, self.modified) != (other.etag, other.modified)
 
 
+class Unsettled:
+    """A version that is equal to no other: nobody knows which one it is."""
+
+    __slots__ = ()
+
+
 class Part(NamedTuple):
     data: bytes
     version: Version
@@ -70,7 +92,19 @@ def header(byte_range: ByteRange) -> str:
 
 
 def version(answer: Answer, total: int | None) -> Version:
-    return Version(answer.header("ETag"), answer.header("Last-Modified"), total)
+    return Version(
+        answer.header("ETag"), answer.header("Last-Modified"), total, answer.header("Date")
+    )
+
+
+def _seconds(date: str | None) -> int | None:
+    from email.utils import mktime_tz, parsedate_tz
+
+    try:
+        found = parsedate_tz(date or "")
+        return None if found is None else mktime_tz(found)
+    except (ValueError, OverflowError, IndexError, TypeError):
+        return None
 
 
 def check_content(answer: Answer, key: str, allow_html: bool) -> None:

@@ -47,8 +47,9 @@ class Address:
 
     @property
     def shown(self) -> str:
+        """For people, who put a key behind it: without a slash at the end."""
         query = f"?{masked_query(self.query)}" if self.query else ""
-        return f"{self.origin}{self.path}{query}"
+        return f"{self.origin}{self.path.rstrip('/')}{query}"
 
     def below(self, key: str, query: str = "") -> Address:
         """The address of a key below this one, which ends with "/"."""

@@ -45,6 +45,13 @@ class Kind:
         module = sys.modules.get(f"omnizarr.stores.{self.module}")
         return module is not None and bool(module.is_open(path))
 
+    def is_there(self, path: str) -> bool:
+        """Whether a database lies at a path though no file has just that name: those of DBM have
+        endings of their own."""
+        return self.module == "dbm" and any(
+            os.path.exists(path + ending) for ending in (".dat", ".dir", ".db", ".pag")
+        )
+
     def load(self) -> Any:
         return importlib.import_module(f"omnizarr.stores.{self.module}")
 
@@ -103,6 +110,23 @@ def for_path(path: str) -> Kind | None:
     with open(path, "rb") as file:
         begin = file.read(32)
     return next((kind for kind in KINDS if kind.magic and begin.startswith(kind.magic)), None)
+
+
+def container_of(path: str) -> str | None:
+    """The database or archive that a path leads into ("x.sqlite/group/array"); None if it leads
+    into folders only."""
+    if os.path.lexists(path):
+        return None
+    above = os.path.dirname(path.rstrip("/" + os.sep))
+    while above and above != os.path.dirname(above):
+        kind = for_path(above)
+        if kind is not None and (os.path.exists(above) or kind.is_there(above)):
+            return above
+        if os.path.lexists(above):
+            archive = os.path.isfile(above) and above.lower().endswith(".zip")
+            return above if archive else None
+        above = os.path.dirname(above)
+    return None
 
 
 def adopt(obj: Any, *, read_only: bool) -> Store | None:

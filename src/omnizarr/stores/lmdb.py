@@ -30,6 +30,7 @@ from omnizarr.model.store import (
     span,
 )
 from omnizarr.stores.database_keys import listing_by_jumps
+from omnizarr.stores.durations import seconds
 from omnizarr.stores.lmdb_check import MOST_KEY_BYTES
 from omnizarr.stores.lmdb_environment import FIRST_MAP, Environment, acquire, library, release
 
@@ -73,7 +74,7 @@ class LMDBStore(Store):
         self.read_only = read_only
         self.map_size = map_size
         self.fsync = fsync
-        self.timeout = float(timeout)
+        self.timeout = seconds("timeout", timeout, zero=True)
         self.check = check
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
@@ -292,14 +293,14 @@ def _keys(transaction: Any, prefix: str) -> list[str]:
 def open_path(path: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
     """The store of a folder or file; see `stores.kinds`."""
     library()
+    known = {"map_size", "fsync", "timeout", "check"}
+    if unknown := sorted(set(options) - known):
+        raise TypeError(f"LMDB takes the storage_options {sorted(known)}, not {unknown}")
     data = os.path.join(path, "data.mdb") if os.path.isdir(path) else path
     if mode in ("r", "r+") and not os.path.exists(data):
         raise NodeNotFoundError(
             f"there is no LMDB environment {path!r}; mode {mode!r} creates none"
         )
-    known = {"map_size", "fsync", "timeout", "check"}
-    if unknown := sorted(set(options) - known):
-        raise TypeError(f"LMDB takes the storage_options {sorted(known)}, not {unknown}")
     return LMDBStore(path, read_only=read_only, **options)
 
 

@@ -6,6 +6,7 @@ This module knows `collections.abc.Mapping`. It must not know which mapping it w
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, cast
 
 from omnizarr.errors import StoreError, ZarrError
@@ -15,6 +16,7 @@ from omnizarr.model.store import (
     ByteRange,
     Capabilities,
     Listing,
+    Read,
     Store,
     listing_of,
     read_range,
@@ -64,6 +66,12 @@ class MappingStore(Store):
         except Exception as error:
             raise StoreError(f"{self!r}: cannot read {key!r}: {error!r}") from error
         return read_range(self._buffer(key, value), byte_range)
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        value = self.get(key)
+        return nullcontext(
+            lambda byte_range: None if value is None else read_range(value, byte_range)
+        )
 
     def exists(self, key: str) -> bool:
         return check_key(key) in self.mapping

@@ -34,6 +34,9 @@ from omnizarr.model.store import (
     read_range,
 )
 from omnizarr.stores.database_keys import beyond
+from omnizarr.stores.database_urls import refuse_unknown
+from omnizarr.stores.durations import seconds
+from omnizarr.stores.secrets import Secret
 
 T = TypeVar("T")
 
@@ -42,6 +45,12 @@ BATCH = 100
 MOST_BYTES = (16 << 20) - (8 << 10)
 """A document takes 16 MiB: the value, and its key and names."""
 
+_FORM = "mongodb://user:password@host:port/database.collection"
+_USUAL = (
+    "host", "port", "username", "password", "authSource", "authMechanism", "tls", "tlsCAFile",
+    "tlsCertificateKeyFile", "replicaSet", "directConnection", "readPreference", "w", "appname",
+    "connectTimeoutMS", "serverSelectionTimeoutMS", "maxPoolSize", "compressors",
+)  # fmt: skip
 _REFUSED = {13, 18, 8000}  # Unauthorized, AuthenticationFailed, Atlas' own
 _DUPLICATE = 11000
 
@@ -77,12 +86,12 @@ class MongoDBStore(Store):
         self.database = database
         self.collection = collection
         self.read_only = read_only
-        self.timeout = float(timeout)
+        self.timeout = seconds("timeout", timeout)
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
         self._given = client
-        self._url = url
-        self._options = options
+        self._url = Secret(url)
+        self._options = Secret(options)
         self._open()
 
     def _open(self) -> None:
@@ -94,17 +103,17 @@ class MongoDBStore(Store):
             self._client = self._given
             self._end = weakref.finalize(self, _leave_open)
         else:
-            options = {"connect": False, **self._options}
-            if self._url is not None:
-                options["host"] = self._url
+            options = {"connect": False, **self._options.value}
+            if self._url.value is not None:
+                options["host"] = self._url.value
             try:
                 self._client = self._pymongo.MongoClient(**options)
             except Exception as error:
+                refuse_unknown(error, self._options.value, _USUAL, "MongoDB", "pymongo.MongoClient")
                 # Neither the message nor the cause may show the URL.
                 raise StoreError(
                     f"invalid URL or options of a MongoDB server: {type(error).__name__}; expected"
-                    " mongodb://user:password@host:port/database.collection, with user and"
-                    " password percent-encoded"
+                    f" {_FORM}, with user and password percent-encoded"
                 ) from None
             self._end = weakref.finalize(self, _close, self._client, self._process)
         try:
@@ -189,17 +198,19 @@ class MongoDBStore(Store):
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        document = self._document(key, value)
-        self._call(
-            f"write {key!r}",
-            lambda: self._documents.replace_one({"key": key}, document, upsert=True),
-            again=True,
-        )
+        with self._pymongo.timeout(self.timeout):  # one for the index and the value
+            document = self._document(key, value)
+            self._call(
+                f"write {key!r}",
+                lambda: self._documents.replace_one({"key": key}, document, upsert=True),
+                again=True,
+            )
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
-        document = self._document(key, value)
         try:
-            self._call(f"write {key!r}", lambda: self._documents.insert_one(document))
+            with self._pymongo.timeout(self.timeout):
+                document = self._document(key, value)
+                self._call(f"write {key!r}", lambda: self._documents.insert_one(document))
         except StoreError as error:
             if _code(error.__cause__) != _DUPLICATE:
                 raise
@@ -209,9 +220,12 @@ class MongoDBStore(Store):
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
         if version is None:
             return self.set_if_absent(key, value)
-        document = self._document(key, value)
         before = {"key": key, "value": version}
-        done = self._call(f"write {key!r}", lambda: self._documents.replace_one(before, document))
+        with self._pymongo.timeout(self.timeout):
+            document = self._document(key, value)
+            done = self._call(
+                f"write {key!r}", lambda: self._documents.replace_one(before, document)
+            )
         return bool(done.matched_count)
 
     def delete(self, key: str) -> None:
@@ -289,7 +303,8 @@ class MongoDBStore(Store):
         except errors.PyMongoError as error:
             if isinstance(error, errors.ServerSelectionTimeoutError) or error.timeout:
                 raise StoreTimeoutError(
-                    f"{self!r}: cannot {what}: no answer within {self.timeout} s (timeout=...)"
+                    f"{self!r}: cannot {what}: no whole answer within {self.timeout:g} s"
+                    " (timeout=...)"
                 ) from error
             kind = StoreAccessError if _code(error) in _REFUSED else StoreError
             raise kind(f"{self!r}: cannot {what}: {error}") from error
@@ -318,7 +333,15 @@ def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, 
     """`mongodb://user:password@host:port/database.collection`; see `stores.kinds`."""
     from urllib.parse import unquote, urlsplit
 
-    names = unquote(urlsplit(url).path.strip("/"))
+    try:
+        names = unquote(urlsplit(url).path.strip("/"))
+    except ValueError:
+        raise StoreError(f"invalid URL of a MongoDB server; expected {_FORM}") from None
+    if "/" in names:
+        raise StoreError(
+            f"the path of a MongoDB URL is database.collection, found {names!r}; expected {_FORM},"
+            " and a node below it is named with path=..."
+        )
     database, _, collection = names.partition(".")
     for name, value in (("database", database), ("collection", collection)):
         if value:

@@ -33,7 +33,7 @@ from omnizarr.model.store import (
     Versioned,
 )
 from omnizarr.stores import object_clients, object_reads, object_urls
-from omnizarr.stores.object_clients import WORST
+from omnizarr.stores.object_clients import LEAST
 from omnizarr.stores.object_connection import Connection
 from omnizarr.stores.object_errors import Failure, error_of
 
@@ -65,7 +65,8 @@ class ObjectStore(Store):
     """The objects below `prefix` of `store`, which is a store of obstore, or an object with the
     methods of obspec's protocols (get, head, put, delete, list, list_with_delimiter, copy).
 
-    deadline: seconds after which a request, repetitions included, has failed.
+    deadline: seconds after which a request, repetitions included, has failed. An answer is waited
+    for until nine tenths of it are over; what fails sooner is repeated while there is time.
     conditional: False for a service that has no conditional writes; updates of one chunk by
     several processes are then not safe.
     """
@@ -147,10 +148,10 @@ class ObjectStore(Store):
         return nullcontext(read)
 
     def size(self, key: str) -> int | None:
-        meta = self._head(key)
+        meta = self._head(key, time.monotonic())
         return None if meta is None else int(meta["size"])
 
-    def _head(self, key: str) -> Mapping[str, Any] | None:
+    def _head(self, key: str, begun: float) -> Mapping[str, Any] | None:
         path = self._path(key)
 
         def request(functions: Any, store: Any) -> Mapping[str, Any]:
@@ -159,14 +160,15 @@ class ObjectStore(Store):
                 object_reads.check_tag(meta)
             return meta
 
-        answer = self._connection.ask(request)
+        answer = self._connection.ask(request, begun=begun)
         if not isinstance(answer, Failure):
             return answer
         if answer.kind != "missing":
             raise self._fail(answer, "read", key)
         if not self._connection.reached and self._connection.is_service:
             # No text comes with this answer that would tell a missing bucket from a missing object.
-            self._fetch(key, ByteRange(0, 1))
+            self._check_time(begun, key)
+            self._fetch(key, ByteRange(0, 1), begun=begun)
         return None
 
     def _fetch(
@@ -177,13 +179,14 @@ class ObjectStore(Store):
         *,
         size: int | None = None,
         again: bool = True,
+        begun: float | None = None,
     ) -> Versioned | None:
         """Part of the value, of this version and size if they are given."""
         path = self._path(key)
         object_reads.check_range(byte_range)
+        begun = time.monotonic() if begun is None else begun
         if byte_range is not None and object_reads.is_empty(byte_range):
-            return self._nothing_of(key)
-        begun = time.monotonic()
+            return self._nothing_of(key, begun)
         suffix = max(0, -byte_range.start) if byte_range is not None else 0
         if suffix and self._suffixes is False:
             return self._suffix_of(key, suffix, version, begun)
@@ -194,11 +197,12 @@ class ObjectStore(Store):
 
         def request(functions: Any, store: Any) -> Versioned:
             result = functions.get(store, path, options=options or None)
+            object_reads.check_length(result)
             data = object_reads.buffer_of(result)
             data = object_reads.verified(result, data, byte_range, size, checked=checked)
             return Versioned(data, object_reads.version_of(result.meta))
 
-        answer = self._connection.ask(request)
+        answer = self._connection.ask(request, begun=begun)
         if not isinstance(answer, Failure):
             self._suffixes = True if suffix else self._suffixes
             return answer
@@ -209,7 +213,8 @@ class ObjectStore(Store):
             case "conflict" if version is not None:
                 raise ValueChangedError(f"{self!r}: {key!r} was replaced while it was read")
             case "beyond":
-                return self._nothing_of(key, byte_range.start if byte_range else 0, begun)
+                self._check_time(begun, key)
+                return self._nothing_of(key, begun, byte_range.start if byte_range else 0)
             case "unsupported" | "whole" | "wrong" if suffix:
                 found = self._suffix_of(key, suffix, version, begun)
                 if found is not None and len(found.value) > 0 and self._suffixes is None:
@@ -218,20 +223,16 @@ class ObjectStore(Store):
                 return found
             case "whole" | "wrong" if again:
                 self._check_time(begun, key)
-                meta = self._head(key)
+                meta = self._head(key, begun)
                 if meta is not None and int(meta["size"]) == 0:
                     return Versioned(b"", object_reads.version_of(meta))
                 self._check_time(begun, key)
-                return self._fetch(key, byte_range, version, size=size, again=False)
+                return self._fetch(key, byte_range, version, size=size, again=False, begun=begun)
         raise self._fail(answer, "read", key)
 
-    def _nothing_of(
-        self, key: str, start: int | None = None, begun: float | None = None
-    ) -> Versioned | None:
+    def _nothing_of(self, key: str, begun: float, start: int | None = None) -> Versioned | None:
         """No bytes of a value, if it exists; it must not reach beyond `start`."""
-        if begun is not None:
-            self._check_time(begun, key)
-        meta = self._head(key)
+        meta = self._head(key, begun)
         if meta is None:
             return None
         if start is not None and int(meta["size"]) > max(start, 0):
@@ -244,7 +245,8 @@ class ObjectStore(Store):
     def _suffix_of(self, key: str, length: int, version: Any, begun: float) -> Versioned | None:
         """A suffix where the service has none: the size first, then a range of that version."""
         for _ in range(ATTEMPTS):
-            meta = self._head(key)
+            self._check_time(begun, key)
+            meta = self._head(key, begun)
             if meta is None:
                 return None
             size, found = int(meta["size"]), object_reads.version_of(meta)
@@ -255,7 +257,7 @@ class ObjectStore(Store):
             self._check_time(begun, key)
             part = ByteRange(max(0, size - length), size)
             try:
-                return self._fetch(key, part, found, size=size)
+                return self._fetch(key, part, found, size=size, begun=begun)
             except ValueChangedError:
                 if version is not None:
                     raise
@@ -263,7 +265,7 @@ class ObjectStore(Store):
 
     def _check_time(self, begun: float, key: str, failure: Failure | None = None) -> None:
         """Raise unless a further request is sure to end before the deadline."""
-        if time.monotonic() - begun > (1 - WORST) * self.deadline:
+        if time.monotonic() - begun > (1 - LEAST) * self.deadline:
             unknown = (
                 "" if failure is None else f"; whether it was written is unknown ({failure.text})"
             )
@@ -325,13 +327,13 @@ class ObjectStore(Store):
         lost = answer.kind in ("conflict", "missing")
         if stamp and (lost or answer.uncertain):
             self._check_time(begun, key, answer)
-            if self._is_stamped(key, stamp):
+            if self._is_stamped(key, stamp, begun):
                 return True
         if lost:
             return False
         raise self._fail(answer, "write", key)
 
-    def _is_stamped(self, key: str, stamp: str) -> bool:
+    def _is_stamped(self, key: str, stamp: str, begun: float) -> bool:
         """Whether what is stored is what we sent, though we were not told so."""
         path = self._path(key)
 
@@ -339,7 +341,7 @@ class ObjectStore(Store):
             attributes = functions.get(store, path, options={"head": True}).attributes
             return any(name.lower() == STAMP and attributes[name] == stamp for name in attributes)
 
-        answer = self._connection.ask(request)
+        answer = self._connection.ask(request, begun=begun)
         if isinstance(answer, Failure):
             if answer.kind == "missing":
                 return False

@@ -4,9 +4,10 @@ A `Recipe` holds all that obstore needs for it; a `Client` is built from one whe
 used, and again after a fork.
 
 Time: obstore has no deadline for a call, only one for each attempt (`timeout`) and one after which
-no further attempt begins (`retry_timeout`). They are shares of the deadline that add up to less
-than all of it. Readers also give up a connection on which nothing moves, so that there is time left
-to try another; a writer must not, because the service is silent while it receives.
+no further attempt begins (`retry_timeout`), and both belong to the client. So there is a client for
+each `Share` of the deadline, and the most patient one that the time left allows is asked: the first
+waits nearly the whole deadline for one slow answer, the others for what a repetition or a further
+request may still take.
 
 This module knows obstore's classes and options. It must not know URLs or what is read and written.
 """
@@ -26,12 +27,36 @@ from omnizarr.stores import object_runtime
 SERVICES = ("S3Store", "GCSStore", "AzureStore")
 REBUILT = (*SERVICES, "HTTPStore")
 """obstore's classes whose objects can be built again from what they tell."""
-ATTEMPT = 0.50
-AGAIN = 0.25
-PAUSE = 0.03
-SILENCE = 0.20
-WORST = AGAIN + PAUSE + ATTEMPT
-"""What one request with all its attempts can take of the deadline at the most."""
+PAUSE = 0.02
+CONNECT = 0.20
+
+
+@dataclass(frozen=True)
+class Share:
+    """Parts of a deadline."""
+
+    attempt: float
+    """How long one attempt may take."""
+    again: float
+    """After this long no further attempt begins."""
+
+    @property
+    def worst(self) -> float:
+        """What a request with all its attempts can take at the most."""
+        return self.attempt + self.again + PAUSE
+
+
+SHARES = (Share(0.90, 0.05), Share(0.50, 0.15), Share(0.25, 0.10), Share(0.10, 0.05))
+WORST = SHARES[0].worst
+LEAST = SHARES[-1].worst
+"""With less of the deadline left no request is made."""
+
+
+def share_of(left: float) -> Share:
+    """The most patient share that ends within this part of the deadline."""
+    return next((share for share in SHARES if share.worst <= left + 0.01), SHARES[-1])
+
+
 SECRETS = frozenset(
     {
         "access_key_id",
@@ -145,12 +170,12 @@ Role = Literal["read", "write", "bulk"]
 that speak S3 can."""
 
 
-def build(recipe: Recipe, deadline: float, role: Role) -> Client:
+def build(recipe: Recipe, deadline: float, role: Role, share: Share = SHARES[0]) -> Client:
     epoch = object_runtime.epoch()
     module = object_runtime.extension()
     arguments: dict[str, Any] = {
-        "client_options": client_options(recipe, deadline, role),
-        "retry_config": retry_config(recipe, deadline),
+        "client_options": client_options(recipe, deadline, share),
+        "retry_config": retry_config(recipe, deadline, share),
     }
     if recipe.kind == "HTTPStore":
         store = module._store.HTTPStore(recipe.config["url"], **arguments)
@@ -166,25 +191,23 @@ def build(recipe: Recipe, deadline: float, role: Role) -> Client:
     return Client(epoch, module, store)
 
 
-def client_options(recipe: Recipe, deadline: float, role: Role) -> dict[str, Any]:
+def client_options(recipe: Recipe, deadline: float, share: Share = SHARES[0]) -> dict[str, Any]:
     options: dict[str, Any] = {
-        "timeout": _text(ATTEMPT * deadline),
-        "connect_timeout": _text(min(5.0, SILENCE * deadline)),
+        "timeout": _text(share.attempt * deadline),
+        "connect_timeout": _text(min(5.0, CONNECT * deadline, share.attempt * deadline)),
         "pool_max_idle_per_host": "128",
         "user_agent": "omnizarr",
     }
-    if role == "read":
-        options["read_timeout"] = _text(SILENCE * deadline)
-    plain = recipe.endpoint or _endpoint_of_environment(recipe.kind)
+    plain = recipe.endpoint or endpoint_of_environment(recipe.kind)
     if plain.lower().startswith("http://"):
         options["allow_http"] = True
     return {**options, **recipe.client_options}
 
 
-def retry_config(recipe: Recipe, deadline: float) -> dict[str, Any]:
+def retry_config(recipe: Recipe, deadline: float, share: Share = SHARES[0]) -> dict[str, Any]:
     return {
         "max_retries": 10,
-        "retry_timeout": timedelta(seconds=AGAIN * deadline),
+        "retry_timeout": timedelta(seconds=share.again * deadline),
         "backoff": {
             "init_backoff": timedelta(seconds=min(0.1, PAUSE * deadline)),
             "max_backoff": timedelta(seconds=min(15.0, PAUSE * deadline)),
@@ -194,7 +217,7 @@ def retry_config(recipe: Recipe, deadline: float) -> dict[str, Any]:
     }
 
 
-def _endpoint_of_environment(kind: str) -> str:
+def endpoint_of_environment(kind: str) -> str:
     names = {
         "S3Store": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
         "AzureStore": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),

@@ -1,18 +1,21 @@
 """`Connection`: what asks a service, in every process that a store comes to.
 
-This module knows who is asked, and what must not be shown of it. It must not know what is asked.
+This module knows who is asked, how long, and what must not be shown of it. It must not know what is
+asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import time
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from omnizarr.errors import StoreError
+from omnizarr.errors import StoreError, ZarrError
 from omnizarr.stores import object_clients, object_runtime, object_urls
-from omnizarr.stores.object_clients import Client, Methods, Recipe, Role
-from omnizarr.stores.object_errors import Failure, classify
+from omnizarr.stores.durations import seconds
+from omnizarr.stores.object_clients import SHARES, Client, Methods, Recipe, Role, Share, share_of
+from omnizarr.stores.object_errors import Failure, classify, no_client
 from omnizarr.stores.object_reads import WrongAnswerError
 
 T = TypeVar("T")
@@ -25,8 +28,7 @@ class Connection:
     """
 
     def __init__(self, store: Any, path: str, deadline: float) -> None:
-        if not deadline > 0:
-            raise ValueError(f"deadline must be a number of seconds above 0, found {deadline!r}")
+        self.deadline = seconds("deadline", deadline)
         self._recipe = store if isinstance(store, Recipe) else object_clients.recipe_of(store)
         self._foreign = None if self._recipe is not None else store
         self.kind = object_clients.kind_of(store) if self._recipe is None else self._recipe.kind
@@ -42,11 +44,10 @@ class Connection:
             path = "/".join(part for part in (self._recipe.prefix.strip("/"), path) if part)
             self._recipe = replace(self._recipe, prefix="")
         self.base = path + "/" if path else ""
-        self.deadline = float(deadline)
         self.reached = False
         """Whether the bucket is known to exist."""
         self._epoch = object_runtime.epoch()
-        self._clients: dict[Role, Client] = {}
+        self._clients: dict[tuple[Role, Share], Client] = {}
 
     @property
     def is_service(self) -> bool:
@@ -68,6 +69,8 @@ class Connection:
             return f"<{inner}>, prefix={self.base!r}"
         endpoint = self._recipe.endpoint
         at = f", endpoint={object_urls.host_of(endpoint)!r}" if endpoint else ""
+        if self.kind == "AzureStore" and "account_name" in self._recipe.config:
+            at = f", account={self._recipe.config['account_name']!r}{at}"
         return repr(object_urls.shown(self._recipe, self.base[:-1])) + at
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,9 +82,29 @@ class Connection:
     def close(self) -> None:
         self._clients = {}
 
-    def ask(self, request: Callable[[Any, Any], T], role: Role = "read") -> T | Failure:
-        """What `request(functions, client)` gives, or why it gives nothing."""
-        client = self._client(role)
+    def ask(
+        self, request: Callable[[Any, Any], T], role: Role = "read", begun: float | None = None
+    ) -> T | Failure:
+        """What `request(functions, client)` gives, or why it gives nothing.
+
+        begun: when the call began whose deadline it is; now, if not given.
+        """
+        begun = time.monotonic() if begun is None else begun
+        share = share_of(self._left(begun))
+        answer = self._ask(request, role, share)
+        if isinstance(answer, Failure) and answer.passing and self._recipe is not None:
+            # Once more, and less patiently, if there is time for it.
+            left = self._left(begun)
+            if share is SHARES[0] and left >= SHARES[1].worst:
+                answer = self._ask(request, role, share_of(min(left, SHARES[1].worst)))
+        return answer
+
+    def _left(self, begun: float) -> float:
+        """What is left of the deadline, as a part of it."""
+        return 1 - (time.monotonic() - begun) / self.deadline
+
+    def _ask(self, request: Callable[[Any, Any], T], role: Role, share: Share) -> T | Failure:
+        client = self._client(role, share)
         try:
             answer = request(client.functions, client.store)
         except StoreError as error:
@@ -90,11 +113,18 @@ class Connection:
         except TypeError:
             raise  # ours, or that of a caller's own object
         except Exception as error:
-            return classify(error, self._recipe.secrets if self._recipe is not None else tuple)
+            return classify(error, self._secrets())
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            return classify(OSError(f"obstore failed: {error}"), self._secrets())
         self.reached = True
         return answer
 
-    def _client(self, role: Role) -> Client:
+    def _secrets(self) -> Callable[[], Iterable[str]]:
+        return self._recipe.secrets if self._recipe is not None else tuple
+
+    def _client(self, role: Role, share: Share = SHARES[0]) -> Client:
         epoch = object_runtime.epoch()
         if self._recipe is None:
             if not self.kind:
@@ -105,10 +135,31 @@ class Connection:
                     " from here; start processes with multiprocessing.get_context('spawn')"
                 )
             return Client(epoch, object_runtime.extension(), self._foreign)
-        client = self._clients.get(role)
+        client = self._clients.get((role, share))
         if client is None or client.epoch != epoch:
             if client is not None:
                 object_runtime.keep(client)
-            client = object_clients.build(self._recipe, self.deadline, role)
-            self._clients[role] = client
+            client = self._clients[role, share] = self._build(self._recipe, role, share)
         return client
+
+    def _build(self, recipe: Recipe, role: Role, share: Share) -> Client:
+        if not recipe.endpoint:
+            object_urls.check_endpoint(
+                object_clients.endpoint_of_environment(recipe.kind), "of the environment"
+            )
+        try:
+            return object_clients.build(recipe, self.deadline, role, share)
+        except ZarrError:
+            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
+            failure = classify(
+                error if isinstance(error, Exception) else OSError(str(error)), recipe.secrets
+            )
+            raise no_client(failure, str(self)) from failure.cause
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether a library written in Rust came to an end where it should have raised an error."""
+    return type(error).__name__ == "PanicException"

@@ -47,7 +47,41 @@ _CODE = re.compile(r"<Code>([\w.-]{1,80})</Code>")
 _QUERY = re.compile(r"\?[^\s\"'<>]*")
 _LOGIN = re.compile(r"://[^/\s\"'<>@]*@")
 _TIMEOUT = re.compile(r"kind: Timeout|TimedOut|timed out", re.IGNORECASE)
+_TRANSPORT = re.compile(
+    r"kind: (Connect|Interrupted|Decode|Request)\b|HTTP error|error sending request"
+    r"|connection (closed|reset|error)",
+    re.IGNORECASE,
+)
 LONGEST = 300
+_MADE: tuple[tuple[str, str], ...] = (
+    (
+        "Account must be specified",
+        "the account is not named: give account_name in storage_options, or set"
+        " AZURE_STORAGE_ACCOUNT_NAME",
+    ),
+    ("Invalid Access Key", "the account_key is not base64, as Azure gives it"),
+    (
+        "Missing AccessKeyId",
+        "there is a secret_access_key without the access_key_id that belongs to it",
+    ),
+    (
+        "Missing SecretAccessKey",
+        "there is an access_key_id without the secret_access_key that belongs to it",
+    ),
+    (
+        "Unable to open service account file",
+        "the file of the service account cannot be read: give its path as service_account",
+    ),
+    (
+        "Unable to decode service account",
+        "the service account is not the JSON document that Google gives",
+    ),
+    (
+        "Invalid key",
+        "client_options have a name that obstore's ClientConfig does not know",
+    ),
+)
+"""What obstore says when a client cannot be made, and what that means."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +111,13 @@ class Failure:
     def uncertain(self) -> bool:
         """Whether the service may have done what was asked for, though it did not say so."""
         return self.kind in ("timeout", "wrong", "other") or (self.status or 0) >= 500
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed a moment later."""
+        if self.kind == "timeout" or self.status in (408, 429) or (self.status or 0) >= 500:
+            return True
+        return self.kind == "other" and bool(_TRANSPORT.search(str(self.error)))
 
 
 def classify(error: Exception, secrets: Callable[[], Iterable[str]] = tuple) -> Failure:
@@ -142,8 +183,8 @@ def error_of(failure: Failure, store: str, doing: str, key: str, deadline: float
             return StoreError(f"{where}: there is no such bucket or container ({failure.text})")
         case "timeout":
             return StoreTimeoutError(
-                f"{where}: no whole answer within the deadline of {deadline:g} s; give a longer"
-                f" one as storage_options={{'deadline': …}} ({failure.text})"
+                f"{where}: no whole answer in time for the deadline of {deadline:g} s; give a"
+                f" longer one as storage_options={{'deadline': …}} ({failure.text})"
             )
         case "status" if failure.status is not None:
             return HTTPStatusError(
@@ -156,3 +197,13 @@ def error_of(failure: Failure, store: str, doing: str, key: str, deadline: float
             f" or anon=True for public data ({failure.text})"
         )
     return StoreError(f"{where}: {failure.text}")
+
+
+def no_client(failure: Failure, store: str) -> Exception:
+    """The error to raise `from failure.cause` where obstore refuses what it is to be built from."""
+    text = failure.text
+    reason = next((ours for theirs, ours in _MADE if theirs in text), "")
+    told = f"{store}: cannot be opened with these storage_options: "
+    if isinstance(failure.error, TypeError) or text.startswith("Invalid key"):
+        return TypeError(f"{told}{reason or 'client_options or retry_config'} ({text})")
+    return StoreError(f"{told}{reason} ({text})" if reason else told + text)

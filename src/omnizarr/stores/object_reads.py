@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+from omnizarr import limits
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer, ByteRange, span
 
@@ -91,6 +92,18 @@ def check_tag(meta: Mapping[str, Any]) -> None:
     """Every service sends an ETag with every object; a login page or a proxy does not."""
     if meta.get("e_tag") is None:
         raise WrongAnswerError("the answer has no ETag, so it does not come from an object store")
+
+
+def check_length(result: Any) -> None:
+    """Refuse what no value can be long: obstore would ask for that much memory at once, and end the
+    process if it is not to be had."""
+    begin, end = result.range
+    most = limits.current.max_chunk_bytes
+    if end - begin > most:
+        raise WrongAnswerError(
+            f"the service announces {end - begin} bytes; a value has at most {most}"
+            " (limits.max_chunk_bytes)"
+        )
 
 
 def buffer_of(result: Any) -> Buffer:

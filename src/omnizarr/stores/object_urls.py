@@ -206,7 +206,11 @@ def place_of(url: str, options: Mapping[str, Any]) -> Place:
     own = {name: options[name] for name in _OWN if name in options}
     others = {name: value for name, value in options.items() if name not in _OWN}
     client_options = _mapping("client_options", own.get("client_options"))
+    for name in ("endpoint", "base_url"):
+        check_endpoint(config.get(name), "of the URL")
     config.update(translated(service, others, client_options))
+    for name in ("endpoint", "base_url", "sts_endpoint", "metadata_endpoint", "msi_endpoint"):
+        check_endpoint(config.get(name), f"in storage_options, {name!r},")
     config[service.container] = container
     recipe = Recipe(
         service.kind,
@@ -238,17 +242,39 @@ def _parts(url: str, rest: str, service: Service, config: dict[str, Any]) -> tup
         config.update(access_key_id=unquote(user), secret_access_key=unquote(password))
     else:
         raise StoreError(f"{masked(url)!r}: such a URL carries no user name")
+    if ":" in name and "@" in path:
+        # A secret key may hold a slash, and would be taken for a bucket and its path.
+        raise StoreError(
+            f"'{url.partition('://')[0]}://***': a login in a URL must be percent-encoded (\"/\" as"
+            " %2F); better give access_key_id and secret_access_key in storage_options"
+        )
     if not name:
         raise StoreError(f"{masked(url)!r} names no {service.container.partition('_')[0]}")
     path = path.strip("/")
     return name, check_key(path) if path else ""
 
 
+AZURE_CLOUDS = (
+    "core.windows.net",
+    "core.chinacloudapi.cn",
+    "core.usgovcloudapi.net",
+    "fabric.microsoft.com",
+)
+"""Where Azure's accounts have their hosts."""
+
+
 def _account(host: str) -> dict[str, str]:
     name, dot, domain = host.partition(".")
     config = {"account_name": name}
-    if dot and not domain.endswith("core.windows.net"):
-        config["endpoint"] = f"https://{name}.{domain.replace('dfs.', 'blob.', 1)}"
+    service, _, cloud = domain.partition(".")
+    if dot and (service not in ("blob", "dfs") or cloud not in AZURE_CLOUDS):
+        # The URL may come from a reference file, and credentials of the environment go with it.
+        raise StoreError(
+            f"{host!r} is no host of Azure's (ACCOUNT.blob.{AZURE_CLOUDS[0]}, say); for another"
+            " service give its address as 'endpoint' in storage_options"
+        )
+    if dot and cloud != AZURE_CLOUDS[0]:
+        config["endpoint"] = f"https://{name}.blob.{cloud}"
     return config
 
 
@@ -360,7 +386,27 @@ def _is_true(value: Any) -> bool:
 def masked(url: str) -> str:
     """The URL as it may be shown: a login and everything after "?" are hidden."""
     url = re.sub(r"\?.*", "?***", url, flags=re.DOTALL)
-    return re.sub(r"://([^/@]*):([^/@]*)@", "://***@", url)
+    if url.partition("://")[0].lower() in ("az", "azure", "abfs", "abfss", "adl"):
+        return re.sub(r"://[^/@]*:[^/@]*@", "://***@", url)  # container@account is no login
+    return re.sub(r"://[^/@]*@", "://***@", url)
+
+
+def check_endpoint(endpoint: object, where: str) -> None:
+    """Refuse what obstore would stumble over."""
+    if endpoint is None or endpoint == "":
+        return
+    text = str(endpoint)
+    try:
+        parts = urlsplit(text)
+        sound = parts.scheme.lower() in ("http", "https") and bool(parts.hostname)
+        sound = sound and not re.search(r"[\s<>\"{}|\\^`]", text) and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise StoreError(
+            f"the endpoint {where} is no URL: expected the form http://host:port or https://host,"
+            " with the scheme"
+        )
 
 
 def shown(recipe: Recipe, prefix: str) -> str:

@@ -17,10 +17,12 @@ from __future__ import annotations
 import heapq
 from base64 import b32decode, b32encode
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from threading import get_ident
+from typing import Any
 
-from omnizarr.errors import InvalidKeyError
+from omnizarr.errors import InvalidKeyError, StoreError
 from omnizarr.model.paths import ancestors, check_key, check_prefix
 from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned, read_range
 
@@ -71,13 +73,18 @@ class _Deleted:
 class OverlayStore(Store):
     """The values of `lower`, with what was changed in `upper`. `lower` is never written to.
 
+    Both may be whatever `as_store` takes: stores, URLs, paths, …
     Locks, versions and conditional writes are those of `upper`; closing closes both.
     """
 
-    def __init__(self, upper: Store, lower: Store) -> None:
-        for store in (upper, lower):
-            if not isinstance(store, Store):
-                raise TypeError(f"expected two stores, found {type(store).__name__}")
+    def __init__(self, upper: Store | Any, lower: Store | Any) -> None:
+        if not isinstance(upper, Store) or not isinstance(lower, Store):
+            from omnizarr.stores.resolve import as_store
+
+            upper = as_store(upper)
+            lower = lower if isinstance(lower, Store) else as_store(lower, read_only=True)
+        self._held: set[tuple[str, int]] = set()
+        """Locks by key and thread, so that `delete` inside a lock does not wait for itself."""
         self.upper = upper
         self.lower = lower
         self.read_only = upper.read_only
@@ -94,6 +101,9 @@ class OverlayStore(Store):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.upper!r}, {self.lower!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_held": set()}
 
     def _check(self, key: str) -> str:
         if check_key(key).startswith(MARKS) or key == MARKS[:-1]:
@@ -194,13 +204,38 @@ class OverlayStore(Store):
                 now = self.get_versioned(key, _NOTHING)
                 expected = now is not None and now.version == version
         # Nothing in the upper store: that is what the version was read from.
-        return expected and self.upper.set_if_version(key, value, None)
+        if not expected or not self.upper.set_if_version(key, value, None):
+            return False
+        if version is None or self._visible({key: None}):
+            return True
+        # Deleted between our look and our write: what was written rests on what is gone.
+        now = self.upper.get_versioned(key)
+        if now is not None and bytes(now.value) == bytes(value):
+            self.upper.delete(key)
+        return False
 
     def delete(self, key: str) -> None:
         self.check_writable()
-        if self._in_lower(self._check(key)):
-            self.upper.set(_mark(key), key.encode())
-        self.upper.delete(key)
+        if not self.exists(key):
+            return
+        with ExitStack() as held:
+            self._keep_out(key, held)
+            above = self.upper.exists(key)
+            if self._in_lower(key):
+                self.upper.set(_mark(key), key.encode())
+        if above:  # that waits for the lock itself, and until then it is what everybody sees
+            self.upper.delete(key)
+
+    def _keep_out(self, key: str, held: ExitStack) -> None:
+        """Wait for those who may be about to write what they read of the lower store."""
+        if not self.capabilities.locks or (key, get_ident()) in self._held:
+            return
+        try:
+            held.enter_context(self.lock(key))
+        except StoreError:
+            # A key below a value of the upper store: nobody can write it there.
+            if not any(self.upper.exists(place) for place in ancestors(key) if place):
+                raise
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -295,7 +330,17 @@ class OverlayStore(Store):
         return self.upper.locate(key)  # that is where it is changed
 
     def lock(self, key: str) -> AbstractContextManager[object]:
-        return self.upper.lock(self._check(key))
+        return self._locked(self._check(key))
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[object]:
+        with self.upper.lock(key) as held:
+            owner = key, get_ident()
+            self._held.add(owner)
+            try:
+                yield held
+            finally:
+                self._held.discard(owner)
 
     def close(self) -> None:
         try:

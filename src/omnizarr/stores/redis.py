@@ -37,14 +37,27 @@ from omnizarr.model.store import (
     read_range,
     span,
 )
+from omnizarr.stores.database_deadline import bounded, within
+from omnizarr.stores.database_urls import refuse_unknown
+from omnizarr.stores.durations import seconds
+from omnizarr.stores.secrets import Secret
 
 T = TypeVar("T")
+
+_FORM = "redis://user:password@host:port/database?prefix=name, or rediss:// for TLS"
 
 BATCH = 256
 """How many commands go out together."""
 MOST_BYTES = 512 << 20
 """The longest string that a server takes unless it is configured otherwise."""
 
+_FARTHEST = 1 << 62
+"""Positions beyond this are beyond the end of every value, and the server refuses the number."""
+_USUAL = (
+    "host", "port", "db", "username", "password", "ssl", "ssl_ca_certs", "ssl_cert_reqs",
+    "ssl_certfile", "ssl_keyfile", "client_name", "health_check_interval", "max_connections",
+    "protocol", "socket_connect_timeout", "socket_keepalive", "socket_timeout", "unix_socket_path",
+)  # fmt: skip
 _NOTHING = (1, 0)
 """First and last position of an empty range."""
 _READ = """
@@ -66,7 +79,7 @@ class RedisStore(Store):
     client: a `redis.Redis` or `valkey.Valkey` that is connected already; the caller closes it. It
         must not decode responses.
     url: `redis://user:password@host:port/database`, or `rediss://` for TLS.
-    timeout: how many seconds a call waits for an answer.
+    timeout: how many seconds a call may take in all; a client that was given has its own.
     options: what `redis.Redis` takes: host, port, db, username, password, ssl, …
     dimension_separator: what new arrays should have between chunk coordinates.
     """
@@ -90,12 +103,12 @@ class RedisStore(Store):
             raise TypeError("a RedisStore takes a client, or a url and options, not both")
         self.prefix = prefix
         self.read_only = read_only
-        self.timeout = float(timeout)
+        self.timeout = seconds("timeout", timeout)
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
         self._given = client
-        self._url = url
-        self._options = options
+        self._url = Secret(url)
+        self._options = Secret(options)
         self._open()
 
     def _open(self) -> None:
@@ -109,18 +122,23 @@ class RedisStore(Store):
                 "socket_timeout": self.timeout,
                 "socket_connect_timeout": self.timeout,
                 "retry": Retry(NoBackoff(), 0),  # reads are repeated here, inside the deadline
-                **self._options,
+                **self._options.value,
             }
+            url = self._url.value
             try:
-                if self._url is None:
-                    client = redis.Redis(**options)
-                else:
-                    client = redis.Redis.from_url(self._url, **options)
-            except (ValueError, TypeError) as error:
+                client = (
+                    redis.Redis(**options) if url is None else redis.Redis.from_url(url, **options)
+                )
+                pool = client.connection_pool
+                pool.connection_class = bounded(pool.connection_class)
+                pool.connection_class(**pool.connection_kwargs)  # which refuses unknown names
+            except TypeError as error:
+                refuse_unknown(error, self._options.value, _USUAL, "a Redis server", "redis.Redis")
+            except ValueError as error:
                 # The cause might show the URL.
                 raise StoreError(
                     f"invalid URL or options of a Redis server: {type(error).__name__}; expected"
-                    " redis://user:password@host:port/database"
+                    f" {_FORM}"
                 ) from None
         self._client = client
         library = type(client).__module__.partition(".")[0]
@@ -159,9 +177,9 @@ class RedisStore(Store):
                 f"{self!r} uses a client that was given to it, which cannot be pickled; open the"
                 " store with a URL instead"
             )
-        kept = ("prefix", "read_only", "timeout", "dimension_separator", "_given", "_url")
-        state = {name: self.__dict__[name] for name in kept if name in self.__dict__}
-        return state | {"_options": self._options}
+        kept = ["prefix", "read_only", "timeout", "dimension_separator"]
+        kept += ["_given", "_url", "_options"]
+        return {name: self.__dict__[name] for name in kept if name in self.__dict__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -180,20 +198,31 @@ class RedisStore(Store):
         answers: list[Buffer | None] = []
         for begin in range(0, len(wanted), BATCH):
             batch = wanted[begin : begin + BATCH]
-            found = self._pipeline(what, [_getting(name, bounds) for name, bounds in batch])
-            unclear: list[int] = []
-            for index, (_, bounds) in enumerate(batch):
-                if bounds == _NOTHING:
-                    found[index] = b"" if found[index] else None
-                elif bounds is not None and not found[index]:
-                    unclear.append(index)  # is the value missing, or does it end before?
-            if unclear:
-                whole = self._pipeline(what, [("GET", batch[index][0]) for index in unclear])
-                for index, value in zip(unclear, whole, strict=True):
-                    byte_range = requests[begin + index][1]
-                    found[index] = None if value is None else read_range(value, byte_range)
-            answers += found
+            with within(self.timeout):
+                answers += self._batch(
+                    what, batch, [each for _, each in requests[begin : begin + BATCH]]
+                )
         return answers
+
+    def _batch(
+        self,
+        what: str,
+        batch: Sequence[tuple[bytes, tuple[int, int] | None]],
+        ranges: Sequence[ByteRange | None],
+    ) -> list[Buffer | None]:
+        found = self._pipeline(what, [_getting(name, bounds) for name, bounds in batch])
+        unclear: list[int] = []
+        for index, (_, bounds) in enumerate(batch):
+            if bounds == _NOTHING:
+                found[index] = b"" if found[index] else None
+            elif bounds is not None and not found[index]:
+                unclear.append(index)  # is the value missing, or does it end before?
+        if unclear:
+            whole = self._pipeline(what, [("GET", batch[index][0]) for index in unclear])
+            for index, value in zip(unclear, whole, strict=True):
+                byte_range = ranges[index]
+                found[index] = None if value is None else read_range(value, byte_range)
+        return found
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         name = self._name(key)
@@ -304,7 +333,7 @@ class RedisStore(Store):
         """The answer. What may be done twice is, if the connection broke."""
         if not self._end.alive:
             raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
-        with self._translated(what):
+        with self._translated(what), within(self.timeout):
             try:
                 return function()
             except self._errors.TimeoutError:
@@ -323,7 +352,7 @@ class RedisStore(Store):
             raise
         except (errors.TimeoutError, TimeoutError) as error:
             raise StoreTimeoutError(
-                f"{self!r}: cannot {what}: no answer within {self.timeout} s (timeout=...)"
+                f"{self!r}: cannot {what}: no whole answer within {self.timeout:g} s (timeout=...)"
             ) from error
         except self._refusals as error:
             raise StoreAccessError(f"{self!r}: cannot {what}: {error}") from error
@@ -345,9 +374,10 @@ def _bounds(byte_range: ByteRange | None) -> tuple[int, int] | None:
         return None
     span(byte_range, 0)  # refuses what has no meaning
     start, stop = byte_range
+    start = max(-_FARTHEST, min(start, _FARTHEST))
     if stop is None:
         return start, -1
-    return (start, stop - 1) if stop > start else _NOTHING
+    return (start, min(stop, 2 * _FARTHEST - 1) - 1) if stop > start else _NOTHING
 
 
 def _getting(name: bytes, bounds: tuple[int, int] | None) -> tuple[Any, ...]:
@@ -367,12 +397,27 @@ def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, 
     """`redis://user:password@host:port/database?prefix=name`; see `stores.kinds`."""
     from urllib.parse import parse_qsl, urlencode, urlsplit
 
-    parts = urlsplit(url)
+    parts = _parts(urlsplit, url)
+    database = parts.path.strip("/")
+    if database and not (database.isascii() and database.isdigit()):
+        raise StoreError(
+            f"the path of a Redis URL is the number of a database, found {parts.path!r}; expected"
+            f" {_FORM}, and a node below it is named with path=..."
+        )
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     prefix = str(query.pop("prefix", options.pop("prefix", "zarr")))
     scheme = {"valkey": "redis", "valkeys": "rediss"}.get(parts.scheme, parts.scheme)
     plain = parts._replace(scheme=scheme, query=urlencode(query), fragment="").geturl()
     return RedisStore(prefix, url=plain, read_only=read_only, **options)
+
+
+def _parts(split: Callable[[str], Any], url: str) -> Any:
+    try:
+        parts = split(url)
+        _ = parts.port
+    except ValueError:
+        raise StoreError(f"invalid URL of a Redis server; expected {_FORM}") from None
+    return parts
 
 
 def adopt(obj: Any, *, read_only: bool) -> Store | None:

@@ -28,7 +28,9 @@ from omnizarr.model.store import (
 )
 from omnizarr.stores import reference_targets
 from omnizarr.stores.reference_json import Document, Place, Reference, parse
+from omnizarr.stores.reference_options import digest
 from omnizarr.stores.reference_targets import REMOTE, Target, Targets, Wanted
+from omnizarr.stores.secrets import Secret
 
 _SUFFIXES = (".json", ".json.zst", ".json.gz", ".json.zstd")
 
@@ -49,7 +51,10 @@ class ReferenceStore(Store):
         and beginnings of URLs. By default every web server and object store.
     allow_local: allow every local file.
     remote_protocol: of files that are named without one ("s3"); None for local files.
-    remote_options: `storage_options` for the stores in which the files lie.
+    remote_options: `storage_options` for the stores in which the files lie; or, where there are
+        several, a mapping from protocols ("s3") and beginnings of URLs ("https://data.org/") to
+        them. Options that are not so mapped are for `remote_protocol`; without one, those that a
+        web store knows are for web servers, and others for all stores but these.
     fs: a store or filesystem of fsspec for all these files; or for each protocol one, or options.
     target: the file that references without one mean.
     target_options: `storage_options` for the reference file.
@@ -78,6 +83,7 @@ class ReferenceStore(Store):
         self._options = dict(target_options or {})
         self._templates = dict(templates or {})
         self._target = target
+        self._identity: Hashable = None
         self._references, base = self._load()
         stores = _stores(fs, remote_protocol)
         local = stores.get("file")
@@ -131,17 +137,29 @@ class ReferenceStore(Store):
 
     @property
     def identity(self) -> Hashable:
-        if isinstance(self._given, Mapping):
-            return "reference", id(self._given)
-        return "reference", self._given if "://" in self._given else os.path.realpath(self._given)
+        # Two stores of one reference file read other bytes with other templates or options.
+        if self._identity is None:
+            place: Hashable = id(self._given)
+            if isinstance(self._given, str):
+                local = "://" not in self._given
+                place = os.path.realpath(self._given) if local else digest(self._given)
+            told = digest(self._templates, self._target, self._options)
+            self._identity = "reference", place, told, self._targets.identity
+        return self._identity
 
     def __getstate__(self) -> dict[str, Any]:
-        if isinstance(self._given, Mapping):
-            return self.__dict__
-        return {name: value for name, value in self.__dict__.items() if name != "_references"}
+        state = self.__dict__ | {"_identity": None}
+        hidden = ["_options", "_templates", "_target"]
+        if not isinstance(self._given, Mapping):
+            del state["_references"]
+            hidden.append("_given")
+        return state | {name: Secret(state[name]) for name in hidden}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(
+            (name, value.value if isinstance(value, Secret) else value)
+            for name, value in state.items()
+        )
         if "_references" not in state:
             self._references = self._load()[0]
 

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from math import prod
 from typing import Any, NamedTuple
 
 from omnizarr import limits
@@ -28,13 +27,17 @@ from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Buffer, Listing, listing_of
-from omnizarr.stores.reference_template import Budget, Value, integer, render
+from omnizarr.stores.reference_template import TOKEN, Budget, Value, integer, least_cost, render
 
 MOST_GENERATED = 1 << 20
 """How many references all entries of `gen` together may make."""
-MOST_EVALUATED = 4 * MOST_GENERATED
-"""How many expressions they may evaluate for it."""
+MOST_WORK = 1 << 29
+"""How much they may do for it, as `Budget` counts."""
+MOST_PIECES = 1 << 16
+"""How many members or frames a packed file may be made of."""
 BASE64 = "base64:"
+_KEPT = 32 * limits.MIB
+"""How much of rendered URLs is kept, in bytes."""
 
 
 class Place(NamedTuple):
@@ -56,6 +59,7 @@ class Document:
             raise MetadataError(f"expected an object of references, found {show(document)}")
         self._names: dict[str, Value] = {}
         self._urls: dict[str, str] = {}
+        self._kept = 0
         version = document.get("version")
         if version is None:
             self._references: dict[str, Any] = dict(document)
@@ -82,14 +86,15 @@ class Document:
             self._names[name] = text
         references = dict(refs)
         left = MOST_GENERATED
-        budget = Budget(MOST_EVALUATED)
+        budget = Budget(MOST_WORK)
+        known = dict(self._names)
         for index, generator in enumerate(generators):
             try:
-                made = dict(_generated(generator, self._names, left, budget))
+                for key, made in _generated(generator, known, left, budget):
+                    left -= 1
+                    references[key] = made
             except MetadataError as error:
                 raise error.at(f"gen[{index}]") from error
-            left -= len(made)
-            references.update(made)
         return references
 
     def get(self, key: str) -> Reference | None:
@@ -123,7 +128,8 @@ class Document:
         done = self._urls.get(url)
         if done is None:
             done = render(url, self._names, Budget())
-            if len(self._urls) < 100_000:
+            self._kept += len(url) + len(done) + 200
+            if self._kept < _KEPT:
                 self._urls[url] = done
         return done
 
@@ -148,8 +154,9 @@ def inline(text: str) -> bytes:
 
 
 def _generated(
-    generator: Json, names: Mapping[str, Value], most: int, budget: Budget
+    generator: Json, known: dict[str, Value], most: int, budget: Budget
 ) -> Iterator[tuple[str, list[Any]]]:
+    """The references of one generator. In `known` its dimensions stand while it works."""
     if not isinstance(generator, Mapping) or not isinstance(generator.get("dimensions"), Mapping):
         raise MetadataError("expected an object with 'key', 'url' and 'dimensions'")
     key, url = generator.get("key"), generator.get("url")
@@ -158,15 +165,41 @@ def _generated(
     if ("offset" in generator) != ("length" in generator):
         raise MetadataError("'offset' and 'length' come together or not at all")
     dimensions = {str(name): _steps(value) for name, value in generator["dimensions"].items()}
-    count = prod(len(steps) for steps in dimensions.values())
-    if count > most:
-        raise MetadataError(f"would make {count} references; {most} more are allowed")
-    for combination in product(*dimensions.values()):
-        known = {**names, **dict(zip(dimensions, combination, strict=True))}
-        made: list[Any] = [render(url, known, budget)]
-        if "offset" in generator:
-            made += [integer(generator[name], known, budget) for name in ("offset", "length")]
-        yield render(key, known, budget), made
+    count = _combinations(dimensions.values(), most)
+    numbers = [generator[name] for name in ("offset", "length") if name in generator]
+    texts = [key, url, *(number for number in numbers if isinstance(number, str))]
+    fixed = TOKEN * (1 + len(dimensions))  # for a reference, whatever it is
+    if count * (fixed + sum(map(least_cost, texts))) > budget.left:
+        raise MetadataError(
+            f"{count} references from templates of {sum(map(len, texts))} characters are more work"
+            " than is done for one reference document"
+        )
+    hidden = {name: known[name] for name in dimensions if name in known}
+    try:
+        # With an empty dimension there is nothing to combine, however long the others are.
+        for combination in product(*dimensions.values()) if count else ():
+            budget.spend(fixed)
+            known.update(zip(dimensions, combination, strict=True))
+            made: list[Any] = [render(url, known, budget)]
+            made += [integer(number, known, budget) for number in numbers]
+            yield render(key, known, budget), made
+    finally:
+        for name in dimensions:
+            known.pop(name, None)
+        known.update(hidden)
+
+
+def _combinations(dimensions: Iterable[range | list[Value]], most: int) -> int:
+    """How many combinations there are, at most `most`."""
+    lengths = [len(steps) for steps in dimensions]
+    if 0 in lengths:
+        return 0
+    count = 1
+    for length in lengths:
+        count *= length
+        if count > most:
+            raise MetadataError(f"would make more references than the {most} that it may")
+    return count
 
 
 def _steps(value: Json) -> range | list[Value]:
@@ -205,19 +238,30 @@ def parse(data: Buffer, where: str) -> Json:
 def _gunzipped(data: Buffer) -> bytes:
     cap = limits.current.max_document_bytes
     pieces: list[bytes] = []
-    total = 0
-    rest: Buffer = data
+    view = memoryview(data)
+    position = total = members = 0
     try:
-        while rest:
+        while position < len(view):
+            members += 1
+            if members > MOST_PIECES:
+                raise MetadataError(f"the gzip file has more than {MOST_PIECES} members")
             stream = zlib.decompressobj(wbits=31)
-            piece = stream.decompress(rest, cap - total + 1)
-            total += len(piece)
-            if total > cap:
-                raise MetadataError(f"unpacks to more than limits.max_document_bytes, {cap} bytes")
-            if not stream.eof:
-                raise MetadataError("the gzip file is truncated")
-            pieces.append(piece)
-            rest = stream.unused_data
+            # What a member leaves over is copied: so little is fed first, then ever more.
+            step = 1 << 10
+            while not stream.eof:
+                if position == len(view) and not stream.unconsumed_tail:
+                    raise MetadataError("the gzip file is truncated")
+                fed = stream.unconsumed_tail or view[position : position + step]
+                position += 0 if stream.unconsumed_tail else len(fed)
+                piece = stream.decompress(fed, cap - total + 1)
+                total += len(piece)
+                if total > cap:
+                    raise MetadataError(
+                        f"unpacks to more than limits.max_document_bytes, {cap} bytes"
+                    )
+                pieces.append(piece)
+                step = min(2 * step, 1 << 20)
+            position -= len(stream.unused_data)
     except zlib.error as error:
         raise MetadataError(f"broken gzip file: {error}") from error
     return b"".join(pieces)
@@ -229,7 +273,9 @@ def _unzstandard(data: Buffer) -> bytes:
     cap = limits.current.max_document_bytes
     pieces: list[bytes] = []
     most = 0
-    for frame, bound in _frames(memoryview(data)):
+    for number, (frame, bound) in enumerate(_frames(memoryview(data))):
+        if number >= MOST_PIECES:
+            raise MetadataError(f"the zstd file has more than {MOST_PIECES} frames")
         most += bound
         if most > cap:
             raise MetadataError(f"may unpack to {most} bytes; limits.max_document_bytes is {cap}")

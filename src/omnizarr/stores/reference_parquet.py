@@ -33,6 +33,7 @@ from omnizarr.stores.reference_json import BASE64, Place, Reference, inline
 
 KEPT = 64 * limits.MIB
 METADATA = ".zmetadata"
+_ROW = 24  # bytes that a row takes in memory, at the least
 _ARRAY = "/.zarray"
 _COLUMNS = ("path", "offset", "size", "raw")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,18}")
@@ -151,6 +152,8 @@ class Folder:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             if rows > self._record_size or sum(group.total_byte_size for group in groups) > most:
                 raise MetadataError(f"{where}: more than the {self._record_size} rows it may have")
+            if rows > most // _ROW:  # columns of one value take no space in the file
+                raise MetadataError(f"{where}: {rows} rows; limits.max_document_bytes is {most}")
             wanted = [name for name in columns if name in _COLUMNS]
             return file.read(columns=wanted, use_threads=False)
         except MetadataError:

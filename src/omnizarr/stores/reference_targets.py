@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -23,6 +23,8 @@ from omnizarr import limits, parallel
 from omnizarr.errors import InvalidKeyError, StoreAccessError, StoreError
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Buffer, ByteRange, Read, Store
+from omnizarr.stores.reference_options import RemoteOptions, digest, identity_of
+from omnizarr.stores.secrets import Secret
 
 REMOTE = (
     *("https://", "http://", "s3://", "s3a://", "gs://", "gcs://"),
@@ -32,6 +34,9 @@ REMOTE = (
 MERGED = 16 * limits.MIB
 """A merged range is not extended beyond this."""
 
+_MOST_KNOWN = 32 * limits.MIB
+_PRIVATE = ("_base", "_options", "_given")
+"""What may hold secrets."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -53,6 +58,7 @@ class Targets:
 
     base: the folder or URL below which the reference file lies; None if it lies nowhere.
     allow: what may be read besides; folders and beginnings of URLs.
+    options: for the stores in which the files lie.
     stores: for each protocol a store (or a filesystem of fsspec), or options for one.
     """
 
@@ -65,7 +71,7 @@ class Targets:
         protocol: str | None,
     ) -> None:
         self._base = base
-        self._options = dict(options)
+        self._options = RemoteOptions(options, protocol)
         self._given = dict(stores)
         self._protocol = None if protocol in ("file", "local") else protocol
         allowed = list(allow)
@@ -75,10 +81,28 @@ class Targets:
         if base is not None and not _scheme(base):
             self._roots.insert(0, base)
         self._known: dict[str, Target] = {}
+        self._known_length = 0
         self._opened: dict[str, Store] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_known": {}, "_opened": {}}
+        hidden = {name: Secret(self.__dict__[name]) for name in _PRIVATE}
+        return self.__dict__ | hidden | {"_known": {}, "_known_length": 0, "_opened": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__.update({name: state[name].value for name in _PRIVATE})
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for two that find the same files; secrets are left out."""
+        own = digest(
+            self._base,
+            sorted(self._prefixes),
+            sorted(self._roots),
+            self._protocol,
+            self._options.told,
+        )
+        return own, *((name, identity_of(given)) for name, given in sorted(self._given.items()))
 
     def close(self) -> None:
         opened, self._opened, self._known = self._opened, {}, {}
@@ -89,8 +113,10 @@ class Targets:
         target = self._known.get(url)
         if target is None:
             target = self._find(url)
-            if len(self._known) >= 100_000:
+            self._known_length += len(url) + len(target.key) + 200
+            if self._known_length > _MOST_KNOWN:
                 self._known.clear()
+                self._known_length = 0
             self._known[url] = target
         return target
 
@@ -191,10 +217,13 @@ class Targets:
         store = self._opened.get(origin)
         if store is None:
             scheme = _scheme(origin)
-            if scheme:
+            chained = "::" in origin.partition("/")[0]
+            if scheme or chained:
                 from omnizarr.stores.resolve import as_store
 
-                options = self._given.get(scheme, self._options)
+                options = self._options.all if chained else self._given.get(scheme)
+                if options is None:
+                    options = self._options.of(origin, scheme)
                 store = as_store(origin, read_only=True, storage_options=options)
             else:
                 from omnizarr.stores.local import LocalStore

@@ -3,8 +3,8 @@
 An expression is made of integers, quoted text, names, calls of templates with named arguments
 (`f(c='x')`), `+ - * // %`, parentheses, and `'%03d' % i` or `'%03d' | format(i)`. Nothing else is
 understood, so nothing else can happen: no attribute, no index, no loop. Numbers stay below 2**63,
-text below `LONGEST` characters, calls and parentheses within `DEEPEST` levels, and all expressions
-of one piece of work within a `Budget`.
+text below `LONGEST` characters, calls and parentheses within `DEEPEST` levels, and all the work of
+one document within a `Budget`: every character that is made, and every token that is evaluated.
 
 This module knows text and integers. It must not know what is made of them.
 """
@@ -12,6 +12,7 @@ This module knows text and integers. It must not know what is made of them.
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,8 @@ from omnizarr.model.json import show
 
 LONGEST = 8192
 DEEPEST = 16
+TOKEN = 24
+"""What one token of an expression costs; a character of text costs 1."""
 _LARGEST = 1 << 63
 
 Value = int | str
@@ -34,19 +37,23 @@ _FORMAT = re.compile(r"%(?:%|(?P<flags>[-0 +]*)(?P<width>\d{0,3})(?P<kind>[dsi])
 
 @dataclass
 class Budget:
-    """How many expressions may still be evaluated."""
+    """How much work may still be done: characters that are made, and `TOKEN` for each token."""
 
-    left: int = 1000
+    left: int = 1 << 20
 
-    def spend(self) -> None:
-        self.left -= 1
+    def spend(self, cost: int) -> None:
+        self.left -= cost
         if self.left < 0:
-            raise MetadataError("more expressions than are evaluated for one reference document")
+            raise MetadataError(
+                "its templates make more text, or evaluate more expressions, than is done for one"
+                " reference document"
+            )
 
 
 def render(text: str, names: Mapping[str, Value], budget: Budget, depth: int = 0) -> str:
     """The text with every `{{expression}}` replaced by its value."""
     if "{{" not in text:
+        budget.spend(len(text))
         return text
     if depth > DEEPEST:
         raise MetadataError(f"templates call each other more than {DEEPEST} levels deep")
@@ -61,15 +68,25 @@ def render(text: str, names: Mapping[str, Value], budget: Budget, depth: int = 0
                 raise MetadataError(f"'{{{{' without '}}}}' in {show(text)}")
             result.append(piece)
             length += len(piece)
-            budget.spend()
+            budget.spend(len(piece))
             piece = str(_evaluate(text[begin + 2 : end], names, budget, depth))
             position = end + 2
         result.append(piece)
         length += len(piece)
+        budget.spend(len(piece))
         if length > LONGEST:
             raise MetadataError(f"the template {show(text)} makes more than {LONGEST} characters")
         if begin < 0:
             return "".join(result)
+
+
+def least_cost(text: str) -> int:
+    """What `render` spends on a text at the least, whatever its names mean."""
+    if "{{" not in text:
+        return len(text)
+    expressions = re.findall(r"\{\{(.*?)\}\}", text, re.DOTALL)
+    literal = len(text) - sum(4 + len(source) for source in expressions)
+    return max(literal, 0) + sum(TOKEN * len(_tokens(source)) for source in expressions)
 
 
 def integer(value: object, names: Mapping[str, Value], budget: Budget) -> int:
@@ -87,9 +104,12 @@ def integer(value: object, names: Mapping[str, Value], budget: Budget) -> int:
 def _evaluate(source: str, names: Mapping[str, Value], budget: Budget, depth: int) -> Value:
     plain = names.get(source.strip())
     if isinstance(plain, int) or (plain is not None and "{{" not in plain):
+        budget.spend(TOKEN)
         return plain  # most expressions are a name
     try:
-        parser = _Parser(_tokens(source), names, budget, depth)
+        tokens = _tokens(source)
+        budget.spend(TOKEN * len(tokens))
+        parser = _Parser(tokens, names, budget, depth)
         value = parser.expression(0)
         if parser.token is not None:
             raise MetadataError(f"{show(parser.token[1])} is not expected there")
@@ -137,6 +157,14 @@ class _Parser:
             return True
         return False
 
+    @property
+    def sign(self) -> str:
+        """The sign that comes next; "" if there is none."""
+        if self.position < len(self.tokens):
+            kind, text = self.tokens[self.position]
+            return text if kind == "sign" else ""
+        return ""
+
     def need(self, sign: str) -> None:
         if not self.take(sign):
             found = "the end" if self.token is None else show(self.token[1])
@@ -144,34 +172,33 @@ class _Parser:
 
     def expression(self, level: int) -> Value:
         value = self.product(level)
-        while True:
-            if self.take("+"):
-                value = _add(value, self.product(level))
-            elif self.take("-"):
-                value = _number(value) - _number(self.product(level))
-            else:
-                return _bounded(value)
+        while (sign := self.sign) in ("+", "-"):
+            self.position += 1
+            other = self.product(level)
+            value = _add(value, other) if sign == "+" else _number(value) - _number(other)
+            value = _bounded(value)
+        return _bounded(value)
 
     def product(self, level: int) -> Value:
         value = self.filtered(level)
-        while True:
-            if self.take("*"):
-                value = _number(value) * _number(self.filtered(level))
-            elif self.take("//"):
-                value = _divided(value, self.filtered(level))[0]
-            elif self.take("%"):
-                other = self.filtered(level)
-                if isinstance(value, str):
-                    value = _formatted(value, [other])
-                else:
-                    value = _divided(value, other)[1]
+        while (sign := self.sign) in ("*", "//", "%"):
+            self.position += 1
+            other = self.filtered(level)
+            if sign == "*":
+                value = _number(value) * _number(other)
+            elif sign == "//":
+                value = _divided(value, other)[0]
+            elif isinstance(value, str):
+                value = _formatted(value, [other])
             else:
-                return value
+                value = _divided(value, other)[1]
             value = _bounded(value)
+        return value
 
     def filtered(self, level: int) -> Value:
         value = self.atom(level)
-        while self.take("|"):
+        while self.sign == "|":
+            self.position += 1
             if self.token != ("name", "format"):
                 raise MetadataError("the only filter that is known is format")
             self.position += 1
@@ -187,9 +214,12 @@ class _Parser:
     def atom(self, level: int) -> Value:
         if level > DEEPEST:
             raise MetadataError(f"signs and parentheses more than {DEEPEST} levels deep")
-        if self.take("-"):
+        sign = self.sign
+        if sign == "-":
+            self.position += 1
             return -_number(self.atom(level + 1))
-        if self.take("("):
+        if sign == "(":
+            self.position += 1
             value = self.expression(level + 1)
             self.need(")")
             return value
@@ -207,9 +237,9 @@ class _Parser:
         if text not in self.names:
             raise MetadataError(f"no template or dimension has the name {show(text)}")
         value = self.names[text]
-        known = self.names
+        known: Mapping[str, Value] = self.names
         if self.take("("):
-            known = {**self.names, **self.named_arguments(level)}
+            known = ChainMap(self.named_arguments(level), self.names)  # type: ignore[arg-type]
         if isinstance(value, int):
             return value
         return render(value, known, self.budget, self.depth + 1)

@@ -103,6 +103,12 @@ def _at_path(
         return store
     if scheme == "file":
         path = _path_of_url(path)
+    container = kinds.container_of(path)
+    if container is not None:
+        # What lies beside must stay, whatever is to become of this path.
+        kept = "a" if mode in ("w", "w-", "x") else mode
+        inside = _at_path(container, kept, read_only, storage_options)
+        return PrefixStore(inside, os.path.relpath(path, container).replace(os.sep, "/"))
     kind = kinds.for_path(path)
     if kind is not None:
         opened: Store = kind.load().open_path(path, mode=mode, read_only=read_only, options=options)

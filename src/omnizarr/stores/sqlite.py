@@ -33,6 +33,7 @@ from omnizarr.model.store import (
     span,
 )
 from omnizarr.stores.database_keys import beyond, listing_by_jumps
+from omnizarr.stores.durations import seconds
 from omnizarr.stores.sqlite_file import Pool, is_open
 
 __all__ = ["SQLiteStore", "is_open", "open_path", "open_url"]
@@ -86,7 +87,7 @@ class SQLiteStore(Store):
         self.path = os.path.abspath(name)
         self.table = table
         self.read_only = read_only
-        self.timeout = float(timeout)
+        self.timeout = seconds("timeout", timeout, zero=True)
         self.fsync = fsync
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
@@ -320,11 +321,11 @@ def _below(prefix: str) -> tuple[str, tuple[str, ...]]:
 
 def open_path(path: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
     """The store of a file; see `stores.kinds`."""
-    if mode in ("r", "r+") and not os.path.exists(path):
-        raise NodeNotFoundError(f"there is no SQLite file {path!r}; mode {mode!r} creates none")
     known = {"table", "timeout", "fsync"}
     if unknown := sorted(set(options) - known):
         raise TypeError(f"a SQLite file takes the storage_options {sorted(known)}, not {unknown}")
+    if mode in ("r", "r+") and not os.path.exists(path):
+        raise NodeNotFoundError(f"there is no SQLite file {path!r}; mode {mode!r} creates none")
     return SQLiteStore(path, read_only=read_only, **options)
 
 

@@ -156,7 +156,7 @@ class Pool:
                 if lent is None and (create or os.path.exists(self.path)):
                     lent = Lent(self._open(create), process)
                 yield lent
-            except (sqlite3.Error, OverflowError) as error:
+            except (sqlite3.Error, OverflowError, UnicodeError) as error:
                 raise self._failure(what, error) from error
             finally:
                 if lent is not None:

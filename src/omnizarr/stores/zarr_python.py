@@ -35,7 +35,7 @@ from omnizarr.model.store import (
 from omnizarr.stores import zarr_python_loop as loop
 from omnizarr.stores import zarr_python_rules as rules
 from omnizarr.stores.exact import exact
-from omnizarr.stores.fsspec_faults import failure
+from omnizarr.stores.fsspec_faults import cause, failure
 from omnizarr.stores.wrappers import PrefixStore, ReadOnlyStore
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ class ZarrPythonStore(Store):
         except _MISSING:
             raise
         except Exception as error:
-            raise self._failed(doing, error) from error
+            raise self._failed(doing, error) from cause(error)
 
     def _failed(self, doing: str, error: BaseException) -> StoreError:
         """Our own error for one of the store's; one of ours is itself."""
@@ -157,7 +157,7 @@ class ZarrPythonStore(Store):
                 return rules.contents(found)
             return self._run(lambda: self._rules.fetch(self.store, key, byte_range), doing)
         except Exception as error:  # a store answers None for what is missing
-            raise self._failed(doing, error) from error
+            raise self._failed(doing, error) from cause(error)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         if self._direct or len(requests) < 2:
@@ -200,7 +200,7 @@ class ZarrPythonStore(Store):
                 return self._fetch(key, byte_range)
             found: Buffer | BaseException | None = answers[key, asked]
             if isinstance(found, BaseException):
-                raise self._failed(f"read {key!r}", found) from found
+                raise self._failed(f"read {key!r}", found) from cause(found)
             return found
 
         return fetch
@@ -234,7 +234,7 @@ class ZarrPythonStore(Store):
             else:
                 self._run(lambda: self.store.set(key, buffer), doing)
         except Exception as error:
-            raise self._failed(doing, error) from error
+            raise self._failed(doing, error) from cause(error)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self._check_holds(key)
@@ -257,7 +257,7 @@ class ZarrPythonStore(Store):
         except _MISSING:
             return
         except Exception as error:
-            raise self._failed(doing, error) from error
+            raise self._failed(doing, error) from cause(error)
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -280,7 +280,7 @@ class ZarrPythonStore(Store):
         try:
             return self._run(collect, doing)
         except _MISSING as error:
-            raise self._failed(doing, error) from error
+            raise self._failed(doing, error) from cause(error)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         check_prefix(prefix)
@@ -296,18 +296,34 @@ class ZarrPythonStore(Store):
         check_prefix(prefix)
         if self._rules.keys is not None:
             return listing_of(self._rules.keys, prefix)
+        if self._direct:
+            return listing_of(self.list_prefix(prefix), prefix)
         # zarr-python gives names, and does not say which of them are keys.
         found = self._listed(lambda: self.store.list_dir(prefix[:-1]), prefix)
         names = sorted({name.strip("/") for name in found if is_key(name.strip("/"))})
-        keys: list[str] = []
-        prefixes: list[str] = []
         values = parallel.each(lambda name: self.exists(prefix + name), names, REQUESTS)
-        for name, is_value in zip(names, values, strict=True):
-            if is_value:
-                keys.append(prefix + name)
-            else:
-                prefixes.append(f"{prefix}{name}/")
-        return Listing(keys, sorted(prefixes))
+        keys = [name for name, is_value in zip(names, values, strict=True) if is_value]
+        prefixes = set(names).difference(keys)
+        if not self._rules.nodes:  # elsewhere a key may also be the beginning of others
+            both = parallel.each(lambda name: self._has_below(f"{prefix}{name}/"), keys, REQUESTS)
+            prefixes.update(name for name, has in zip(keys, both, strict=True) if has)
+        return Listing(
+            [prefix + name for name in keys], sorted(f"{prefix}{name}/" for name in prefixes)
+        )
+
+    def _has_below(self, prefix: str) -> bool:
+        """Whether any key begins with `prefix`; the first one ends the search."""
+
+        async def first() -> bool:
+            async for name in self.store.list_prefix(prefix):
+                if name.startswith(prefix) and name != prefix:
+                    return True
+            return False
+
+        try:
+            return self._run(first, f"list {prefix!r}")
+        except _MISSING:
+            return False
 
     def close(self) -> None:
         self.store.close()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnizarr.errors import MissingPackageError
 from omnizarr.testing.faults import CountingStore, FaultStore, LoggingStore, WatchedStore
 from omnizarr.testing.latency import LatencyStore
 
@@ -35,7 +36,13 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in ("StoreSuite", "ReadingSuite"):
-        import pytest
+        try:
+            import hypothesis  # noqa: F401 - the suites import it
+            import pytest
+        except ImportError as error:
+            raise MissingPackageError(
+                f"{name} needs the packages pytest and hypothesis: pip install pytest hypothesis"
+            ) from error
 
         # A failing assertion of the suite then shows its values, as in a test file.
         modules = ("stores", "store_concurrency", "store_reading")

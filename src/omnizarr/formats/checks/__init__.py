@@ -115,10 +115,15 @@ def _visit(store: Store, path: str, standard: Standard | None, inside: Inside | 
                 arrays.append((known, node))
         findings += _about_parents(look, rules, inside)
         is_array = isinstance(node, ArrayModel) or (node is None and rules.is_array(look))
-        if not is_array and store.capabilities.listable:
-            beneath = Inside(known, (), _consolidated(look, rules, inside))
-            for name in rules.children(look):
-                below.setdefault(paths.join(path, name), beneath)
+        unlisted = not store.capabilities.listable
+        beneath = Inside(known, (), _consolidated(look, rules, inside), unlisted)
+        named = () if is_array else _named(path, beneath) if unlisted else rules.children(look)
+        for name in named:
+            below.setdefault(paths.join(path, name), beneath)
+        if unlisted:
+            findings += _not_looked_at(
+                look, inside, is_array, str(known.name) in beneath.consolidated
+            )
     return Visit(tuple(dict.fromkeys(findings)), len(claims), tuple(below.items()), tuple(arrays))
 
 
@@ -166,14 +171,47 @@ def _claims(store: Store, path: str, inside: Inside | None) -> dict[Format, Clai
     return {}
 
 
+def _named(path: str, inside: Inside) -> list[str]:
+    """What lies directly below `path` by the consolidated metadata of a group above or at it."""
+    group, listed = inside.consolidated.get(str(inside.format.name), ("", frozenset()))
+    prefix = f"{path}/"[len(group) + 1 if group else 0 :] if path != group else ""
+    return sorted(
+        {found[len(prefix) :].partition("/")[0] for found in listed if found.startswith(prefix)}
+        - {""}
+    )
+
+
+def _not_looked_at(
+    look: Look, inside: Inside | None, is_array: bool, told: bool
+) -> Iterator[Finding]:
+    """What nobody can know without a listing is said, lest it be taken for sound. What holds for
+    all below a place is said there only."""
+    at = At(look.path, _stored_key(look.store, look.path, look.format), "omnizarr")
+    said = inside is not None and inside.unlisted
+    if is_array:
+        if not said:
+            yield at.warning("keys", "the chunks could not be listed: their keys are not checked")
+    elif not told:
+        yield at.warning("keys", "the members could not be listed: none of them is checked")
+    elif not said:
+        yield at.warning(
+            "keys",
+            "the store could not be listed: the nodes that the consolidated metadata name are"
+            " checked, others and the keys of chunks are not",
+        )
+
+
 def _nothing(store: Store, path: str, standard: Standard | None, inside: Inside | None) -> Visit:
     """A place without a node may still have nodes below it."""
-    if inside is None or not store.capabilities.listable:
+    if inside is None:
         return Visit()
-    beneath = Inside(inside.format, (*inside.implied, path), inside.consolidated)
+    unlisted = not store.capabilities.listable
+    beneath = Inside(
+        inside.format, (*inside.implied, path), inside.consolidated, inside.unlisted or unlisted
+    )
     rules = RULES.get(inside.format.name, _NO_RULES)
     findings = tuple(rules.orphans(Look(store, path, inside.format, None, standard, False)))
-    names = child_names(store, path)
+    names = _named(path, inside) if unlisted else child_names(store, path)
     below = tuple((paths.join(path, name), beneath) for name in names)
     return Visit(findings, 0, below)
 

@@ -126,6 +126,8 @@ class Inside:
     """The paths directly above that hold no group of their own."""
     consolidated: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
     """For a format's name: the nearest group with consolidated metadata, and what it lists."""
+    unlisted: bool = False
+    """Whether it has been said that what lies here could not be listed."""
 
 
 # -- small words for small rules ------------------------------------------------------------------

@@ -1,0 +1,72 @@
+"""Bodies in chunks (RFC 9112, 7.1), read strictly and in bounded pieces.
+
+A size that is no plain hexadecimal number ends the reading: taken for a number, -1 would mean
+"everything that ever comes".
+
+This module knows the chunked coding. It must not know sockets.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+from omnizarr.errors import StoreError
+
+MOST_LINE = 8 * 1024
+MOST_TRAILERS = 128
+_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n\Z")
+
+
+class Broken(Exception):
+    """The connection gave less than was promised; another attempt may do better."""
+
+
+class Chunked:
+    """The body that `file` holds in chunks. It does not read beyond the body's end."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left = 0
+        """What is still to come of the chunk."""
+        self._begun = False
+        self._ended = False
+
+    def read(self, most: int) -> bytes:
+        """The next bytes, `most` of them unless the body ends before; b"" after its end."""
+        found = bytearray()
+        while len(found) < most and not self._ended:
+            if not self._left:
+                self._next()
+                continue
+            data = self._file.read(min(self._left, most - len(found)))
+            if not data:
+                raise Broken("the body broke off within a chunk")
+            self._left -= len(data)
+            found += data
+        return bytes(found)
+
+    def _next(self) -> None:
+        if self._begun and self._line() not in (b"\r\n", b"\n"):
+            raise StoreError("the server sends a chunk of another length than it says")
+        line = self._line()
+        size = _SIZE.match(line)
+        if size is None:
+            raise StoreError(f"the server sends a chunk of the size {line[:40]!r}, which is none")
+        self._begun = True
+        self._left = int(size[1], 16)
+        if self._left:
+            return
+        for _ in range(MOST_TRAILERS):
+            if self._line() in (b"\r\n", b"\n"):
+                self._ended = True
+                return
+        raise StoreError(f"the server sends more than {MOST_TRAILERS} lines after the last chunk")
+
+    def _line(self) -> bytes:
+        line = self._file.readline(MOST_LINE + 1)
+        if len(line) > MOST_LINE:
+            raise StoreError(f"the server sends a line of more than {MOST_LINE} bytes in a body")
+        if not line.endswith(b"\n"):
+            raise Broken("the body broke off between chunks")
+        return line

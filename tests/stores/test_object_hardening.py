@@ -1,0 +1,229 @@
+"""`ObjectStore` and what people get wrong, and how long it waits for one slow answer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from omnizarr import parallel
+from omnizarr.errors import StoreError, StoreTimeoutError
+from omnizarr.model.store import ByteRange
+from omnizarr.stores import ObjectStore, as_store
+
+obstore = pytest.importorskip("obstore")
+SECRET = "c2VjcmV0LXNlY3JldA!"
+
+
+# -- what cannot be opened ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "error", "told"),
+    [
+        ("s3://b/x", {"endpoint": "127.0.0.1:9000"}, StoreError, "http://host:port"),
+        ("s3://b/x", {"endpoint_url": "localhost"}, StoreError, "http://host:port"),
+        ("s3://b/x", {"endpoint": "http://"}, StoreError, "http://host:port"),
+        ("s3://b/x", {"endpoint": "http://a b"}, StoreError, "http://host:port"),
+        ("s3://b/x", {"endpoint": "http://h:99999"}, StoreError, "http://host:port"),
+        ("gs://b/x", {"endpoint": "h:1"}, StoreError, "http://host:port"),
+        ("az://c/x", {"account_name": "a", "endpoint": "h:1"}, StoreError, "http://host:port"),
+        ("abfss://c@127.0.0.1:1.x/f", {}, StoreError, "no host of Azure"),
+        ("abfss://c@acc.evilcore.windows.net/f", {}, StoreError, "no host of Azure"),
+        ("az://c/x", {}, StoreError, "account_name"),
+        ("az://c/x", {"account_name": "a", "account_key": SECRET}, StoreError, "base64"),
+        ("gs://b/x", {"service_account": "/nowhere.json"}, StoreError, "service_account"),
+        ("gs://b/x", {"service_account_key": SECRET}, StoreError, "JSON"),
+        ("s3://b/x", {"secret_access_key": SECRET}, StoreError, "access_key_id"),
+        ("s3://b/x", {"access_key_id": SECRET}, StoreError, "secret_access_key"),
+        ("s3://b/x", {"client_options": {"timeot": "5s"}}, TypeError, "client_options"),
+        ("s3://b/x", {"retry_config": {"max_retries": "x"}}, TypeError, "retry_config"),
+        ("s3://b/x", {"deadline": "soon"}, TypeError, "number of seconds"),
+        ("s3://b/x", {"deadline": True}, TypeError, "number of seconds"),
+        ("s3://b/x", {"deadline": float("nan")}, ValueError, "number of seconds"),
+        (f"s3://AKIA:{SECRET}/more@b/x", {}, StoreError, "%2F"),
+        (f"gs://{SECRET}@b/x", {}, StoreError, "user name"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(
+    url: str,
+    options: dict[str, Any],
+    error: type[Exception],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AZURE_STORAGE_ACCOUNT_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(error) as caught:
+        as_store(url, storage_options=options).get("a")
+    text = str(caught.value)
+    assert told in text
+    assert "\n" not in text and "Debug source" not in text
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_no_panic_of_rust_reaches_anybody() -> None:
+    """Neither as an exception nor on the standard error."""
+    code = (
+        "from omnizarr.stores import as_store\n"
+        "try:\n"
+        "    as_store('s3://b/x', storage_options={'access_key_id': 'a', 'region': 'x',"
+        " 'secret_access_key': 'b'}).get('a')\n"
+        "except OSError as error:\n"
+        "    print(error)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"AWS_ENDPOINT_URL": "127.0.0.1:9000", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "http://host:port" in found.stdout
+
+
+class PanicException(BaseException):
+    """As obstore's is called, which is no `Exception` either."""
+
+
+class Panicking:
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def get(self, path: str, *, options: Any = None) -> Any:
+        raise self._error
+
+    head = list = list_with_delimiter = put = get
+
+
+def test_a_panic_is_an_error_of_the_store_and_an_interruption_is_not() -> None:
+    with pytest.raises(StoreError, match="called `Option::unwrap"):
+        ObjectStore(Panicking(PanicException("called `Option::unwrap()` on None"))).get("a")
+    for leaving in (KeyboardInterrupt, SystemExit, parallel.Abandoned):
+        with pytest.raises(leaving):
+            ObjectStore(Panicking(leaving())).get("a")
+
+
+def test_accounts_are_told_apart_and_keys_are_not_shown() -> None:
+    key = "c2VjcmV0"
+    shown = [
+        repr(as_store("az://c/x", storage_options={"account_name": name, "account_key": key}))
+        for name in ("one", "two")
+    ]
+    assert "'one'" in shown[0] and "'two'" in shown[1]
+    assert key not in "".join(shown)
+    assert "'three'" in repr(as_store("abfss://c@three.dfs.core.windows.net/x"))
+
+
+# -- how long a slow answer is waited for --------------------------------------------------------
+
+
+@contextmanager
+def slow_server(seconds: Callable[[int], float], status: Callable[[int], int]) -> Iterator[Any]:
+    """Answers every request after a while, with a value of five bytes."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            number = len(asked)
+            asked.append(self.command)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            assert body is not None
+            time.sleep(seconds(number))
+            code = status(number)
+            data = b"01234" if self.command == "GET" and code == 200 else b""
+            try:
+                self.send_response(206 if data else code)
+                self.send_header("ETag", '"a"')
+                if data:
+                    self.send_header("Content-Range", "bytes 0-4/5")
+                    self.send_header("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+            except OSError:
+                pass  # the client has gone
+
+        do_GET = do_PUT = _answer
+
+        def log_message(self, *arguments: Any) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    options = {
+        "endpoint": f"http://127.0.0.1:{server.server_address[1]}",
+        "access_key_id": "someone",
+        "secret_access_key": "secret",
+        "region": "us-east-1",
+        "deadline": 3,
+    }
+    try:
+        with as_store("s3://bucket/x", storage_options=options) as store:
+            yield store, asked
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_a_slow_answer_is_taken(share: float) -> None:
+    with slow_server(lambda number: 3 * share, lambda number: 200) as (store, asked):
+        assert bytes(store.get("a", ByteRange(0, 5))) == b"01234"
+        store.set("a", b"1")
+    assert asked == ["GET", "PUT"]
+
+
+def test_a_call_ends_before_its_deadline() -> None:
+    with slow_server(lambda number: 4, lambda number: 200) as (store, _):
+        for call in (
+            lambda: store.get("a"),
+            lambda: store.set("a", b"1"),
+            lambda: store.set_if_absent("a", b"1"),
+        ):
+            begun = time.monotonic()
+            with pytest.raises(StoreTimeoutError, match="deadline of 3 s"):
+                call()
+            assert 2 < time.monotonic() - begun < 3.4
+
+
+def test_what_fails_at_once_is_repeated_and_then_waited_for() -> None:
+    with slow_server(
+        lambda number: 0 if number < 3 else 1.2, lambda number: 503 if number < 3 else 200
+    ) as (store, asked):
+        begun = time.monotonic()
+        assert bytes(store.get("a")) == b"01234"
+        assert time.monotonic() - begun < 3
+    assert len(asked) == 4
+
+
+def test_lasting_failures_are_told_long_before_the_deadline() -> None:
+    with slow_server(lambda number: 0, lambda number: 503) as (store, asked):
+        begun = time.monotonic()
+        with pytest.raises(StoreError, match="503"):
+            store.get("a")
+        assert time.monotonic() - begun < 2
+    assert len(asked) > 3
+
+
+@pytest.mark.parametrize("left", [1.0, 0.9, 0.67, 0.5, 0.37, 0.2])
+def test_the_shares_of_a_deadline(left: float) -> None:
+    from omnizarr.stores.object_clients import LEAST, SHARES, share_of
+
+    assert LEAST <= share_of(left).worst <= left + 0.01
+    assert [share.worst for share in SHARES] == sorted({share.worst for share in SHARES})[::-1]
+    assert SHARES[0].attempt >= 0.9 and SHARES[0].worst < 1
