@@ -196,9 +196,13 @@ def open_consolidated(store: Any, mode: str = "r+", **arguments: Any) -> Group:
 
 def consolidate_metadata(
     store: Any, path: str | None = None, zarr_format: Any = None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, Any] | None = None, metadata_key: str = ".zmetadata",
 ) -> Group:  # fmt: skip
-    """Write all metadata below a group into one document, and open the group through it."""
+    """Write all metadata below a group into one document, and open the group through it.
+
+    metadata_key: zarr-python 2's; the name of the document is the format's affair."""
+    if metadata_key != ".zmetadata":
+        raise MetadataError(f"metadata_key: only '.zmetadata' is known, found {metadata_key!r}")
     backing = as_store(store, mode="r+", storage_options=storage_options)
     place, _model = node.require_group(backing, paths.normalize_path(path), zarr_format)
     backing.check_writable()
