@@ -169,7 +169,6 @@ def http_store(faulty: Faulty) -> Store:
 
 
 def s3_store(faulty: Faulty) -> Store:
-    pytest.importorskip("obstore", reason="the extra cloud is not installed")
     return omnizarr.stores.as_store(
         "s3://bucket/data.zarr",
         storage_options={

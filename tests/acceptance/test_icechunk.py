@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import omnizarr
 from omnizarr.errors import NodeNotFoundError, ReadOnlyError, StoreError
 from omnizarr.stores import ZarrPythonStore, as_store
 
-icechunk = pytest.importorskip("icechunk")
+icechunk = import_module("icechunk")
 
 # zarr-python warns of codecs that HDF5 uses and format 3 does not name, Icechunk 2 of the way in
 # which release 1 is told that local files need no credentials.
@@ -190,15 +191,15 @@ def test_a_lost_chunk_is_no_fill_value(repository: Any, tmp_path: Path) -> None:
 
 
 def manifest(file: Path) -> Any:
-    parsers = pytest.importorskip("virtualizarr.parsers")
-    registry = pytest.importorskip("obspec_utils.registry").ObjectStoreRegistry()
-    store = pytest.importorskip("obstore.store").LocalStore()
+    parsers = import_module("virtualizarr.parsers")
+    registry = import_module("obspec_utils.registry").ObjectStoreRegistry()
+    store = import_module("obstore.store").LocalStore()
     registry.register("file://", store)
     return parsers.HDFParser()(url=f"file://{file}", registry=registry)
 
 
 def hdf5(file: Path) -> dict[str, np.ndarray[Any, Any]]:
-    h5py = pytest.importorskip("h5py")
+    h5py = import_module("h5py")
     data = np.arange(37 * 23, dtype="f4").reshape(37, 23)
     arrays = {
         "plain": data,
@@ -245,7 +246,7 @@ def test_virtual_chunks(tmp_path: Path, summary: Callable[[str], None]) -> None:
 
 
 def test_virtual_chunks_in_icechunk(tmp_path: Path) -> None:
-    h5py = pytest.importorskip("h5py")
+    h5py = import_module("h5py")
     with h5py.File(tmp_path / "x.h5", "w") as target:
         target.create_dataset("field", data=values(), chunks=(11, 13), compression="gzip")
     virtual = manifest(tmp_path / "x.h5")

@@ -257,8 +257,6 @@ def test_a_dbm_database_is_found(run: Run, store: Path, tmp_path: Path) -> None:
 def test_a_path_into_a_database_is_written_there(
     run: Run, store: Path, tmp_path: Path, name: str, existing: bool
 ) -> None:
-    if name.endswith("lmdb"):
-        pytest.importorskip("lmdb")
     file = tmp_path / name
     if existing:
         assert run("convert", store, file, "--to", "3").status == 0
@@ -276,8 +274,6 @@ def test_a_path_into_a_database_is_written_there(
 
 @pytest.mark.parametrize("scheme", ["sqlite", "lmdb", "dbm"])
 def test_a_url_of_a_new_database(run: Run, store: Path, tmp_path: Path, scheme: str) -> None:
-    if scheme == "lmdb":
-        pytest.importorskip("lmdb")
     url = f"{scheme}://{tmp_path}/new.{scheme}"
     assert run("convert", store, url, "--to", "3").status == 0
     assert not (tmp_path / "data.mdb").exists()
@@ -334,7 +330,6 @@ def test_options_of_a_service_and_of_a_database(run: Run, server: Any, tmp_path:
 
 
 def test_mistakes_of_a_person_are_no_faults(run: Run) -> None:
-    pytest.importorskip("obstore")
     for url, option in (
         ("s3://b/x", "endpoint=127.0.0.1:9000"),
         ("s3://b/x", 'client_options={"timeot": "5s"}'),

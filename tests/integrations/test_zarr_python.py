@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,7 @@ def test_shards(tmp_path: Path) -> None:
 
 
 def test_xarray(tmp_path: Path) -> None:
-    xarray = pytest.importorskip("xarray")
+    xarray = import_module("xarray")
     data = xarray.Dataset({"t": (("x", "y"), np.arange(6.0).reshape(2, 3))}, {"x": [1, 2]})
     store = as_zarr_store(str(tmp_path / "x.sqlite"))
     data.to_zarr(store, consolidated=False)

@@ -114,7 +114,6 @@ def test_the_outermost_deadline_counts() -> None:
 
 @pytest.mark.parametrize("timeout", ["soon", None, True, [1]])
 def test_a_time_that_is_no_number(tmp_path: Path, timeout: Any) -> None:
-    pytest.importorskip("lmdb")
     from omnizarr.stores import LMDBStore
 
     for make in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from omnizarr.stores import ObjectStore, as_store
 from omnizarr.stores.object_urls import place_of
 from omnizarr.testing import StoreSuite
 
-obstore: Any = pytest.importorskip("obstore")
+obstore: Any = import_module("obstore")
 
 
 class TestObstoreMemory(StoreSuite):

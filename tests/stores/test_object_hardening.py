@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from omnizarr.errors import StoreError, StoreTimeoutError
 from omnizarr.model.store import ByteRange
 from omnizarr.stores import ObjectStore, as_store
 
-obstore = pytest.importorskip("obstore")
+obstore = import_module("obstore")
 SECRET = "c2VjcmV0LXNlY3JldA!"
 
 

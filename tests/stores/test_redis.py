@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,7 @@ def test_adopting(facts: Redis, client: Any) -> None:
 
 
 def test_a_client_of_valkey(facts: Redis) -> None:
-    valkey = pytest.importorskip("valkey", reason="valkey-py is not installed")
+    valkey = import_module("valkey")
     with valkey.Valkey(port=facts.port) as client:
         client.flushdb()
         store = as_store(client)

@@ -7,6 +7,7 @@ import os
 import pickle
 import time
 from collections.abc import AsyncIterator, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ def test_our_own_store_of_the_same_place(tmp_path: Path) -> None:
 
 
 def test_an_object_store(tmp_path: Path) -> None:
-    obstore = pytest.importorskip("obstore.store")
+    obstore = import_module("obstore.store")
     inner = obstore.MemoryStore()
     theirs = zarr.storage.ObjectStore(inner)
     group = zarr.open_group(theirs, mode="w")
@@ -299,7 +300,7 @@ def test_refusals() -> None:
 
 @pytest.fixture
 def session() -> Any:
-    icechunk = pytest.importorskip("icechunk")
+    icechunk = import_module("icechunk")
     repository = icechunk.Repository.create(icechunk.in_memory_storage())
     return repository.writable_session("main")
 
@@ -364,7 +365,7 @@ def test_handles_on_one_session(session: Any) -> None:
 
 
 def test_icechunk_in_other_processes(tmp_path: Path) -> None:
-    icechunk = pytest.importorskip("icechunk")
+    icechunk = import_module("icechunk")
     repository = icechunk.Repository.create(icechunk.local_filesystem_storage(str(tmp_path)))
     with pytest.raises(TypeError, match="session"):
         as_store(repository)

@@ -5,6 +5,10 @@ This module knows the interface of stores. It must not know any one store.
 
 from __future__ import annotations
 
+import os
+import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 
@@ -94,6 +98,23 @@ def some(value: object) -> bytes:
 
 def plain(values: list[bytes | bytearray | memoryview | None]) -> list[bytes | None]:
     return [None if value is None else bytes(value) for value in values]
+
+
+def elsewhere(store: object, expression: str) -> bytes:
+    """The bytes that `expression` gives in another process, where `store` came pickled."""
+    program = (
+        "import pickle, sys; store = pickle.load(sys.stdin.buffer);"
+        f"sys.stdout.buffer.write({expression})"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        input=pickle.dumps(store),
+        capture_output=True,
+        env=environment,
+    )
+    assert result.stderr == b"", result.stderr.decode(errors="replace")
+    return result.stdout
 
 
 def in_threads(work: Callable[[int], None], count: int) -> None:

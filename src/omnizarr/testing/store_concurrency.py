@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from omnizarr.errors import StoreError
 from omnizarr.model.store import ByteRange, Store
-from omnizarr.testing.store_cases import in_threads, some
+from omnizarr.testing.store_cases import elsewhere, in_threads, some
 
 
 class StoreConcurrency:
@@ -140,19 +138,8 @@ class StoreConcurrency:
             with pytest.raises(TypeError):
                 pickle.dumps(store)
             return
-        program = (
-            "import pickle, sys; store = pickle.load(sys.stdin.buffer);"
-            "sys.stdout.buffer.write(bytes(store.get('a/b')) + repr(list(store.list())).encode())"
-        )
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        result = subprocess.run(
-            [sys.executable, "-c", program],
-            input=pickle.dumps(store),
-            capture_output=True,
-            env=environment,
-        )
-        assert result.stderr == b""
-        assert result.stdout == b"carried['a/b']"
+        asked = "bytes(store.get('a/b')) + repr(list(store.list())).encode()"
+        assert elsewhere(store, asked) == b"carried['a/b']"
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
     def test_a_forked_child(self, store: Store) -> None:
