@@ -255,8 +255,10 @@ def test_calls_and_their_threads_together_are_bounded(monkeypatch: pytest.Monkey
             np.testing.assert_array_equal(values, np.arange(1, 241))
         watching.cancel()
 
+    start = threading.active_count()  # threads of other tests may still be ending
     run(main)
-    assert 20 < most <= 40 + 8
+    # Each of 8 calls has one thread in any case, and may see the last free place as others do.
+    assert 20 < most <= max(40, start) + 8 + 8
 
 
 def test_several_stores_at_once_do_not_wait_for_each_other() -> None:
