@@ -59,12 +59,14 @@ def client(url: str) -> Any:
 class Omnizarr:
     own = True
 
-    def __init__(self, url: str, *, s3: bool) -> None:
+    def __init__(self, url: str, *, s3: bool, concurrency: int | None = None) -> None:
         self.api = importlib.import_module("omnizarr")
-        self.name = "omnizarr S3" if s3 else "omnizarr HTTP"
+        self.name = ("omnizarr S3" if s3 else "omnizarr HTTP") + _told(concurrency)
         self.version = str(self.api.__version__)
         self.s3 = s3
-        self.store = self.api.stores.as_store(client(url) if s3 else f"{url}/{BUCKET}")
+        options = {} if concurrency is None else {"requests": concurrency}
+        place = client(url) if s3 else f"{url}/{BUCKET}"
+        self.store = self.api.stores.as_store(place, storage_options=options or None)
 
     def active(self) -> AbstractContextManager[object]:
         return nullcontext()
@@ -92,7 +94,7 @@ class ZarrPython:
 
     def __init__(self, url: str, concurrency: int | None = None) -> None:
         self.api = importlib.import_module("zarr")
-        self.name = "zarr-python" if concurrency is None else f"zarr-python, {concurrency}"
+        self.name = "zarr-python" + _told(concurrency)
         self.version = f"{self.api.__version__} with obstore {version('obstore')}"
         self.concurrency = concurrency
         self.store = self.api.storage.ObjectStore(client(url))
@@ -127,7 +129,7 @@ class TensorStore:
     def __init__(self, url: str, *, s3: bool = True, concurrency: int | None = None) -> None:
         self.api = importlib.import_module("tensorstore")
         way = "S3" if s3 else "HTTP"
-        self.name = f"tensorstore {way}" + ("" if concurrency is None else f", {concurrency}")
+        self.name = f"tensorstore {way}" + _told(concurrency)
         self.version = version("tensorstore")
         self.url = url
         self.s3 = s3
@@ -180,6 +182,10 @@ class TensorStore:
         array[...].write(values).result()
 
 
+def _told(concurrency: int | None) -> str:
+    return "" if concurrency is None else f", {concurrency}"
+
+
 def _arguments(layout: Layout) -> dict[str, Any]:
     """omnizarr and zarr-python share names and arguments."""
     compressor = CODECS[layout.codec]
@@ -198,6 +204,7 @@ def _arguments(layout: Layout) -> dict[str, Any]:
 MAKERS: dict[str, Callable[[str], Remote]] = {
     "omnizarr": lambda url: Omnizarr(url, s3=True),
     "omnizarr-http": lambda url: Omnizarr(url, s3=False),
+    "omnizarr-http-tuned": lambda url: Omnizarr(url, s3=False, concurrency=TUNED),
     "zarr": ZarrPython,
     "zarr-tuned": lambda url: ZarrPython(url, TUNED),
     "tensorstore": TensorStore,

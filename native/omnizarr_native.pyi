@@ -1,4 +1,4 @@
-"""Variable-length items between chunk bytes and NumPy. All arguments are positional."""
+"""Text between chunk bytes and NumPy, and many chunks at once. All arguments are positional."""
 
 from collections.abc import Buffer
 from typing import Any, Final, TypeAlias
@@ -23,4 +23,14 @@ def column_objects(
     offsets: Offsets, data: Bytes, text: bool, out: npt.NDArray[np.object_], /
 ) -> None: ...
 def check_text(offsets: Offsets, data: Bytes, /) -> None: ...
+def blocks_decode(
+    data: Buffer | list[Buffer],
+    places: npt.NDArray[np.int64] | None,
+    starts: npt.NDArray[np.int64],
+    shape: tuple[int, ...],
+    codecs: tuple[tuple[Any, ...], ...],
+    swap: int,
+    out: npt.NDArray[Any],
+    /,
+) -> list[int]: ...
 def column_take(offsets: Offsets, data: Bytes, indices: npt.NDArray[np.int64], /) -> Column: ...

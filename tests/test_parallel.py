@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -228,3 +230,106 @@ def test_what_is_carried_to_another_thread_can_be_called_off() -> None:
     thread.start()
     thread.join()
     assert isinstance(found[0], parallel.Abandoned)
+
+
+# -- a relay that one thread feeds ------------------------------------------------------------
+
+
+def fed(feed: Any, first: Any = None, *, workers: int = 4, most: int = 8, count: int = 500) -> Any:
+    """What a relay hands to its second step, sorted, and the threads of the first step."""
+    found: list[tuple[int, int]] = []
+    threads: set[str] = set()
+
+    def ordinary(item: int) -> int:
+        threads.add(threading.current_thread().name)
+        return -item if first is None else first(item)
+
+    def second(item: int, value: int, _: object) -> None:
+        found.append((item, value))
+
+    items = range(1, count + 1)
+    parallel.relay(ordinary, items, workers, second, 2, object, most, feed)
+    assert sorted(found) == [(item, -item) for item in items]
+    return threads
+
+
+def take_all(desk: parallel.Desk[int, int], way: Callable[[int], bool]) -> None:
+    """Deal with some items and leave the others aside, one at a time."""
+    while not desk.ended and not desk.stopped:
+        item = desk.take(wait=True)
+        if item is None:
+            continue
+        if way(item):
+            desk.put(item, -item)
+        else:
+            desk.aside(item)
+
+
+def test_one_thread_feeds_all() -> None:
+    assert fed(lambda desk: take_all(desk, lambda item: True)) == set()
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("most", [1, 4, 100])
+def test_what_is_left_aside_is_done_by_others(workers: int, most: int) -> None:
+    workers = min(workers, most)
+    feed = lambda desk: take_all(desk, lambda item: item % 3 > 0)  # noqa: E731
+    assert fed(feed, workers=workers, most=most)
+    assert fed(lambda desk: take_all(desk, lambda item: False), workers=workers, most=most)
+
+
+def test_what_is_not_taken_is_done_by_others() -> None:
+    def few(desk: parallel.Desk[int, int]) -> None:
+        for _ in range(10):
+            item = desk.take(wait=True)
+            assert item is not None
+            desk.put(item, -item)
+
+    assert fed(few)
+    assert fed(lambda desk: None)
+
+
+def test_nothing_is_taken_while_too_much_is_under_way() -> None:
+    seen: list[int] = []
+
+    def hoard(desk: parallel.Desk[int, int]) -> None:
+        held: list[int] = []
+        while (item := desk.take()) is not None:
+            held.append(item)
+        seen.append(len(held))
+        for item in held:
+            desk.put(item, -item)
+        take_all(desk, lambda item: True)
+
+    fed(hoard, most=8)
+    assert seen == [8]
+
+
+@pytest.mark.parametrize("most", [1, 8])
+def test_failures_stop_a_fed_relay(most: int) -> None:
+    class Fault(Exception):
+        pass
+
+    def fail(item: Any) -> Any:
+        raise Fault
+
+    def feed_and_fail(desk: parallel.Desk[int, int]) -> None:
+        item = desk.take(wait=True)
+        assert item is not None
+        desk.put(item, -item)
+        raise Fault
+
+    def second(item: int, value: int, _: object) -> None:
+        raise Fault
+
+    aside = lambda desk: take_all(desk, lambda item: False)  # noqa: E731
+    with pytest.raises(Fault):
+        fed(aside, fail, workers=1, most=most)
+    with pytest.raises(Fault):
+        fed(feed_and_fail, workers=1, most=most)
+    endless = itertools.count()
+    for others in (1, 2):
+        with pytest.raises(Fault):
+            feed = lambda desk: take_all(desk, lambda item: True)  # noqa: E731
+            parallel.relay(lambda item: item, endless, 1, second, others, object, most, feed)
+    assert threading.active_count() < 10

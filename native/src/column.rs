@@ -146,7 +146,7 @@ pub fn column_take<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let offsets = numpy::offsets(offsets)?;
     let data = numpy::bytes(data, "data")?;
-    let indices = numpy::indices(indices)?;
+    let indices = numpy::indices(indices, "indices")?;
     with_offsets!(offsets, words => take(py, words, data, indices))
 }
 

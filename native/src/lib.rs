@@ -1,4 +1,5 @@
-//! The native core of omnizarr: variable-length items between chunk bytes and NumPy.
+//! The native core of omnizarr: variable-length items between chunk bytes and NumPy, and many small
+//! chunks decoded in one call.
 //!
 //! A *column* is `(offsets, data)`: element i is `data[offsets[i]:offsets[i + 1]]`. A *frame* is the
 //! format of numcodecs' vlen codecs: a 32-bit little-endian count, then for each item its length in
@@ -10,12 +11,14 @@
 //!   validated, so that memory that changes in between can spoil the result but not the process.
 //!   (As with NumPy itself, memory that another thread writes while it is read gives undefined text.)
 //! * What can be wrong with the bytes is checked before anything is written to `out`.
-//! * The GIL is released only while plain bytes are scanned or copied, and only if they are many. It
-//!   is held wherever a lock of a StringDType's allocator is, so a fork never copies a locked one.
+//! * The GIL is released only while plain bytes are scanned, copied or decoded, and only if they are
+//!   many. It is held wherever a lock of a StringDType's allocator is, so a fork never copies a locked one.
 //! * No state, no threads.
 //!
-//! The module knows NumPy's C API and no Zarr: no codec, no data type, no store.
+//! The module knows NumPy's C API and, in `blocks`, how a few compressors are called. It knows no Zarr:
+//! no metadata, no data type, no store.
 
+mod blocks;
 mod bytes;
 mod column;
 mod fault;
@@ -27,7 +30,7 @@ mod text;
 use pyo3::prelude::*;
 
 /// The version of the functions' names, arguments and errors; `omnizarr.native` asks for it.
-const API: u32 = 1;
+const API: u32 = 2;
 
 #[pymodule]
 fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -43,5 +46,6 @@ fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(objects::column_objects, module)?)?;
     module.add_function(wrap_pyfunction!(column::check_text, module)?)?;
     module.add_function(wrap_pyfunction!(column::column_take, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::blocks_decode, module)?)?;
     Ok(())
 }

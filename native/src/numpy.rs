@@ -6,8 +6,10 @@
 //! after everything that may run some, and taking one runs none unless it fails.
 
 mod strings;
+mod target;
 
 pub use strings::{Locked, Strings};
+pub use target::Target;
 
 use crate::fault::Fault;
 use pyo3::exceptions::PyImportError;
@@ -71,6 +73,8 @@ struct Descriptor {
     byte_order: c_char,
     former_flags: c_char,
     number: c_int,
+    flags: u64,
+    item_size: isize,
 }
 
 /// Find NumPy's table and see that it is that of NumPy 2.
@@ -292,13 +296,13 @@ pub fn offsets(object: &Bound<'_, PyAny>) -> PyResult<Offsets> {
 }
 
 /// The integers of an `int64` array.
-pub fn indices(object: &Bound<'_, PyAny>) -> PyResult<Words<i64>> {
+pub fn indices(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Words<i64>> {
     let expected = "a contiguous 1-D array of int64 in native byte order";
     let wide: &[c_int] = match is_wide(LONG) {
         true => &[LONG, LONG_LONG],
         false => &[LONG_LONG],
     };
-    let (array, _) = checked(object, "indices", wide, C_CONTIGUOUS, expected)?;
+    let (array, _) = checked(object, name, wide, C_CONTIGUOUS, expected)?;
     Ok(Words {
         start: array.data.cast(),
         length: array.length(),

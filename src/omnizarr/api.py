@@ -13,13 +13,13 @@ from omnizarr import formats, node
 from omnizarr.array import Array
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from
-from omnizarr.errors import MetadataError, NodeNotFoundError
+from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import Node
 from omnizarr.group import Group
 from omnizarr.hierarchy import create_nodes
 from omnizarr.making import like, make_array
 from omnizarr.model import paths
-from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
 from omnizarr.stores import as_store
@@ -112,10 +112,17 @@ def _open_array(
         if found is not None or wanted in ("r", "r+") or not {"shape", "data"} & set(arguments):
             place, model = node.as_array(found, backing, normal)
             return Array._of(place, model, options)._check()
-    return make_array(
-        backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite,
-        function="open_array",
-    )  # fmt: skip
+    try:
+        return make_array(
+            backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite,
+            function="open_array",
+        )  # fmt: skip
+    except NodeExistsError:
+        found = node.find_in(backing, normal, zarr_format) if wanted == "a" else None
+        if found is None:
+            raise
+        place, model = node.as_array(found, backing, normal)  # somebody else was faster
+        return Array._of(place, model, options)._check()
 
 
 def open_group(
@@ -147,13 +154,22 @@ def _open_group(
         if found is not None or wanted in ("r", "r+"):
             place, model = node.as_group(found, backing, normal)
             if use_consolidated:
-                model = _consolidated(place)
+                model = node.consolidated(place)
             elif use_consolidated is None and not backing.capabilities.listable:
                 # What cannot be listed can be browsed this way only; elsewhere the nodes
                 # themselves are asked, because a consolidated copy of them may be stale.
-                model = _consolidated_if_there(place, model) or model
+                model = node.consolidated_if_there(place, model) or model
             return Group._of(place, model, options)
-    return _make_group(backing, normal, zarr_format, attributes, options, overwrite=wanted == "w")
+    try:
+        return _make_group(
+            backing, normal, zarr_format, attributes, options, overwrite=wanted == "w"
+        )
+    except NodeExistsError:
+        found = node.find_in(backing, normal, zarr_format) if wanted == "a" else None
+        if found is None:
+            raise
+        place, opened = node.as_group(found, backing, normal)  # somebody else was faster
+        return Group._of(place, opened, options)
 
 
 def _make_group(
@@ -164,27 +180,6 @@ def _make_group(
     model = chosen.new_group(dict(attributes or {}))
     node.create(place, model, overwrite=overwrite)
     return Group._of(place, model, options)
-
-
-def _consolidated_if_there(place: Place, known: GroupModel | None = None) -> GroupModel | None:
-    keys = place.format.consolidated_keys(place.path)
-    if known is not None and keys == place.format.keys(place.path):
-        try:  # the document that was read just now
-            return place.format.consolidated_in(known)
-        except MetadataError as error:
-            raise error.at(str(place)) from error
-    values = place.store.get_many([(key, None) for key in keys])
-    documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
-    return place.format.parse_consolidated(place.path, documents)
-
-
-def _consolidated(place: Place) -> GroupModel:
-    model = _consolidated_if_there(place)
-    if model is None:
-        raise MetadataError(
-            f"{place}: no consolidated metadata; write it with omnizarr.consolidate_metadata(store)"
-        )
-    return model
 
 
 def open_consolidated(store: Any, mode: str = "r+", **arguments: Any) -> Group:
@@ -208,7 +203,7 @@ def consolidate_metadata(
     backing.check_writable()
     for key, document in place.format.consolidate(backing, place.path).items():
         backing.set(key, document)
-    return Group._of(place, _consolidated(place), Options())
+    return Group._of(place, node.consolidated(place), Options())
 
 
 # -- creating ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import arrow, engine, indexing, node
+from omnizarr import arrow, engine, indexing, node, parallel
 from omnizarr.array_facts import ArrayFacts
 from omnizarr.chunking import normalize_shape
 from omnizarr.errors import LimitError, MetadataError, SelectionError
@@ -25,6 +25,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.casting import cast
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes import Bytes, String
+from omnizarr.model.grids import Grid, RectilinearAxis, same_cuts
 from omnizarr.node import Options
 from omnizarr.stores import as_store
 from omnizarr.values import as_source
@@ -363,25 +364,26 @@ class Array(ArrayFacts):
             self._forget_outside(before)
 
     def _forget_outside(self, before: ArrayModel) -> None:
-        """Delete chunks beyond the new edge, and fill the part of edge chunks that lies beyond."""
-        grid, shape = self._stored.grid, self._stored.shape
-        old = Array._of(self._place, before, self._options)
-        for key, coordinates in list(self._stored_chunks()):
-            if any(c >= n for c, n in zip(coordinates, grid.shape, strict=True)):
-                self._source.store.delete(key)
-                continue
-            for dimension, axis in enumerate(before.grid.axes):
-                start = axis.start(coordinates[dimension])
-                stop = min(start + axis.size(coordinates[dimension]), before.shape[dimension])
-                if stop > shape[dimension]:
-                    region = [
-                        slice(a.start(c), a.start(c) + a.size(c))
-                        for a, c in zip(before.grid.axes, coordinates, strict=True)
-                    ]
-                    region[dimension] = slice(shape[dimension], stop)
-                    old._write(
-                        indexing.basic_and_advanced(old._whole, tuple(region)), old._source.fill
-                    )
+        """Delete chunks beyond the new edge, and fill the part of edge chunks that lies beyond.
+
+        Somebody else may make the array larger meanwhile: it counts what is stored, chunk by chunk.
+        """
+        new = self._stored.shape
+        old = Array._of(self._place, before, self._options)._source
+        chunks = {chunk for _, chunk in self._stored_chunks() if _reaches(before.grid, chunk, new)}
+        look = node.watching(self._place)
+
+        def current() -> tuple[int, ...] | None:
+            found = look()
+            if not isinstance(found, ArrayModel) or not same_cuts(found.grid, before.grid):
+                return None  # another array in its place has chunks of its own
+            facts = found.keys, found.codecs, found.data_type
+            same = facts == (before.keys, before.codecs, before.data_type)
+            return found.shape if same else None
+
+        capabilities = old.store.capabilities
+        workers = capabilities.requests if capabilities.concurrent_writes else 1
+        parallel.each(lambda chunk: engine.trim(old, chunk, current), sorted(chunks), workers)
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Add `data` at the end of a dimension; two processes that append both succeed."""
@@ -407,9 +409,14 @@ class Array(ArrayFacts):
             shape[axis] += values.shape[axis]
             return replace(model, shape=tuple(shape), grid=model.grid.resized(tuple(shape)))
 
-        self._replace(node.change(self._place, self._options, changed))
-        region = [slice(None)] * self.ndim
-        region[axis] = slice(start, start + values.shape[axis])
+        self._replace(node.change(self._place, self._options, changed, repeatable=False))
+        # Somebody else may have changed the shape again: what lies outside now is not written.
+        kept = [min(*lengths) for lengths in zip(values.shape, self.shape, strict=True)]
+        kept[axis] = max(0, min(values.shape[axis], self.shape[axis] - start))
+        region = [slice(0, length) for length in kept]
+        if tuple(kept) != values.shape:
+            values = values[tuple(region)]
+        region[axis] = slice(start, start + kept[axis])
         self[tuple(region)] = values
         return self.shape
 
@@ -438,6 +445,17 @@ class Array(ArrayFacts):
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()
+
+
+def _reaches(grid: Grid, chunk: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a chunk of the grid holds something outside of an array of this shape."""
+    for axis, c, length in zip(grid.axes, chunk, shape, strict=True):
+        if isinstance(axis, RectilinearAxis) and c >= len(axis.edges):
+            return False
+        start = axis.start(c)
+        if start >= length or min(start + axis.size(c), axis.length) > length:
+            return True
+    return False
 
 
 def _has_ellipsis(key: Any) -> bool:

@@ -30,7 +30,8 @@
     │   ├── HTTPStatusError                      any other answer than the one asked for
     │   ├── NotListableError                     what lies there cannot be listed
     │   ├── ValueChangedError                    a value was replaced while it was read
-    │   └── ConflictError                        others kept changing what was to be changed
+    │   ├── ConflictError                        others kept changing what was to be changed
+    │   └── UncertainWriteError                  nobody can tell any more whether it was written
     ├── MissingPackageError (ImportError)   an extra is needed; the message says which
     ├── InvalidKeyError (ValueError)        a key or path that no store may see
     └── SelectionError (IndexError)         a selection that NumPy would refuse too
@@ -203,6 +204,11 @@ class ValueChangedError(StoreError):
 
 class ConflictError(StoreError):
     """A value could not be updated, because others kept changing it."""
+
+
+class UncertainWriteError(StoreError):
+    """The answer to a write was lost, and the value was changed by somebody else since: it cannot
+    be told whether it ever was what we wrote."""
 
 
 class MissingPackageError(ZarrError, ImportError):

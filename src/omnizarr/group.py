@@ -15,6 +15,7 @@ from omnizarr.errors import (
     ContainsArrayError,
     GroupNotFoundError,
     MetadataError,
+    NodeExistsError,
     NodeNotFoundError,
     NodeTypeError,
     UnsupportedError,
@@ -249,10 +250,17 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
 
     def require_group(self, name: str, overwrite: bool = False) -> Group:
         """The group of this name, created if there is none."""
-        found = None if overwrite else self.get(name)
+        found: Array | Group | None = None if overwrite else self.get(name)
+        if found is None:
+            try:
+                return self.create_group(name, overwrite=overwrite)
+            except NodeExistsError:
+                found = self.get(name)  # created by somebody else since the first look
+                if found is None:
+                    raise
         if isinstance(found, Array):
             raise ContainsArrayError(f"{self._place}: {name!r} is an array, not a group")
-        return self.create_group(name, overwrite=overwrite) if found is None else found
+        return found
 
     def require_groups(self, *names: str) -> tuple[Group, ...]:
         return tuple(self.require_group(name) for name in names)
@@ -287,7 +295,12 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         """The array of this name, created if there is none; its shape and type must agree."""
         found = self.get(name)
         if found is None:
-            return self.create_array(name, shape=shape, dtype=dtype, **arguments)
+            try:
+                return self.create_array(name, shape=shape, dtype=dtype, **arguments)
+            except NodeExistsError:
+                found = self.get(name)  # created by somebody else since the first look
+                if found is None:
+                    raise
         if not isinstance(found, Array):
             raise NodeTypeError(f"{self._place}: {name!r} is a group, not an array")
         if shape is not None:

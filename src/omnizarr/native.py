@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 1
+API = 2
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -50,6 +50,18 @@ class Core(Protocol):
     def check_text(self, offsets: Array, data: Array, /) -> None: ...
 
     def column_take(self, offsets: Array, data: Array, indices: Array, /) -> Column: ...
+
+    def blocks_decode(
+        self,
+        data: Any,
+        places: Array | None,
+        starts: Array,
+        shape: tuple[int, ...],
+        codecs: tuple[tuple[Any, ...], ...],
+        swap: int,
+        out: Array,
+        /,
+    ) -> list[int]: ...
 
 
 @cache

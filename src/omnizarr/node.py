@@ -151,7 +151,8 @@ def choose_format(store: Store, path: str, zarr_format: Any, default: Any) -> Fo
 def create(place: Place, model: Node, *, overwrite: bool) -> None:
     """Store a new node, and groups above it where there are none.
 
-    Everything that can be refused is refused before anything is changed.
+    Everything that can be refused is refused before anything is changed. Of two who create a node
+    at one path at once, one gets the error for a place that is taken, where the store can tell.
     """
     store, path, chosen = place.store, place.path, place.format
     store.check_writable()
@@ -171,9 +172,7 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
             check_unclaimed(looking, ancestor, above)
             missing |= above
         elif isinstance(found[1], ArrayModel):
-            raise ContainsArrayError(
-                f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
-            )
+            raise _below_array(place, ancestor)
     if overwrite and _is_taken(looking, path):
         # A full or failing store should say so before anything is gone.
         probe = chosen.keys(path)[0] + PROBE
@@ -184,12 +183,67 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
         raise exists(place, existing[1])
     elif not overwrite:
         check_unclaimed(looking, path, documents)
+    stale: list[str] = []
     if isinstance(model, ArrayModel) and (overwrite or _keeps_chunks_apart(place, model)):
-        remove_stale_chunks(place, model)
-    for key, document in (missing | documents).items():
-        store.set(key, document)
+        stale = list(stale_chunks(place, model))
+    _add_groups(place, missing)
+    if not overwrite and store.capabilities.conditional:
+        _claim(place, model, documents)
+        _delete(store, stale)  # not before: they would be those of somebody who was faster
+    else:
+        _delete(store, stale)
+        for key, document in documents.items():
+            store.set(key, document)
     for prefix in chosen.empty_prefixes(path) if isinstance(model, ArrayModel) else ():
         store.make_prefix(prefix)
+
+
+def _add_groups(place: Place, missing: Mapping[str, bytes]) -> None:
+    """Store documents of groups above that were missed. What somebody else has stored since then
+    stays; if it is an array, nothing can be created below it."""
+    store = place.store
+    for key, document in missing.items():
+        if not store.capabilities.conditional:
+            store.set(key, document)
+        elif not store.set_if_absent(key, document):
+            for ancestor in paths.ancestors(place.path):
+                found = formats.find(store, ancestor)
+                if found is not None and isinstance(found[1], ArrayModel):
+                    raise _below_array(place, ancestor)
+
+
+def _claim(place: Place, model: Node, documents: Mapping[str, bytes]) -> None:
+    """Store the documents of a new node, unless somebody else does so at the same time.
+
+    The one that says that there is a node decides, be it the first or the last; what comes after it
+    are attributes of a node that is ours.
+    """
+    store = place.store
+    attributes = place.format.attribute_documents(place.path, model)
+    deciding = [key for key in documents if key not in attributes] or list(documents)
+    written: list[str] = []
+    for key, document in documents.items():
+        if deciding[0] in written:
+            store.set(key, document)
+        elif store.set_if_absent(key, document):
+            written.append(key)
+        else:
+            _delete(store, written)
+            found = formats.find(store, place.path)
+            if found is not None:
+                raise exists(place, found[1])
+            raise NodeExistsError(f"{place}: somebody else is creating or deleting a node there")
+
+
+def _delete(store: Store, keys: Iterable[str]) -> None:
+    for key in keys:
+        store.delete(key)
+
+
+def _below_array(place: Place, ancestor: str) -> ContainsArrayError:
+    return ContainsArrayError(
+        f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
+    )
 
 
 def _looking(store: Store, path: str) -> Store:
@@ -263,8 +317,7 @@ def stale_chunks(place: Place, model: ArrayModel) -> Iterator[str]:
 
 def remove_stale_chunks(place: Place, model: ArrayModel) -> None:
     """Delete those; leave all else alone."""
-    for key in list(stale_chunks(place, model)):
-        place.store.delete(key)
+    _delete(place.store, list(stale_chunks(place, model)))
 
 
 def reread(place: Place) -> Node:
@@ -275,6 +328,50 @@ def reread(place: Place) -> Node:
     return found[1]
 
 
+def watching(place: Place) -> Callable[[], Node | None]:
+    """A function that gives the node as it is stored whenever it is called, past every cache; None
+    if it is gone. Documents that have not changed are not parsed anew."""
+    seen: tuple[dict[str, bytes], Node] | None = None
+
+    def look(held: Store) -> Node | None:
+        nonlocal seen
+        known, once = seen, RememberingStore(held)
+        documents = formats.documents(place.format, once, place.path)
+        if known is None or known[0] != documents:
+            try:
+                seen = known = documents, reread(replace(place, store=once))
+            except NodeNotFoundError:
+                return None
+        return known[1]
+
+    return lambda: update(place.store, place.format.keys(place.path)[0], look)
+
+
+def consolidated_if_there(place: Place, known: GroupModel | None = None) -> GroupModel | None:
+    """The group with all that its consolidated metadata tells of what lies below, if it has such.
+
+    known: the group, if it was read just now."""
+    keys = place.format.consolidated_keys(place.path)
+    if known is not None and keys == place.format.keys(place.path):
+        try:  # the document that was read just now
+            return place.format.consolidated_in(known)
+        except MetadataError as error:
+            raise error.at(str(place)) from error
+    values = place.store.get_many([(key, None) for key in keys])
+    documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+    return place.format.parse_consolidated(place.path, documents)
+
+
+def consolidated(place: Place) -> GroupModel:
+    """The same; an error if it has none."""
+    model = consolidated_if_there(place)
+    if model is None:
+        raise MetadataError(
+            f"{place}: no consolidated metadata; write it with omnizarr.consolidate_metadata(store)"
+        )
+    return model
+
+
 def read_only(place: Place) -> ReadOnlyError:
     """Why a node cannot be changed, and what to do."""
     if place.store.read_only:
@@ -282,9 +379,14 @@ def read_only(place: Place) -> ReadOnlyError:
     return ReadOnlyError(f"{place} was opened for reading only; open it with mode 'r+' or 'a'")
 
 
-def change(place: Place, options: Options, function: Callable[[N], N]) -> N:
-    """Re-read the node, change it and store it, with every other writer kept out."""
-    return _change(place, options, function, attributes_only=False)  # type: ignore[no-any-return]
+def change(
+    place: Place, options: Options, function: Callable[[N], N], *, repeatable: bool = True
+) -> N:
+    """Re-read the node, change it and store it, with every other writer kept out. What is not
+    `repeatable` is done once, or it is an error that nobody can tell whether it was done."""
+    return _change(  # type: ignore[no-any-return]
+        place, options, function, attributes_only=False, repeatable=repeatable
+    )
 
 
 def change_attributes(
@@ -298,7 +400,14 @@ def change_attributes(
     return _change(place, options, changed, attributes_only=True)  # type: ignore[no-any-return]
 
 
-def _change(place: Place, options: Options, function: Any, *, attributes_only: bool) -> Any:
+def _change(
+    place: Place,
+    options: Options,
+    function: Any,
+    *,
+    attributes_only: bool,
+    repeatable: bool = True,
+) -> Any:
     if options.read_only:
         raise read_only(place)
     store, path, chosen = place.store, place.path, place.format
@@ -319,4 +428,4 @@ def _change(place: Place, options: Options, function: Any, *, attributes_only: b
                 held.set(key, document)
         return reread(place)
 
-    return update(store, chosen.keys(path)[0], update_documents)
+    return update(store, chosen.keys(path)[0], update_documents, repeatable=repeatable)

@@ -9,11 +9,13 @@ This module knows threads. It must not know what they are used for.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -161,6 +163,79 @@ class _Between:
         self._queue.put(None)  # for the next who asks
 
 
+class _Late:
+    """Items that were left aside. A thread is started for one if there are few, and ends when it
+    finds no more."""
+
+    def __init__(self, shared: _Shared, most: int, start: Callable[[Iterator[Any]], None]) -> None:
+        self._shared = shared
+        self._most = most
+        self._start = start
+        self._items: deque[Any] = deque()
+        self._lock = threading.Lock()
+        self._running = 0
+
+    def add(self, item: Any) -> None:
+        with self._lock:
+            self._items.append(item)
+            crowded = threading.active_count() >= MOST_THREADS
+            if self._running == self._most or (self._running and crowded):
+                return
+            self._running += 1
+        self._start(self._taken())
+
+    def _taken(self) -> Iterator[Any]:
+        while self._shared.failure is None:
+            check()
+            with self._lock:
+                if not self._items:
+                    self._running -= 1
+                    return
+                item = self._items.popleft()
+            yield item
+
+
+class Desk(Generic[T, V]):
+    """Where one thread that does the first step of a relay for many items at once takes them, and
+    hands over what it has for them."""
+
+    def __init__(
+        self,
+        shared: _Shared,
+        between: _Between,
+        places: SimpleQueue[None],
+        aside: Callable[[T], None],
+    ) -> None:
+        self._shared = shared
+        self._items: Iterator[T] = iter(shared)
+        self._between = between
+        self._places = places
+        self.aside = aside
+        """Leave an item to a thread of its own, which does the first step in the ordinary way."""
+        self.ended = False
+        """There is nothing more to take."""
+
+    @property
+    def stopped(self) -> bool:
+        """Somebody failed: what is under way is in vain."""
+        return self._shared.failure is not None
+
+    def take(self, *, wait: bool = False) -> T | None:
+        """The next item; None if there is none, or none now because too many are on their way."""
+        try:
+            self._places.get(wait)
+        except Empty:
+            return None
+        item = next(self._items, None)
+        if item is None:
+            self.ended = True
+            self._places.put(None)
+        return item
+
+    def put(self, item: T, value: V) -> None:
+        self._between.put((item, value))
+
+
 def relay(
     first: Callable[[T], V],
     items: Iterable[T],
@@ -169,6 +244,7 @@ def relay(
     others: int,
     state: Callable[[], S],
     most: int,
+    feed: Callable[[Desk[T, V]], None] | None = None,
 ) -> None:
     """Call `second(item, first(item), own)` for every item: `workers` threads for the first step,
     `others` for the second, each of which has a `state()` of its own.
@@ -177,26 +253,38 @@ def relay(
     other's way. So what waits and what computes are two steps. No more than `most` items are on
     their way at once. The calling thread takes part in the second step. The first exception stops
     all and is raised here.
+
+    feed: does the first step for many items in one thread; what it leaves aside, or does not take
+    at all, is done by `workers` threads as without it.
     """
     event = _abandoned.get()
     shared = _Shared(iter(items))
     between = _Between()
     places: SimpleQueue[None] = SimpleQueue()  # a semaphore, but faster than Python's
+    started: list[threading.Thread] = []
 
     def release(count: int) -> None:
         for _ in range(count):
             places.put(None)
 
-    def begin() -> None:
+    def fail(error: BaseException) -> None:
+        shared.fail(error)
+        release(workers)  # nobody waits for a place any more
+
+    def take() -> Iterator[T]:
+        for item in shared:
+            places.get()
+            if shared.failure is not None:
+                return
+            yield item
+
+    def begin(own: Iterable[T]) -> None:
         _abandoned.set(event)
         try:
-            for item in shared:
-                places.get()
-                if shared.failure is not None:
-                    return
+            for item in own:
                 between.put((item, first(item)))
         except BaseException as error:  # handed to the calling thread
-            shared.fail(error)
+            fail(error)
         finally:
             between.leave()
 
@@ -210,28 +298,48 @@ def relay(
                     second(item, value, own)
                 places.put(None)
         except BaseException as error:
-            shared.fail(error)
-            release(workers)  # nobody waits for a place any more
+            fail(error)
 
-    release(most)
-    started: list[threading.Thread] = []
-
-    def start(target: Callable[[], None]) -> None:
-        thread = threading.Thread(target=target, daemon=True)
+    def start(target: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True)
         thread.start()
         started.append(thread)
 
+    def start_first(target: Callable[..., None], *arguments: object) -> None:
+        between.enter()
+        try:
+            start(target, *arguments)
+        except BaseException:
+            between.leave()
+            raise
+
+    def start_all() -> None:
+        """The threads of the first step; one of them in any case."""
+        for number in range(workers):
+            if number and threading.active_count() >= MOST_THREADS:
+                break
+            start_first(begin, take())
+
+    def feeding(feed: Callable[[Desk[T, V]], None]) -> None:
+        _abandoned.set(event)
+        late = _Late(shared, workers, partial(start_first, begin))
+        desk = Desk[T, V](shared, between, places, late.add)
+        try:
+            feed(desk)
+            if not desk.ended and shared.failure is None:
+                start_all()
+        except BaseException as error:
+            fail(error)
+        finally:
+            between.leave()
+
+    release(most)
     try:
         try:
-            while len(started) < workers and (
-                not started or threading.active_count() < MOST_THREADS
-            ):
-                between.enter()
-                try:
-                    start(begin)
-                except BaseException:
-                    between.leave()
-                    raise
+            if feed is None:
+                start_all()
+            else:
+                start_first(feeding, feed)
         finally:
             between.leave()
         for _ in range(others - 1):
@@ -244,7 +352,7 @@ def relay(
         raise
     finally:
         release(workers)
-        for thread in started:
+        for thread in started:  # those that others of them start are behind them
             thread.join()
     if shared.failure is not None:
         raise shared.failure

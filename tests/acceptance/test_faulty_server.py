@@ -20,7 +20,7 @@ import pytest
 
 import omnizarr
 from omnizarr.errors import StoreError, ZarrError
-from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned
+from omnizarr.model.store import Buffer, ByteRange, Feeder, Read, Store, Versioned
 from omnizarr.stores import WrapperStore
 from tests.servers.faulty import READING, WRITING, Faulty
 
@@ -31,6 +31,47 @@ READERS = 8
 WRITERS = 16
 FILL = -7
 SLOW = {"stall", "drip"}
+
+
+class TimedDesk:
+    """Measures from the moment at which an item is taken until its value is there."""
+
+    def __init__(self, desk: Any, longest: list[float]) -> None:
+        self._desk = desk
+        self._longest = longest
+        self.begun: dict[str, float] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._desk, name)
+
+    def take(self, **how: bool) -> Any:
+        item = self._desk.take(**how)
+        if item is not None:
+            self.begun[item[0]] = time.monotonic()
+        return item
+
+    def put(self, item: Any, value: Any) -> None:
+        self._longest.append(time.monotonic() - self.begun[item[0]])
+        self._desk.put(item, value)
+
+
+class TimedFeeder:
+    def __init__(self, feeder: Feeder, longest: list[float]) -> None:
+        self._feeder = feeder
+        self._longest = longest
+        self._desk: TimedDesk | None = None
+
+    def feed(self, desk: Any, /) -> None:
+        self._desk = TimedDesk(desk, self._longest)
+        self._feeder.feed(self._desk)  # type: ignore[arg-type]
+
+    def get(self, key: str, /) -> Buffer | None:
+        assert self._desk is not None
+        begun = self._desk.begun.get(key, time.monotonic())
+        try:
+            return self._feeder.get(key)
+        finally:
+            self._longest.append(time.monotonic() - begun)
 
 
 class Timed(WrapperStore):
@@ -52,6 +93,10 @@ class Timed(WrapperStore):
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         return [self.get(*request) for request in requests]
+
+    def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
+        found = self.store.feeder(byte_range, requests)
+        return None if found is None else TimedFeeder(found, self._longest)
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         return self._timed(lambda: self.store.get_versioned(key, byte_range))

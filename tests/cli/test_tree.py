@@ -102,10 +102,12 @@ def test_shards(run: Run, tmp_path: Path) -> None:
 def test_one_damaged_node_does_not_hide_the_others(run: Run, store: Path) -> None:
     (store / "text" / "zarr.json").write_text("{broken")
     done = run("tree", store)
-    assert done.status == 0
+    assert done.status == 1
     assert "sparse" in done.out and "✗" in done.out
     assert done.out.splitlines()[-1] == "2 groups, 2 arrays, 1 unreadable"
-    nodes = run("tree", store, "--json").document["nodes"]
+    told = run("tree", store, "--json")
+    assert told.status == 1
+    nodes = told.document["nodes"]
     assert [node["kind"] for node in nodes if node["path"] == "text"] == ["unreadable"]
 
 

@@ -52,6 +52,8 @@ def test_what_is_no_option_is_not_repeated(text: str) -> None:
     [
         ("https://host/a?sig=abc&x=1", "https://host/a?sig=***&x=***"),
         ("redis://user:pass@host:1/0", "redis://user:***@host:1/0"),
+        ("https://TOKEN@host/x", "https://***@host/x"),
+        ("abfs://container@account/x", "abfs://container@account/x"),
         ("s3://bucket/a", "s3://bucket/a"),
     ],
 )

@@ -12,12 +12,13 @@ import struct
 import sys
 from typing import Any
 
+import google_crc32c
 import numpy as np
 
 import omnizarr.codecs.zfp as codecs_zfp
 from omnizarr.codecs import BytesStage, Chain, codec_spec, get_codec
 from omnizarr.errors import ZarrError
-from tests.codecs.support import LOSSLESS, make, v3
+from tests.codecs.support import BIG, LITTLE, LOSSLESS, make, v3
 
 SHAPE = (8, 12)
 EXTREMES = (0, 1, 15, 16, 17, 255, 256, 2**31 - 1, 2**31, 2**32 - 1)
@@ -190,7 +191,59 @@ def attack(pipelines: list[tuple[Chain, bytes]], count: int, rnd: random.Random)
     return decoded, refused
 
 
+def blocks(count: int, rnd: random.Random) -> tuple[int, int]:
+    """Through the native core, many at once: what it does not leave is what the codecs give."""
+    pipelines: list[tuple[Chain, bytes]] = []
+    blosc = ("blosclz", "lz4", "lz4hc", "zlib", "zstd")
+    compressors = [
+        [],
+        ["zstd"],
+        [v3("zstd", level=3, checksum=True)],
+        [{"id": "lz4"}],
+        *([v3("blosc", cname=cname, clevel=5, shuffle=shuffle, typesize=size, blocksize=block)]
+          for cname in blosc for shuffle in ("noshuffle", "shuffle", "bitshuffle")
+          for size, block in ((4, 0), (1, 0), (4, 256), (3, 1024))),
+    ]  # fmt: skip
+    for shape in ((3, 5), (16, 16), (40, 64)):
+        noise = np.random.default_rng(0).integers(-5, 6, shape)
+        numbers = np.cumsum(noise, axis=1).astype("<i4")
+        for compressor in compressors:
+            for serial in (LITTLE, BIG):
+                for around in ([], ["crc32c"]):
+                    chain = make([serial, *compressor, *around], shape, "<i4")
+                    assert chain.blocks is not None
+                    pipelines.append((chain, bytes(chain.encode(numbers))))
+    source, target = Cliff(1 << 16), Cliff(1 << 16)
+    decoded = refused = 0
+    for _ in range(count):
+        chain, encoded = rnd.choice(pipelines)
+        checked = chain.specs[-1].name == "crc32c"
+        changed = bytes(mutate(encoded[:-4] if checked else encoded, rnd, 16))
+        if checked:
+            good = rnd.random() < 0.9
+            changed += google_crc32c.value(changed).to_bytes(4, "little") if good else b"none"
+        data = source.place(changed)
+        room = target.room(chain.nbytes or 0).view(chain.dtype).reshape(chain.shape)
+        out: Any = room if rnd.random() < 0.5 else np.empty(chain.shape, chain.dtype, "F")
+        out[...] = -1
+        assert chain.blocks is not None and chain.blocks.fit(out)
+        if rnd.random() < 0.5:
+            left = chain.blocks.decode([data], None, np.zeros(2, np.int64), out)
+        else:
+            places = np.array([0, len(data)])
+            left = chain.blocks.decode(data, places, np.zeros(2, np.int64), out)
+        expected = np.empty(chain.shape, chain.dtype)
+        try:
+            chain.decode_into(data, expected)
+            decoded += 1
+            assert left or (out == expected).all()
+        except ZarrError:
+            refused += 1
+            assert left
+    return decoded, refused
+
+
 if __name__ == "__main__":
     what, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    run = {"blosc": blosc, "zfp": zfp, "all": everything}[what]
+    run = {"blosc": blosc, "zfp": zfp, "all": everything, "blocks": blocks}[what]
     print(*run(count, random.Random(seed)))

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+needs_core = pytest.mark.skipif(
+    find_spec("omnizarr_native") is None, reason="the native core is not installed"
+)
 
 
 def campaign(what: str, count: int, seed: int) -> None:
@@ -38,6 +44,18 @@ def test_zfp() -> None:
 
 def test_every_codec() -> None:
     campaign("all", 8000, 2)
+
+
+@needs_core
+def test_many_at_once() -> None:
+    campaign("blocks", 6000, 3)
+
+
+@needs_core
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+def test_many_at_once_at_length(seed: int) -> None:
+    campaign("blocks", 50_000, seed)
 
 
 @pytest.mark.long

@@ -420,6 +420,23 @@ def bad_arguments() -> Iterator[tuple[str, tuple[Any, ...]]]:
     ]:
         yield "frame_split", (wrong, 0)
         yield "frame_text", (wrong, strings)
+    block: list[Any] = [[b"ab"], None, np.array([0]), (2,), (), 1, np.empty(2, "u1")]
+    bad_block: list[list[Any]] = [
+        [None, b"ab", [None], ["ab"], [np.zeros(4, np.uint8)[::2]]],
+        [[0, 2], np.array([0, 2], "i4"), np.array([[0, 2]]), np.array([0.0, 2.0])],
+        [None, [0], np.array([0], "i4"), np.array([0, 0]), np.array([1]), np.array([-1])],
+        [None, 2, (2, 1), (0,), ("2",)],
+        [None, "zstd", (None,), (("zlib", 1),), (("zstd", 0, 0, 0),), (("blosc", "1"),)],
+        [None, 0, 3, 1.0],
+        [None, b"ab", read_only(np.empty(2, "u1")), np.empty((1, 2), "u1"), strings, objects],
+    ]
+    for place, wrongs in enumerate(bad_block):
+        for wrong in wrongs:
+            yield "blocks_decode", (*block[:place], wrong, *block[place + 1 :])
+    for wrong in [np.array([0, 2, 0]), np.array([0])]:
+        yield "blocks_decode", (b"ab", wrong, *block[2:])
+    for codecs in [(("blosc", 1), ("crc32c", False, 4, 9)), (("lz4", 1), ("zstd", 1, 1, 1))]:
+        yield "blocks_decode", (*block[:4], codecs, *block[5:])
     for wrong in [None, "1", 1.0]:
         yield "frame_split", (frame, wrong)
         yield "objects_column", (objects, wrong)
@@ -475,6 +492,7 @@ def test_a_subclass_is_refused_before_its_code_runs() -> None:
         "text_fill": (offsets, data, np.empty(100_000, TEXT)),
         "text_column": (np.empty(3, TEXT),),
         "objects_column": (np.array(["a"], object), True),
+        "blocks_decode": (b"a", np.array([0, 1]), np.array([0]), (1,), (), 1, np.empty(1, "u1")),
     }
     for name, whole in arguments.items():
         for place, argument in enumerate(whole):

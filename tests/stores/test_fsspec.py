@@ -428,6 +428,9 @@ def test_secrets_are_not_shown() -> None:
     assert (
         masked("sftp://u:p@h/x?X-Amz-Signature=1&b=2") == "sftp://u:***@h/x?X-Amz-Signature=***&b=2"
     )
+    assert masked("GET http://TOKEN@h/x failed, sftp://me@h/y") == (
+        "GET http://***@h/x failed, sftp://me@h/y"
+    )
     assert pickle.loads(pickle.dumps(store)).fs.storage_options["secret"] == "s3cr3t-value"
 
 

@@ -100,6 +100,8 @@ class Scripted:
                 return
 
     def close(self) -> None:
+        if self._over:
+            return
         self._over = True
         # Waking the thread that waits for a connection takes more than closing.
         self._socket.shutdown(socket.SHUT_RDWR)

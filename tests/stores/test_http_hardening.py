@@ -75,7 +75,7 @@ def test_connections_are_kept_after_chunks(scripted: Scripted) -> None:
         for _ in range(3):
             assert some(store.get("k")) == b"abcde"
             assert some(store.get("k", ByteRange(1, 3))) == b"bc"
-            (idle,) = store._client._connections()._idle.values()
+            (idle,) = store._client.connections()._idle.values()
             ports |= {connection.sock.getsockname()[1] for connection in idle}
     assert len(ports) == 1
 

@@ -34,7 +34,8 @@ HTML = "text/html"
         ("http://bücher.example/", "http://xn--bcher-kva.example"),
         ("http://host/a?sig=b&c", "http://host/a?sig=***&***"),
         ("http://me:you@host/a#mode=zarr", "http://me:***@host/a"),
-        ("http://me@host/a", "http://me@host/a"),
+        ("http://TOKEN@host/a", "http://***@host/a"),
+        ("http://TOKEN:@host/a", "http://***@host/a"),
     ],
 )
 def test_urls(url: str, shown: str) -> None:
@@ -70,6 +71,9 @@ def test_any_key_in_an_address(key: str) -> None:
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
         "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1%eth0", "fd00::1",
         "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1",
+        "64:ff9b:1::7f00:1", "64:ff9b:1::8.8.8.8", "::127.0.0.1", "::8.8.8.8", "fec0::1", "4000::1",
+        "5f00::1", "3fff::1", "3fff:fff:ffff::1", "100::1", "2001:db8::1", "192.0.0.8",
+        "2a00::5efe:10.0.0.1", "2a00::200:5efe:127.0.0.1", "2001:0:7f00:1::f7f7:f7f7",
     ],
 )  # fmt: skip
 def test_private_addresses(address: str) -> None:
@@ -77,7 +81,9 @@ def test_private_addresses(address: str) -> None:
         refuse_private("host", address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8"]
+)
 def test_public_addresses(address: str) -> None:
     refuse_private("host", address)
 

@@ -18,6 +18,7 @@ import pytest
 from omnizarr.errors import InvalidKeyError, NodeNotFoundError, ReadOnlyError, StoreError
 from omnizarr.stores import ByteRange, LMDBStore, Store, as_store, lmdb_environment
 from omnizarr.testing import StoreSuite
+from tests.stores import forking
 
 
 class TestLMDBStore(StoreSuite):
@@ -268,62 +269,16 @@ def test_files_of_every_shape_are_sound(path: Path) -> None:
 # -- forks and modes --------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+@forking.needs_fork
 def test_forking_while_threads_write(path: Path) -> None:
     with LMDBStore(path, map_size=64 << 10) as store:
-        store.set("n", b"0")
-        stop = threading.Event()
-
-        def work(worker: int) -> None:
-            turn = 0
-            while not stop.is_set():
-                turn += 1
-                store.set(f"{worker}/{turn % 5}", b"x" * 20_000)
-                store.get(f"{worker}/{turn % 5}")
-
-        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(3)]
-        for thread in threads:
-            thread.start()
-        codes = []
-        try:
-            for number in range(8):
-                child = os.fork()
-                if child == 0:
-                    code = 1
-                    try:
-                        for _ in range(5):
-                            store.set(f"child/{number}", b"y" * 50_000)
-                            code = 0 if store.get(f"child/{number}") == b"y" * 50_000 else 2
-                        store.close()
-                    finally:
-                        os._exit(code)
-                codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
-        assert codes == [0] * 8
-        assert store.get("child/7") == b"y" * 50_000
+        forking.forking_while_threads_write(store)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+@forking.needs_fork
 def test_a_child_of_a_reading_thread_is_refused(path: Path) -> None:
     with LMDBStore(path) as store:
-        store.set("k", b"1" * 100_000)
-        with store.snapshot("k") as read:
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    store.get("k")
-                    code = 2
-                except StoreError as error:
-                    code = 0 if "fork" in str(error) else 3
-                finally:
-                    os._exit(code)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-            assert read(ByteRange(0, 1)) == b"1"
-        store.set("k", b"2")
+        forking.refusing_the_child_of_a_reading_thread(store, snapshot_too=False)
 
 
 def test_urls_and_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -446,6 +446,55 @@ def test_set_if_absent_without_hard_links(
     assert everything(store.root) == ["a", "a/b"]
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_set_if_absent_waits_for_who_holds_the_lock(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    inside = threading.Event()
+
+    def hold() -> None:
+        with store.lock("a/b"):
+            assert store.get("a/b") is None
+            inside.set()
+            time.sleep(0.3)
+            store.set("a/b", b"seen to be absent, then set")
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait(10)
+    assert not LocalStore(store.root).set_if_absent("a/b", b"in between")
+    thread.join()
+    assert store.get("a/b") == b"seen to be absent, then set"
+    with store.lock("c"):
+        assert store.set_if_absent("c", b"ours")
+        assert not store.set_if_absent("c", b"again")
+    assert everything(store.root) == ["a", "a/b", "c"]
+
+
+def test_deleting_inside_a_lock_leaves_no_directory(store: LocalStore) -> None:
+    store.set("a/b/c", b"1")
+    with store.lock("a/b/c"):
+        store.delete("a/b/c")
+    assert everything(store.root) == []
+
+
+def test_set_if_absent_without_locks(store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    def refuse(*_: object) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert store.set_if_absent("a", b"1")
+    assert not store.set_if_absent("a", b"2")
+    assert store.get("a") == b"1"
+
+
 def test_directories_that_vanish_are_made_again(store: LocalStore) -> None:
     """One thread removes the directory all the time, others write and lock in it."""
     stop = threading.Event()

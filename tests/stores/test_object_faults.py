@@ -15,13 +15,16 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 
+import omnizarr
 from omnizarr.errors import (
     HTTPStatusError,
     StoreAccessError,
     StoreError,
     StoreTimeoutError,
+    UncertainWriteError,
     ValueChangedError,
 )
 from omnizarr.model.store import ByteRange, Store
@@ -38,6 +41,8 @@ class Proxy:
         self.behind = port
         self.cut: list[bytes] = []
         """Beginnings of requests whose answer is swallowed, once each."""
+        self.meanwhile: Callable[[], object] | None = None
+        """What somebody else does, once, as soon as an answer was swallowed."""
         self.seen: list[bytes] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
@@ -67,6 +72,10 @@ class Proxy:
                 cut = next((start for start in self.cut if request.startswith(start)), None)
                 if cut is not None:
                     self.cut.remove(cut)
+                    meanwhile, self.meanwhile = self.meanwhile, None
+                    if meanwhile is not None:
+                        meanwhile()
+                    client.shutdown(socket.SHUT_RDWR)
                     return  # done by the server, but nobody is told
                 client.sendall(answer)
 
@@ -131,6 +140,83 @@ def test_equal_bytes_of_somebody_else_are_a_conflict(store: Store, proxy: Proxy)
     assert other.set_if_version("n", b"1", found.version)
     assert not store.set_if_version("n", b"1", found.version)
     assert not store.set_if_absent("n", b"1")
+
+
+@pytest.fixture
+def another(server: Callable[[str], Any], store: ObjectStore) -> Store:
+    """The same values, by a way on which nothing is lost."""
+    s3 = server("s3")
+    return as_store(s3.url(store.prefix), storage_options=s3.options)
+
+
+@pytest.mark.parametrize("other", [b"1", b"2"])
+def test_what_was_replaced_before_we_looked_is_unknown(
+    store: Store, proxy: Proxy, another: Store, other: bytes
+) -> None:
+    store.set("k", b"0")
+    found = store.get_versioned("k")
+    assert found is not None
+    proxy.cut, proxy.meanwhile = [b"PUT"], lambda: another.set("k", other)
+    with pytest.raises(UncertainWriteError, match="'k' was written is unknown"):
+        store.set_if_version("k", b"1", found.version)
+    proxy.cut, proxy.meanwhile = [b"PUT"], lambda: another.delete("new")
+    assert store.set_if_absent("new", b"1")  # it is gone, so it is written again
+    proxy.cut, proxy.meanwhile = [b"PUT"], lambda: another.set("newer", other)
+    with pytest.raises(UncertainWriteError, match="'newer' was written is unknown"):
+        store.set_if_absent("newer", b"1")
+
+
+def test_an_append_is_never_done_twice(store: Store, proxy: Proxy, another: Store) -> None:
+    ours = omnizarr.create_array(store, shape=(4,), chunks=(4,), dtype="i4", fill_value=0)
+    theirs = omnizarr.open_array(another)
+    proxy.cut, proxy.meanwhile = [b"PUT"], lambda: theirs.append([7, 7])
+    with pytest.raises(UncertainWriteError, match=r"zarr\.json"):
+        ours.append([5, 5, 5])
+    assert proxy.meanwhile is None
+    assert omnizarr.open_array(another).shape == (4 + 3 + 2,)
+
+
+def test_what_may_be_repeated_is_repeated(store: Store, proxy: Proxy, another: Store) -> None:
+    ours = omnizarr.create_array(store, shape=(4,), chunks=(4,), dtype="i4", fill_value=0)
+    theirs = omnizarr.open_array(another)
+    proxy.cut, proxy.meanwhile = [b"PUT"], lambda: theirs.__setitem__(3, 7)
+    ours[:2] = 5
+    assert proxy.meanwhile is None
+    assert theirs[:].tolist() == [5, 5, 0, 7]
+    proxy.cut, proxy.meanwhile = [b"PUT"], lambda: theirs.attrs.__setitem__("theirs", 1)
+    ours.attrs["ours"] = 2
+    assert dict(omnizarr.open_array(another).attrs) == {"ours": 2, "theirs": 1}
+
+
+@pytest.mark.parametrize("shards", [None, (8,)])
+def test_shrinking_beside_an_append(
+    store: Store, another: Store, shards: tuple[int] | None
+) -> None:
+    ours = omnizarr.create_array(
+        store, shape=(32,), chunks=(4,), shards=shards, dtype="i4", fill_value=0
+    )
+    ours[:] = np.arange(1, 33)
+    theirs = omnizarr.open_array(another)
+    thread = threading.Thread(target=lambda: ours.resize((5,)))
+    thread.start()
+    while len(omnizarr.open_array(another)) != 5:
+        pass
+    theirs.append([-1] * 9)
+    thread.join()
+    found = omnizarr.open_array(another)
+    assert found[:].tolist() == [1, 2, 3, 4, 5] + 9 * [-1]
+    found.resize((32,))
+    assert found[14:].tolist() == 18 * [0]
+
+
+def test_an_ordinary_conflict_is_one_attempt(store: Store, proxy: Proxy) -> None:
+    store.set("k", b"0")
+    found = store.get_versioned("k")
+    assert found is not None
+    store.set("k", b"1")
+    proxy.seen.clear()
+    assert not store.set_if_version("k", b"2", found.version)
+    assert [line.split()[0] for line in proxy.seen] == [b"PUT", b"HEAD"]
 
 
 def test_counting_while_answers_are_lost(store: Store, proxy: Proxy) -> None:

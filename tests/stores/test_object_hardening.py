@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ import pytest
 from omnizarr import parallel
 from omnizarr.errors import StoreError, StoreTimeoutError
 from omnizarr.model.store import ByteRange
-from omnizarr.stores import ObjectStore, as_store
+from omnizarr.stores import ObjectStore, as_store, object_listing
 
 obstore = import_module("obstore")
 SECRET = "c2VjcmV0LXNlY3JldA!"
@@ -47,6 +48,9 @@ SECRET = "c2VjcmV0LXNlY3JldA!"
         ("s3://b/x", {"access_key_id": SECRET}, StoreError, "secret_access_key"),
         ("s3://b/x", {"client_options": {"timeot": "5s"}}, TypeError, "client_options"),
         ("s3://b/x", {"retry_config": {"max_retries": "x"}}, TypeError, "retry_config"),
+        ("s3://b/x", {"retry_config": {"max_retrys": 1}}, TypeError, "'max_retrys'; known are"),
+        ("s3://b/x", {"retry_config": {"backoff": {"init": 1}}}, TypeError, "'init'; known are"),
+        ("s3://b/x", {"retry_config": {"backoff": 1}}, TypeError, "must be a mapping"),
         ("s3://b/x", {"deadline": "soon"}, TypeError, "number of seconds"),
         ("s3://b/x", {"deadline": True}, TypeError, "number of seconds"),
         ("s3://b/x", {"deadline": float("nan")}, ValueError, "number of seconds"),
@@ -228,3 +232,78 @@ def test_the_shares_of_a_deadline(left: float) -> None:
     assert LEAST <= share_of(left).worst <= left + 0.01
     assert [share.worst for share in SHARES] == sorted({share.worst for share in SHARES})[::-1]
     assert SHARES[0].attempt >= 0.9 and SHARES[0].worst < 1
+
+
+# -- listings that never end ----------------------------------------------------------------------
+@contextmanager
+def endless_server(names: int) -> Iterator[Any]:
+    """A service whose listing has always another page, with so many names on each."""
+    asked: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked.append(number := len(asked))
+            contents = "".join(
+                f"<Contents><Key>x/{number:06d}-{name}</Key><Size>1</Size><ETag>&quot;1&quot;</ETag>"
+                "<LastModified>2020-01-01T00:00:00.000Z</LastModified></Contents>"
+                for name in range(names)
+            )
+            body = (
+                "<?xml version='1.0'?><ListBucketResult><Name>b</Name><IsTruncated>true"
+                f"</IsTruncated><NextContinuationToken>t{number}</NextContinuationToken>{contents}"
+                "</ListBucketResult>"
+            ).encode()
+            try:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+            except OSError:
+                pass  # the client has gone
+
+        def log_message(self, *arguments: Any) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    options = {"endpoint": f"http://127.0.0.1:{server.server_port}", "anon": True, "deadline": 1}
+    try:
+        with as_store("s3://b/x", storage_options=options) as store:
+            yield store, asked
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize("names", [0, 50])
+def test_a_listing_without_end_is_left_at_the_deadline(names: int) -> None:
+    with endless_server(names) as (store, asked):
+        calls = [lambda: store.list_dir("")] + [lambda: store.list_prefix("")] * (names == 0)
+        for call in calls:
+            begun = time.monotonic()
+            with pytest.raises(StoreTimeoutError, match="deadline of 1 s"):
+                call()
+            assert time.monotonic() - begun < 2
+        time.sleep(0.2)
+        before = len(asked)
+        time.sleep(0.5)
+        assert len(asked) == before, "nobody asks any more"
+
+
+def test_a_listing_without_end_has_too_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_listing, "MOST_NAMES", 5000)
+    with endless_server(500) as (store, _), pytest.raises(StoreError, match="it has no end"):
+        store.list_prefix("")
+
+
+def test_listing_where_a_loop_is_running() -> None:
+    async def main() -> None:
+        with endless_server(0) as (store, _), pytest.raises(StoreTimeoutError):
+            store.list_dir("")
+
+    asyncio.run(main())

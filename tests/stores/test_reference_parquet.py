@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import omnizarr
@@ -35,9 +38,6 @@ def metadata(shape: tuple[int, ...] = SHAPE, chunks: tuple[int, ...] = CHUNKS, *
 
 
 def write(file: Path, **columns: list[Any]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     file.parent.mkdir(parents=True, exist_ok=True)
     types = {"path": pa.string(), "offset": pa.int64(), "size": pa.int64(), "raw": pa.binary()}
     pq.write_table(pa.table({name: pa.array(v, types[name]) for name, v in columns.items()}), file)
@@ -185,6 +185,111 @@ def test_hostile_rows(tmp_path: Path) -> None:
         with pytest.raises(error):
             store.get(key)
     assert store.get("a/5") is None, "a row that the file does not have"
+
+
+def small(tmp_path: Path, count: int = 20) -> Path:
+    """A folder of references to one array of `count` chunks, without its rows."""
+    root = tmp_path / "refs.parq"
+    (root / "a").mkdir(parents=True)
+    document = {"metadata": {"a/.zarray": metadata((count,), (1,))}, "record_size": count}
+    (root / ".zmetadata").write_text(json.dumps(document))
+    return root
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    """Whatever pyarrow makes of the bytes, its errors are not seen."""
+    root = small(tmp_path)
+    (tmp_path / "data.bin").write_bytes(bytes(1000))
+    columns = {
+        "path": pa.array(["data.bin", None, "other.bin", None] * 5),
+        "offset": pa.array(range(20), pa.int64()),
+        "size": pa.array([10] * 20, pa.int64()),
+        "raw": pa.array([None, b"abc", None, b"base64:AAAA"] * 5, pa.binary()),
+    }
+    file = root / "a" / "refs.0.parq"
+    sound: list[bytes] = []
+    for options in (
+        {"compression": "none"},
+        {"compression": "none", "use_dictionary": False},
+        {"compression": "none", "row_group_size": 7, "data_page_version": "2.0"},
+        {"compression": "zstd", "store_schema": False},
+    ):
+        pq.write_table(pa.table(columns), file, **options)
+        sound.append(file.read_bytes())
+    chance = random.Random(5)
+    raised = 0
+    for _ in range(600):
+        data = bytearray(chance.choice(sound))
+        for _ in range(chance.choice([1, 1, 2, 8])):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        file.write_bytes(data)
+        store = ReferenceStore(root)
+        for call in (lambda store=store: list(store.list()), lambda store=store: store.get("a/3")):
+            try:
+                call()
+            except MetadataError as error:
+                raised += 1
+                assert "refs.0.parq" in str(error) or "the row of" in str(error)
+    assert raised > 300
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"path": [1, 2]}, "'path' holds int64"),
+        ({"path": [b"a", b"b"]}, "'path' holds binary"),
+        ({"path": [{"x": "a"}, None]}, "'path' holds struct"),
+        ({"path": [["a"], None]}, "'path' holds list"),
+        ({"path": ["a", "b"], "offset": ["1", "2"]}, "'offset' holds string"),
+        ({"path": ["a", "b"], "size": [1.5, 2.5]}, "'size' holds double"),
+        ({"raw": [1, 2]}, "'raw' holds int64"),
+        ({"raw": [True, None]}, "'raw' holds bool"),
+    ],
+)
+def test_columns_of_another_type(tmp_path: Path, columns: dict[str, Any], told: str) -> None:
+    root = small(tmp_path)
+    pq.write_table(pa.table(columns), root / "a" / "refs.0.parq")
+    store = ReferenceStore(root)
+    for call in (lambda: store.get("a/0"), lambda: list(store.list())):
+        with pytest.raises(MetadataError, match=told):
+            call()
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    root = small(tmp_path)
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["path", "path"])
+    pq.write_table(table, root / "a" / "refs.0.parq")
+    with pytest.raises(MetadataError, match="same name"):
+        ReferenceStore(root).get("a/0")
+
+
+def test_text_that_is_none(tmp_path: Path) -> None:
+    root = small(tmp_path)
+    bad = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
+    )
+    pq.write_table(pa.table({"path": bad}), root / "a" / "refs.0.parq")
+    with pytest.raises(MetadataError, match=r"refs\.0\.parq.*UTF8"):
+        ReferenceStore(root).get("a/0")
+    pq.write_table(pa.table({"raw": [b"base64:\xff\xff"]}), root / "a" / "refs.0.parq")
+    with pytest.raises(MetadataError, match=r"the row of 'a/0'.*base64"):
+        ReferenceStore(root).get("a/0")
+
+
+def test_a_value_that_many_rows_share_is_kept_once(tmp_path: Path) -> None:
+    """50 kB of file that would be 100 GB of rows."""
+    count = 100_000
+    root = small(tmp_path, count)
+    shared = pa.array([b"x" * (1 << 20)], pa.binary())
+    rows = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), shared)
+    pq.write_table(
+        pa.table({"raw": rows}), root / "a" / "refs.0.parq", dictionary_pagesize_limit=1 << 30
+    )
+    store = ReferenceStore(root)
+    before = pa.total_allocated_bytes()
+    assert some(store.get("a/99999")) == b"x" * (1 << 20)
+    assert len(list(store.list())) == count + 1
+    assert pa.total_allocated_bytes() - before < 32 << 20
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" + bytes(50) + b"PAR1", b"{}"])

@@ -20,6 +20,7 @@ import pytest
 from omnizarr.errors import NodeNotFoundError, ReadOnlyError, StoreError, StoreTimeoutError
 from omnizarr.stores import ByteRange, SQLiteStore, Store, as_store, kinds
 from omnizarr.testing import StoreSuite
+from tests.stores import forking
 
 CREATE = "CREATE TABLE zarr(k TEXT PRIMARY KEY, v BLOB)"  # as zarr-python 2 writes it
 
@@ -349,65 +350,17 @@ def test_our_own_threads_keep_the_deadline(path: Path) -> None:
             thread.join()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+@forking.needs_fork
 def test_forking_while_threads_write(path: Path) -> None:
     with SQLiteStore(path) as store:
-        store.set("n", b"0")
-        stop = threading.Event()
-
-        def work(worker: int) -> None:
-            turn = 0
-            while not stop.is_set():
-                turn += 1
-                store.set(f"{worker}/{turn % 5}", b"x" * 20_000)
-                store.get(f"{worker}/{turn % 5}")
-
-        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(3)]
-        for thread in threads:
-            thread.start()
-        codes = []
-        try:
-            for number in range(8):
-                child = os.fork()
-                if child == 0:
-                    code = 1
-                    try:
-                        for _ in range(5):
-                            store.set(f"child/{number}", b"y" * 50_000)
-                            code = 0 if store.get(f"child/{number}") == b"y" * 50_000 else 2
-                        store.close()
-                    finally:
-                        os._exit(code)
-                codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
-        assert codes == [0] * 8
-        assert store.get("child/7") == b"y" * 50_000
+        forking.forking_while_threads_write(store)
     assert execute(path, "PRAGMA integrity_check") == [("ok",)]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+@forking.needs_fork
 def test_a_child_of_a_reading_thread_is_refused(path: Path) -> None:
     with SQLiteStore(path) as store:
-        store.set("k", b"1" * 100_000)
-        with store.snapshot("k") as read:
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    for call in (lambda: store.get("k"), lambda: read(ByteRange(0, 1))):
-                        try:
-                            call()
-                            code = 2
-                            break
-                        except StoreError as error:
-                            code = 0 if "fork" in str(error) or "parent" in str(error) else 3
-                finally:
-                    os._exit(code)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-            assert read(ByteRange(0, 1)) == b"1"
+        forking.refusing_the_child_of_a_reading_thread(store, snapshot_too=True)
 
 
 # -- opening ----------------------------------------------------------------------------------

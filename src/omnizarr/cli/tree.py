@@ -35,6 +35,8 @@ examples:
   omnizarr tree archive.zip --sizes
   omnizarr tree s3://bucket/data.zarr --storage-option region=eu-west-1
   omnizarr tree data.zarr --json
+
+The exit status is 1 if a node cannot be read (the others are shown), 0 otherwise.
 """
 _DTYPE_WIDTH = 30
 
@@ -75,7 +77,7 @@ def run(arguments: Any, out: Output) -> int:
             )
         else:
             show(place, node, rows, out)
-    return 0
+    return 1 if totals(rows)["unreadable"] else 0
 
 
 # -- walking -----------------------------------------------------------------------------------

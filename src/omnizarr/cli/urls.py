@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from omnizarr.stores import kinds
+from omnizarr.stores.secrets import without_login
 
 HELP = "an option of the store, such as endpoint=URL or token=TEXT; may be repeated"
 _LOCAL = ("file", "sqlite", "lmdb", "dbm", "reference")
@@ -30,9 +31,8 @@ def is_url(text: str) -> bool:
 
 def masked(url: str) -> str:
     """The URL without the passwords and signatures that it may hold."""
-    without_password = re.sub(r"(://[^/?#@:]*):[^/?#@]*@", r"\1:***@", url)
     shown = "prefix=" if url.partition("://")[0].lower() in _FIXED else "$."
-    return re.sub(rf"([?&](?!{shown})[^=&#]*=)[^&#]*", r"\1***", without_password)
+    return re.sub(rf"([?&](?!{shown})[^=&#]*=)[^&#]*", r"\1***", without_login(url))
 
 
 def places(url: str, node: str) -> Iterator[tuple[str, str]]:

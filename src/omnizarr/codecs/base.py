@@ -137,6 +137,11 @@ class Step:
     """Array to bytes without change: the bytes are the array's memory in C order, but for …"""
     finish: Callable[[Array], None] | None = None
     """… this, done in place after the bytes have been put there (swapping)."""
+    swap: int | None = None
+    """Set if the native core can do both: in groups of how many bytes it then swaps them."""
+    block: Callable[[], tuple[Any, ...] | None] | None = None
+    """What the native core has to know to decode many chunks at once (`codecs.blocks`); asked for
+    when it is needed, and None where a library does not let others call it."""
     shard: Shard | None = None
     """Set if parts of the array can be decoded alone."""
     columns: ColumnCoder | None = None

@@ -32,7 +32,7 @@ from omnizarr.codecs.base import (
     octets,
     only,
 )
-from omnizarr.codecs.loader import blosc
+from omnizarr.codecs.loader import addresses, blosc
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.json import show
@@ -236,7 +236,13 @@ class BloscCodec:
             return out.data
 
         spec = self._settled(stage)
-        return Step(compressed(stage), encode, decode, decode_into, spec=spec)
+        return Step(compressed(stage), encode, decode, decode_into, block=_block, spec=spec)
+
+
+def _block() -> tuple[Any, ...] | None:
+    """For the native core: the function that needs no context and no threads."""
+    found = addresses("numcodecs.blosc", "blosc", "blosc_decompress_ctx")
+    return None if found is None else ("blosc", *found)
 
 
 def _encoder(module: Any, codec: BloscCodec, typesize: int, shuffle: int) -> Any:

@@ -126,7 +126,7 @@ class BytesCodec:
                 return np.frombuffer(data, dtype).reshape(shape)
 
             if clean is None:
-                return Step(output, contiguous, decode, raw=True, spec=spec)
+                return Step(output, contiguous, decode, raw=True, swap=1, spec=spec)
 
             def decode_clean(data: Buffer) -> Array:
                 array = decode(data).copy()
@@ -153,7 +153,9 @@ class BytesCodec:
         def finish(array: Array) -> None:
             array.view(memory).byteswap(inplace=True)
 
-        return Step(output, encode_swapped, decode_swapped, raw=True, finish=finish)
+        # The two halves of a complex number are swapped each.
+        width = memory.itemsize // (2 if memory.kind == "c" else 1)
+        return Step(output, encode_swapped, decode_swapped, raw=True, finish=finish, swap=width)
 
 
 def _same(value: Any) -> Any:

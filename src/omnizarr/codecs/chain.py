@@ -30,6 +30,7 @@ from omnizarr.codecs.base import (
     Step,
     reinterpreted,
 )
+from omnizarr.codecs.blocks import Blocks, blocks_of
 from omnizarr.codecs.bytes import BytesCodec
 from omnizarr.codecs.registry import get_codec
 from omnizarr.codecs.sharding import Shard
@@ -74,6 +75,7 @@ class Chain:
 
     __slots__ = (
         "_origin",
+        "blocks",
         "columnar",
         "decode",
         "decode_column",
@@ -109,6 +111,8 @@ class Chain:
     good only until the scratch is used again."""
     decode_into: DecodeInto
     """Decode into an array of exactly this shape, whatever its strides."""
+    blocks: Blocks | None
+    """Set if the native core may decode many chunks at once."""
     columnar: bool
     """Elements of variable size come as a column, without an object for each."""
     decode_column: Callable[[Buffer], Column]
@@ -129,6 +133,7 @@ class Chain:
         self.decode_column = _column_decoder(stage, steps, self.decode)
         if text.is_in(stage.dtype):
             self.decode, self.decode_into = _checked(self.decode, self.decode_into)
+        self.blocks = blocks_of(stage, steps)
         self.footprint = 2 if _raw(steps) is not None or self.shard is not None else 3
         self._origin = origin
 

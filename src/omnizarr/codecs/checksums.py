@@ -13,11 +13,16 @@ LOCATIONS = ("start", "end")
 
 
 def checksum_step(
-    name: str, stage: BytesStage, compute: Callable[[Any], int], *, at_start: bool = False
+    name: str,
+    stage: BytesStage,
+    compute: Callable[[Any], int],
+    *,
+    at_start: bool = False,
+    native: str | None = None,
 ) -> Step:
     """A step that adds and verifies a 32-bit little-endian checksum.
 
-    `compute` gets `bytes` or a flat `uint8` array.
+    `compute` gets `bytes` or a flat `uint8` array. `native` is the native core's name for it.
     """
     size = None if stage.size is None else stage.size + 4
     limit = stage.limit + 4
@@ -47,4 +52,6 @@ def checksum_step(
             )
         return payload
 
-    return Step(resized(stage, 4), encode, decode)
+    least, most = (4, limit) if size is None else (size, size)
+    block = None if native is None else lambda: (native, at_start, least, most)
+    return Step(resized(stage, 4), encode, decode, block=block)

@@ -33,4 +33,5 @@ class Crc32cCodec:
 
     def prepare(self, stage: BytesStage) -> Step:
         compute = library("google_crc32c", self.name).value
-        return checksum_step(self.name, stage, compute, at_start=self.location == "start")
+        start = self.location == "start"
+        return checksum_step(self.name, stage, compute, at_start=start, native="crc32c")

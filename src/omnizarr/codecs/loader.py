@@ -30,6 +30,21 @@ def library(name: str, codec: str) -> Any:
 
 
 @cache
+def addresses(name: str, codec: str, *functions: str) -> tuple[int, ...] | None:
+    """Where functions of the C library inside an extension module lie; None where a platform's
+    build does not export them. A module stays loaded for ever, and so do they."""
+    import ctypes
+
+    try:
+        shared = ctypes.CDLL(library(name, codec).__file__)
+        found = [ctypes.cast(getattr(shared, one), ctypes.c_void_p).value for one in functions]
+    except (OSError, AttributeError, TypeError):
+        return None
+    whole = tuple(address for address in found if address)
+    return whole if len(whole) == len(functions) else None
+
+
+@cache
 def blosc() -> ModuleType:
     """numcodecs' c-blosc, told to stay in the calling thread.
 

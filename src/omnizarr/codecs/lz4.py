@@ -6,7 +6,7 @@ Configuration: `acceleration`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from omnizarr.codecs.base import (
     Array,
@@ -18,7 +18,7 @@ from omnizarr.codecs.base import (
     compressed,
     integer,
 )
-from omnizarr.codecs.loader import library
+from omnizarr.codecs.loader import addresses, library
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
@@ -75,4 +75,10 @@ class LZ4Codec:
             except (RuntimeError, ValueError) as error:
                 raise DecodeError(f"codec {NAME!r}: {error}") from error
 
-        return Step(compressed(stage), encode, decode, decode_into)
+        return Step(compressed(stage), encode, decode, decode_into, block=_block)
+
+
+def _block() -> tuple[Any, ...] | None:
+    """For the native core."""
+    found = addresses("numcodecs.lz4", NAME, "LZ4_decompress_safe")
+    return None if found is None else ("lz4", *found)

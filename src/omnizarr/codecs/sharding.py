@@ -191,6 +191,10 @@ class Shard:
         """A whole shard from encoded inner chunks; None if there is not one."""
         return self._assembled(chunks) if chunks else None
 
+    def empty(self) -> bytes:
+        """A shard without a single chunk."""
+        return self._assembled({})
+
     def _assembled(self, chunks: Mapping[Shape, Buffer]) -> bytes:
         table = np.full((*self.shape, 2), MISSING, UINT64)
         pieces: list[Buffer] = []

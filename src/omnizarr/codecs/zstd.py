@@ -11,7 +11,7 @@ or, where nothing is promised, only if its blocks cannot make more than the limi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from omnizarr.codecs.base import (
     integer,
     only,
 )
+from omnizarr.codecs.loader import addresses
 from omnizarr.codecs.zstd_library import zstd_functions
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model.codec import CodecSpec
@@ -167,4 +168,12 @@ class ZstdCodec:
             decode_into(data, out)
             return out.data
 
-        return Step(compressed(stage), encode, decode, decode_into)
+        return Step(compressed(stage), encode, decode, decode_into, block=_block)
+
+
+def _block() -> tuple[Any, ...] | None:
+    """For the native core: to make and to free a context, and to decode with it."""
+    found = addresses(
+        "numcodecs.zstd", "zstd", "ZSTD_createDCtx", "ZSTD_freeDCtx", "ZSTD_decompressDCtx"
+    )
+    return None if found is None else ("zstd", *found)

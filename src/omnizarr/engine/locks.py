@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 from omnizarr import parallel
-from omnizarr.errors import ConflictError
+from omnizarr.errors import ConflictError, UncertainWriteError
 from omnizarr.model.store import Buffer, ByteRange, Store
 from omnizarr.stores import WrapperStore
 
@@ -124,9 +124,12 @@ class Optimistic(WrapperStore):
             raise ConflictError(f"{self.store!r}: {key!r} was changed by somebody else")
 
 
-def update(store: Store, key: str, function: Callable[[Store], T]) -> T:
+def update(store: Store, key: str, function: Callable[[Store], T], *, repeatable: bool = True) -> T:
     """Call `function(held)`, which reads, changes and writes back values around `key`, so that no
-    change of anybody else is lost. Where the store has no locks the call may be repeated."""
+    change of anybody else is lost. Where the store has no locks the call may be repeated.
+
+    repeatable: whether a change may be made once more if nobody can tell that it was made; if not,
+    `UncertainWriteError` is raised."""
     locked = store.capabilities.locks
     # A lock that keeps nobody out tells a cache that nothing outdated will do now.
     with exclusive(store, key), nullcontext() if locked else store.lock(key):
@@ -137,7 +140,9 @@ def update(store: Store, key: str, function: Callable[[Store], T]) -> T:
         while True:
             try:
                 return function(Optimistic(store))
-            except ConflictError:
+            except (ConflictError, UncertainWriteError) as error:
+                if isinstance(error, UncertainWriteError) and not repeatable:
+                    raise
                 parallel.check()
                 if time.monotonic() > deadline:
                     raise

@@ -14,17 +14,22 @@ Memory: chunks are fetched in batches that together stay below `limits.scratch_b
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
-from typing import Any, NamedTuple
+from math import prod
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 
 from omnizarr import limits, parallel
 from omnizarr.codecs import Chain, Scratch
-from omnizarr.engine import threads
+from omnizarr.codecs.blocks import Blocks
+from omnizarr.engine import many, threads
 from omnizarr.engine.gather import Gathered
+from omnizarr.engine.many import Group, Piece
 from omnizarr.engine.source import Source
 from omnizarr.errors import (
     ChunkNotFoundError,
@@ -47,6 +52,8 @@ ATTEMPTS = 12
 FEW_ATTEMPTS = 3
 """The same for one that fits into the scratch: it is then read whole, which is one request."""
 
+T = TypeVar("T")
+
 UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What a codec may raise on bytes that its metadata does not fit."""
 
@@ -65,13 +72,23 @@ def read(source: Source, plan: Plan, working: Array) -> None:
     if count > 1 and source.store.capabilities.requests > 1:
         _read_waiting(source, plan, working, count)
         return
-    workers = threads.workers_for(count, source.chunk_bytes, footprint)
+    blocks = None
+    if count >= many.FEW and source.model.grid.regular:
+        blocks = many.blocks_for(source.regular_chain, working)
+    together = 1
+    if blocks is not None and many.takes_whole(plan, source.regular_chain.shape):
+        together = min(BATCH, blocks.count, -(-threads.WORTHWHILE_BATCH // source.chunk_bytes))
+    workers = threads.workers_for(count // together, together * source.chunk_bytes, footprint)
     size = _batch_size(footprint * source.chunk_bytes, workers)
     if workers > 1:
         size = min(size, max(1, count // (workers * 4)))
 
+    # One thread fetches small chunks while others decode: two would only wait for the interpreter.
+    small = workers > 1 and together > 1
+    turn: AbstractContextManager[Any] = threading.Lock() if small else nullcontext()
+
     def run(batch: list[Part], scratch: Scratch) -> None:
-        _read_batch(source, batch, working, scratch)
+        _read_batch(source, batch, working, scratch, blocks, turn)
 
     parallel.run(run, _batches(plan.parts(), size), workers, Scratch)
 
@@ -86,15 +103,17 @@ def _read_waiting(source: Source, plan: Plan, working: Array, count: int) -> Non
         worthwhile=threads.WORTHWHILE_BESIDE,
     )
     get, whole, key_of = source.store.get, source.most, source.key
+    feeder = source.store.feeder(whole, fetchers)
 
     def fetch(item: tuple[str, Part]) -> Buffer | None:
-        return get(item[0], whole)
+        return get(item[0], whole) if feeder is None else feeder.get(item[0])
 
     def decode(item: tuple[str, Part], data: Buffer | None, scratch: Scratch) -> None:
         _place(source, *item, data, working, scratch)
 
     items = ((key_of(part.coordinates), part) for part in plan.parts())
-    parallel.relay(fetch, items, fetchers, decode, decoders, Scratch, most)
+    feed = None if feeder is None else feeder.feed
+    parallel.relay(fetch, items, fetchers, decode, decoders, Scratch, most, feed)
 
 
 def unfit(error: Exception, where: str) -> ZarrError:
@@ -108,21 +127,32 @@ def _batch_size(task_bytes: int, workers: int) -> int:
     return max(1, min(BATCH, limits.current.scratch_bytes // (task_bytes * workers + 1)))
 
 
-def _batches(parts: Iterable[Part], size: int) -> Iterator[list[Part]]:
-    iterator = iter(parts)
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch
 
 
-def _read_batch(source: Source, parts: list[Part], working: Array, scratch: Scratch) -> None:
+def _read_batch(
+    source: Source,
+    parts: list[Part],
+    working: Array,
+    scratch: Scratch,
+    blocks: Blocks | None,
+    turn: AbstractContextManager[Any],
+) -> None:
     prefix, encode_key = source.prefix, source.encode_key
     keys = [prefix + encode_key(part.coordinates) for part in parts]
     most = source.most
-    values = source.store.get_many([(key, most) for key in keys])
-    for index, part in enumerate(parts):
+    with turn:
+        values = source.store.get_many([(key, most) for key in keys])
+    left: Iterable[int] = range(len(parts))
+    if blocks is not None:
+        left = many.decode_values(blocks, values, parts, source.regular_chain.output.limit, working)
+    for index in left:
         data = values[index]
         values[index] = None  # free the encoded bytes as soon as they are decoded
-        _place(source, keys[index], part, data, working, scratch)
+        _place(source, keys[index], parts[index], data, working, scratch)
 
 
 def _place(
@@ -157,7 +187,13 @@ def _fetch_alternative(source: Source, key: str, part: Part) -> Buffer | None:
 
 
 def decode_part(
-    chain: Chain, data: Buffer, part: Part, working: Array, source: Source, scratch: Scratch
+    chain: Chain,
+    data: Buffer,
+    part: Part,
+    working: Array,
+    source: Source,
+    scratch: Scratch,
+    workers: int = 1,
 ) -> None:
     """Decode a chunk that is in memory and put the selected elements in their place."""
     shard = chain.shard
@@ -166,7 +202,7 @@ def decode_part(
         if index is None:
             raise DecodeError("sharding_indexed: the shard holds no index")
         view = memoryview(data)
-        for inner in refine(part, shard.grid):
+        for inner in many.decode_shard(shard, index, view, part, working, workers):
             place = index.lookup(inner.coordinates)
             if place is None:
                 source.put_fill(working, inner.outer)
@@ -188,18 +224,17 @@ def decode_part(
 # -- shards -----------------------------------------------------------------------------------
 
 
-class _Wanted(NamedTuple):
-    """One inner chunk to fetch."""
-
-    offset: int
-    nbytes: int
-    part: Part
-
-
 def _read_shards(source: Source, plan: Plan, working: Array, count: int) -> None:
     shard = source.regular_chain.shard
     assert shard is not None
-    workers = threads.workers_for(max(2, count), shard.chain.nbytes or 0)
+    task_bytes = shard.chain.nbytes or 0
+    if task_bytes < threads.WORTHWHILE_BYTES:
+        # Many inner chunks together may be worth it.
+        total = prod(plan.shape) * source.model.dtype.itemsize
+        each = min(total // count, _merged(source))
+        if each >= threads.WORTHWHILE_BATCH and many.takes_whole(plan, shard.chain.shape):
+            task_bytes = task_bytes if many.blocks_for(shard.chain, working) is None else each
+    workers = threads.workers_for(max(2, count), task_bytes)
     if source.store.capabilities.requests > 1:
         _read_waiting_shards(source, plan, working, count, workers)
         return
@@ -258,7 +293,7 @@ def _read_shard(source: Source, part: Part, working: Array, workers: int, scratc
         if data is None:
             source.put_fill(working, part.outer)
         else:
-            decode_part(chain, data, part, working, source, scratch)
+            decode_part(chain, data, part, working, source, scratch, workers)
     except ZarrError as error:
         raise error.at(source.where(key, part.coordinates)) from error
     except UNFIT as error:
@@ -302,22 +337,34 @@ def _read_snapshot(
         return False
     inner_chain = shard.chain
     most = inner_chain.output.limit
-    wanted: list[_Wanted] = []
-    for inner in refine(part, shard.grid):
-        place = index.lookup(inner.coordinates)
-        if place is None:
-            source.put_fill(working, inner.outer)
-        elif place[1] > most:
-            raise DecodeError(
-                f"sharding_indexed: the index promises {place[1]} bytes for inner chunk"
-                f" {inner.coordinates}, which cannot take more than {most}"
-            )
-        else:
-            wanted.append(_Wanted(*place, inner))
+    gap, together = source.store.capabilities.gap, _merged(source)
+    box = many.box_of(shard, index, part, working)
+    if box is not None and box.places[:, 1].max(initial=0) > most:
+        box = None  # one by one, to say which
 
-    def run(group: list[_Wanted], scratch: Scratch) -> None:
-        start = group[0].offset
-        stop = max(item.offset + item.nbytes for item in group)
+    def wanted_of(parts: Iterator[Part]) -> list[Piece]:
+        wanted: list[Piece] = []
+        for inner in parts:
+            place = index.lookup(inner.coordinates)
+            if place is None:
+                source.put_fill(working, inner.outer)
+            elif place[1] > most:
+                raise DecodeError(
+                    f"sharding_indexed: the index promises {place[1]} bytes for inner chunk"
+                    f" {inner.coordinates}, which cannot take more than {most}"
+                )
+            else:
+                wanted.append(Piece(*place, inner))
+        return wanted
+
+    groups: list[Group] | None = None
+    if box is not None:
+        groups = many.merge_box(box, wanted_of(box.others([])), gap, together)
+    if groups is None:
+        groups = list(many.merge(wanted_of(refine(part, shard.grid)), gap, together))
+
+    def run(group: Group, scratch: Scratch) -> None:
+        start, stop, pieces, rows = group
         data = read(ByteRange(start, stop))
         if data is None or len(data) != stop - start:
             found = "nothing" if data is None else f"{len(data)} bytes"
@@ -326,31 +373,22 @@ def _read_snapshot(
                 f" found {found}: the shard is truncated or was replaced while it was read"
             )
         view = memoryview(data)
-        for offset, nbytes, inner in group:
+        if box is not None and len(rows):
+            pieces = many.decode_group(box, group, view, working)
+        for offset, nbytes, inner in pieces:
             piece = view[offset - start : offset - start + nbytes]
             try:
                 decode_part(inner_chain, piece, inner, working, source, scratch)
             except ZarrError as error:
                 raise error.at(f"inner chunk {inner.coordinates}") from error
 
-    groups = list(_merge(wanted, source.store.capabilities.gap, _merged(source)))
+    if source.store.capabilities.requests < 2 and not _are_worthwhile(groups, inner_chain):
+        workers = 1
     parallel.run(run, groups, min(workers, len(groups)), Scratch)
     return True
 
 
-def _merge(wanted: list[_Wanted], gap: int, most: int) -> Iterator[list[_Wanted]]:
-    """Group inner chunks whose bytes lie close together."""
-    wanted.sort(key=lambda item: item.offset)
-    group: list[_Wanted] = []
-    start = stop = 0
-    for item in wanted:
-        end = item.offset + item.nbytes
-        if group and (item.offset > stop + gap or end - start > most):
-            yield group
-            group = []
-        if not group:
-            start = stop = item.offset
-        group.append(item)
-        stop = max(stop, end)
-    if group:
-        yield group
+def _are_worthwhile(groups: list[Group], chain: Chain) -> bool:
+    """Whether groups are worth a thread each."""
+    count = sum([len(group.pieces) + len(group.rows) for group in groups])
+    return count * (chain.nbytes or 0) >= len(groups) * threads.WORTHWHILE_BYTES

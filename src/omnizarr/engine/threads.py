@@ -2,7 +2,8 @@
 
 A second Python thread helps when each task holds at least some 100 µs of work outside the
 interpreter lock; below that, threads queue for the lock and lose. So small chunks of a store that
-answers at once run in the calling thread. A store that lets one wait is asked by as many threads
+answers at once run in the calling thread, unless the native core decodes many of them at a time
+(`engine.many`): then a batch is a task. A store that lets one wait is asked by as many threads
 as it can answer (`capabilities.requests`), whatever the size of the chunks.
 """
 
@@ -16,6 +17,8 @@ from omnizarr.model.store import Store
 
 WORTHWHILE_BYTES = 96 * 1024
 """Chunks of at least this many decoded bytes are worth a thread."""
+WORTHWHILE_BATCH = 2 * WORTHWHILE_BYTES
+"""The same for chunks that the native core decodes together."""
 WORTHWHILE_BESIDE = 32 * 1024
 """The same where other threads fetch what is decoded: the interpreter lock is shared anyway."""
 

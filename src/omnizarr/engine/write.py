@@ -7,17 +7,21 @@ not touch keep their encoded bytes.
 
 A chunk that holds nothing but the fill value, bit for bit, is not stored, unless the array has no
 fill value or the caller asked for empty chunks.
+
+`trim` forgets what an array that was made smaller no longer has. Whoever makes it larger again
+changes the shape first and writes chunks afterwards; so a chunk is held, or its version known,
+before the shape is looked at, and what somebody else has put there meanwhile is never lost.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import parallel
+from omnizarr import indexing, parallel
 from omnizarr.codecs import Chain
 from omnizarr.engine import threads
 from omnizarr.engine.locks import Optimistic, exclusive, setting, update
@@ -28,7 +32,8 @@ from omnizarr.model.casting import cast
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes.struct import cleared
 from omnizarr.model.fill import is_fill
-from omnizarr.model.store import Buffer
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import Buffer, ByteRange
 
 Array = npt.NDArray[Any]
 Working = Array | Column
@@ -120,10 +125,77 @@ def _change_chunk(source: Source, part: Part, working: Working, field: Field) ->
     if data is None and old is None:
         return  # nothing was there and nothing is to be: another's new chunk must not be deleted
     if data is None and isinstance(source.store, Optimistic):
-        # Services replace a value on condition, but delete without one.
-        keeping = replace(source, write_empty_chunks=True)
-        data = encode_part(keeping, chain, old, part, working, field)
+        data = _emptied(source, chain)
     _store(source, key, coordinates, data)
+
+
+def _emptied(source: Source, chain: Chain) -> Buffer:
+    """A chunk of nothing but fill value, for a store that replaces a value on condition, as all
+    services do, but deletes without one."""
+    if chain.shard is not None:
+        return chain.shard.empty()
+    return chain.encode(source.new_chunk(chain.shape))
+
+
+def trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None]) -> None:
+    """Forget what one stored chunk of an array that had `source.model.shape` holds outside of the
+    shape that `current` gives, which is asked for it when nobody can change the chunk unnoticed.
+    Without a shape the chunk is left as it is."""
+    key = source.key(coordinates)
+    try:
+        with source.caller_lock(key):
+            update(source.store, key, lambda held: _trim(source.on(held), coordinates, current))
+    except ZarrError as error:
+        raise error.at(source.where(key, coordinates)) from error
+
+
+def _trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None]) -> None:
+    key, chain = source.key(coordinates), source.chain_for(coordinates)
+    names = (key, *source.alternative_keys(coordinates))
+    # No byte of it: a chunk that lies outside is not read.
+    if all(source.store.get(name, ByteRange(0, 0)) is None for name in names):
+        return
+    shape = current()
+    data: Buffer | None = None
+    if shape is not None and not _is_outside(source, coordinates, shape):
+        data = before = source.fetch(key, coordinates)
+        if before is None:
+            return
+        shape = current()  # anew, for the version of the chunk that is known now
+        for part, fill in _outside(source, coordinates, shape or source.model.shape):
+            data = encode_part(source, chain, data, part, fill, None)
+        if data == before:
+            return
+    if shape is None:
+        return
+    if data is None and isinstance(source.store, Optimistic):
+        data = _emptied(source, chain)
+    _store(source, key, coordinates, data)
+
+
+def _is_outside(source: Source, coordinates: Shape, shape: Shape) -> bool:
+    """Whether nothing of the chunk lies in an array of this shape."""
+    axes = source.model.grid.axes
+    return any(a.start(c) >= n for a, c, n in zip(axes, coordinates, shape, strict=True))
+
+
+def _outside(source: Source, coordinates: Shape, shape: Shape) -> Iterator[tuple[Part, Array]]:
+    """What of the chunk lies outside, dimension by dimension, and fill value to write there."""
+    model = source.model
+    chunk = [
+        slice(axis.start(c), min(axis.start(c) + axis.size(c), n))
+        for axis, c, n in zip(model.grid.axes, coordinates, model.shape, strict=True)
+    ]
+    for dimension, length in enumerate(shape):
+        if length < chunk[dimension].stop:
+            region = list(chunk)
+            region[dimension] = slice(max(length, chunk[dimension].start), chunk[dimension].stop)
+            whole = indexing.identity(model.shape)
+            transform = indexing.basic_and_advanced(whole, tuple(region))
+            plan = indexing.partition(transform, model.grid)
+            working = plan.working(source.new_chunk(transform.shape))
+            for part in plan.parts():
+                yield part, working
 
 
 def _store(source: Source, key: str, coordinates: tuple[int, ...], data: Buffer | None) -> None:

@@ -80,6 +80,12 @@ def read(chosen: Format, store: Store, path: str) -> Node | None:
     return None if found is None else found[1]
 
 
+def documents(chosen: Format, store: Store, path: str) -> dict[str, bytes]:
+    """All that one format has about the node at `path`, unparsed."""
+    keys = dict.fromkeys([*chosen.probes(path), *chosen.keys(path)])
+    return {key: bytes(value) for key, value in fetch(store, list(keys)).items()}
+
+
 def look_ahead(store: Store, path: str) -> None:
     """Ask a store that remembers, together, for what will be asked of it before a node is created
     at `path`."""
@@ -119,6 +125,7 @@ __all__ = [
     "FormatName",
     "Node",
     "claimed",
+    "documents",
     "explain_missing",
     "find",
     "get_format",

@@ -118,6 +118,11 @@ class Plan:
         return working
 
     @property
+    def dense(self) -> bool:
+        """Whether the selection is a box: consecutive indices along every axis."""
+        return not self._points and all(run.step == 1 for run in self._runs)
+
+    @property
     def count(self) -> int:
         """How many parts there are."""
         if 0 in self.transform.shape:

@@ -182,6 +182,19 @@ class Grid:
         return Grid(tuple(axes))
 
 
+def same_cuts(one: Grid, other: Grid) -> bool:
+    """Whether two grids cut what they both cover into the same chunks."""
+    if len(one.axes) != len(other.axes):
+        return False
+    for a, b in zip(one.axes, other.axes, strict=True):
+        if isinstance(a, RegularAxis) or isinstance(b, RegularAxis):
+            if type(a) is not type(b) or a.size(0) != b.size(0):
+                return False
+        elif any(n != m for n, m in zip(a.edges, b.edges, strict=False)):
+            return False
+    return True
+
+
 def regular_grid(shape: Shape, chunks: Shape) -> Grid:
     """A grid of equal chunks."""
     if len(shape) != len(chunks):

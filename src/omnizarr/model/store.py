@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from omnizarr import parallel
 from omnizarr.errors import ReadOnlyError, StoreError, ValueChangedError
@@ -87,6 +87,17 @@ class Capabilities:
     """Ranges of a value that lie closer together than this are cheaper to read as one."""
 
 
+class Feeder(Protocol):
+    """Asks for many values at once, for `parallel.relay`; items are keys and what belongs to
+    them."""
+
+    def feed(self, desk: parallel.Desk[tuple[str, Any], Buffer | None], /) -> None:
+        """Put the value of every item that the desk gives, or leave the item aside."""
+
+    def get(self, key: str, /) -> Buffer | None:
+        """The ordinary way, for what was left aside."""
+
+
 class Store(ABC):
     """The base of every store. A store is a value: comparable, picklable where it can be."""
 
@@ -107,6 +118,11 @@ class Store(ABC):
             parallel.check()
             found.append(self.get(key, byte_range))
         return found
+
+    def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
+        """What asks for this part of many values in one thread, with so many requests under way,
+        where that is cheaper than a thread for each; None where it is not."""
+        return None
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         """A function that reads parts of one value, all of the same version where the store can:

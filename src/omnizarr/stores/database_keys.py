@@ -1,6 +1,7 @@
 """Keys in an ordered index: where a prefix ends, and what lies directly below one.
 
-Keys are ordered as their UTF-8 bytes are, which is how Python orders str too.
+Keys are ordered as their UTF-8 bytes are, which is how Python orders str too. An index that is not
+in order is damaged, and might be gone through for ever.
 
 This module knows keys. It must not know any database.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from omnizarr.errors import StoreError
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Listing
 
@@ -22,26 +24,39 @@ def beyond(prefix: str) -> str:
     return prefix[:-1] + "0"  # the character after "/"
 
 
-def listing_by_jumps(seek: Callable[[str], Iterator[str]], prefix: str) -> Listing:
+def listing_by_jumps(
+    seek: Callable[[str], Iterator[str]],
+    prefix: str,
+    where: str = "the index",
+    room: int | None = None,
+) -> Listing:
     """`Store.list_dir` where `seek(start)` gives the stored keys from `start` on, in order: what
-    lies below a name is jumped over, not read."""
+    lies below a name is jumped over, not read. `room`: all keys together are shorter than this."""
     keys: list[str] = []
     prefixes: list[str] = []
     begin = len(prefix)
+    read = 0
     start: str | None = prefix
     while start is not None:
         following, start = seek(start), None
         for key in following:
             if not key.startswith(prefix):
                 break
+            read += len(key) + 1
+            if room is not None and read > room:
+                raise StoreError(f"{where} is damaged: it shows more keys than fit into it")
             slash = key.find("/", begin)
-            if slash < 0:
-                if is_key(key):
-                    keys.append(key)
-                continue
             if not is_key(key):
                 continue  # one below the same name may be valid
-            prefixes.append(key[: slash + 1])
-            start = beyond(key[: slash + 1])
+            if slash < 0:
+                keys.append(key)
+                continue
+            name = key[: slash + 1]
+            if prefixes and name <= prefixes[-1]:
+                raise StoreError(
+                    f"{where} is damaged: the key {key!r} comes after {prefixes[-1]!r}"
+                )
+            prefixes.append(name)
+            start = beyond(name)
             break
     return Listing(keys, prefixes)

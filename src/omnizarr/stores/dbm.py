@@ -13,37 +13,20 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
-from omnizarr.errors import (
-    InvalidKeyError,
-    NodeNotFoundError,
-    StoreClosedError,
-    StoreError,
-    StoreTimeoutError,
-    ZarrError,
-)
+from omnizarr.errors import NodeNotFoundError, StoreError, StoreTimeoutError, ZarrError
 from omnizarr.model.paths import check_key, check_prefix, is_key
-from omnizarr.model.store import (
-    Buffer,
-    ByteRange,
-    Capabilities,
-    Listing,
-    Store,
-    Versioned,
-    listing_of,
-    read_range,
-    sorted_under,
-)
+from omnizarr.model.store import Buffer, ByteRange, Capabilities
+from omnizarr.stores.database import FileDatabase, Separator, openers
 from omnizarr.stores.dbm_dumb import DumbDatabase
-from omnizarr.stores.dbm_values import Dumb, Nothing, Other, Values, check_sqlite
-from omnizarr.stores.durations import seconds
+from omnizarr.stores.dbm_values import Dumb, Nothing, Other, Values, check_gnu, check_sqlite
 from omnizarr.stores.file_lock import FileLock
 from omnizarr.stores.temporary import name_beside
 
@@ -55,7 +38,7 @@ _NO_LOCK = {errno.EROFS, errno.EACCES, errno.EPERM}
 _IN_USE = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
 
 
-class DBMStore(Store):
+class DBMStore(FileDatabase):
     """Values in the database `path`, of which `dbm` may make several files; the first `set` creates
     it. The arguments are those of zarr-python 2.
 
@@ -71,6 +54,7 @@ class DBMStore(Store):
     capabilities = Capabilities(
         ranges=False, conditional=True, versions=True, concurrent_writes=False
     )
+    _kind = "a DBM database"
 
     def __init__(
         self,
@@ -79,29 +63,25 @@ class DBMStore(Store):
         mode: int = 0o666,
         open: Callable[..., Any] | None = None,  # noqa: A002 - the name that zarr-python 2 uses
         write_lock: bool = True,
-        dimension_separator: Literal[".", "/"] | None = None,
+        dimension_separator: Separator | None = None,
         *,
         read_only: bool = False,
         timeout: float = 30.0,
         **open_kwargs: Any,
     ) -> None:
-        name = os.fspath(path)
-        if not isinstance(name, str):
-            raise TypeError(f"the path must be a str or a path, found {type(name).__name__}")
-        if not name or "\0" in name:
-            raise InvalidKeyError(f"invalid path of a database: {name!r}")
+        super().__init__(
+            path,
+            read_only=read_only or flag[:1] == "r",
+            timeout=timeout,
+            dimension_separator=dimension_separator,
+        )
         if flag[:1] not in ("r", "w", "c", "n"):
             raise ValueError(f"flag must begin with r, w, c or n; found {flag!r}")
-        self.path = os.path.abspath(name)
         self.flag = flag
         self.mode = mode
         self.open = open
         self.open_kwargs = open_kwargs
-        self.timeout = seconds("timeout", timeout, zero=True)
-        self.read_only = read_only or flag[0] == "r"
-        if dimension_separator is not None:
-            self.dimension_separator = dimension_separator
-        self._start()
+        self._open()
         if flag[0] in "rw" and not _exists(self.path):
             raise NodeNotFoundError(f"there is no database {self.path!r}; flag {flag!r} makes none")
         if flag[0] == "n" and not self.read_only:
@@ -109,14 +89,14 @@ class DBMStore(Store):
             with self._using("empty the database", write=True) as values:
                 values.delete(values.keys())
 
-    def _start(self) -> None:
+    def _open(self) -> None:
         self._guard = threading.RLock()
         self._dumb = DumbDatabase(self.path, self.mode)
         self._end = weakref.finalize(self, self._dumb.close)
 
-    @cached_property
+    @property
     def identity(self) -> Hashable:
-        return "dbm", os.path.realpath(self.path)
+        return "dbm", self._real_path
 
     @property
     def flavour(self) -> str | None:
@@ -124,8 +104,10 @@ class DBMStore(Store):
         import dbm
 
         if self.open is not None:
-            dumb = importlib.import_module("dbm.dumb")
-            return "dbm.dumb" if self.open is dumb.open else None
+            for name in _FLAVOURS:  # whoever has its function has loaded the module
+                if self.open is getattr(sys.modules.get(name), "open", None):
+                    return name
+            return None
         found = dbm.whichdb(self.path)
         if found is None:
             return next(name for name in _FLAVOURS if _is_there(name))
@@ -142,20 +124,6 @@ class DBMStore(Store):
             )
         return found
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.path!r})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        private = ("_guard", "_dumb", "_end", "identity")
-        return {name: value for name, value in self.__dict__.items() if name not in private}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
-
-    def close(self) -> None:
-        self._end()
-
     def flush(self) -> None:
         """Every change is in the files when the call returns; here for zarr-python 2's users."""
 
@@ -169,12 +137,6 @@ class DBMStore(Store):
         names = [(check_key(key).encode(), byte_range) for key, byte_range in requests]
         with self._using("read many keys") as values:
             return [values.get(name, byte_range) for name, byte_range in names]
-
-    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
-        value = self.get(key)
-        if value is None:
-            return None
-        return Versioned(read_range(value, byte_range), bytes(value))
 
     def size(self, key: str) -> int | None:
         name = check_key(key).encode()
@@ -230,25 +192,17 @@ class DBMStore(Store):
                 values.delete(found)
 
     # -- listable -----------------------------------------------------------------------------
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        check_prefix(prefix)
-        return sorted_under(self._keys(prefix), prefix)
-
-    def list_dir(self, prefix: str) -> Listing:
-        check_prefix(prefix)
-        return listing_of(self._keys(prefix), prefix)
-
     def _keys(self, prefix: str) -> list[str]:
         with self._using(f"list {prefix!r}") as values:
             names = values.keys()
-        return [key for name in names if is_key(key := name.decode("utf-8", "surrogateescape"))]
+        keys = (name.decode("utf-8", "surrogateescape") for name in names)
+        return [key for key in keys if key.startswith(prefix) and is_key(key)]
 
     # -- the open database --------------------------------------------------------------------
     @contextmanager
     def _using(self, what: str, write: bool = False) -> Iterator[Values]:
         """The database, with everybody else who takes the lock kept out."""
-        if not self._end.alive:
-            raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
+        self._check_open(what)
         if not write and not _exists(self.path):
             yield Nothing()
             return
@@ -281,6 +235,8 @@ class DBMStore(Store):
             function = importlib.import_module(flavour).open
         if flavour == "dbm.sqlite3" and os.path.exists(self.path):
             check_sqlite(self.path)
+        if write and flavour in ("dbm.gnu", None) and os.path.isfile(self.path):
+            check_gnu(self.path)
         flag = ("c" if write and self.flag[0] != "w" else "w" if write else "r") + self.flag[1:]
         deadline = time.monotonic() + self.timeout
         while True:
@@ -324,18 +280,4 @@ def _is_there(flavour: str) -> bool:
     return True
 
 
-def open_path(path: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
-    """The store of a database; see `stores.kinds`."""
-    known = {"flag", "mode", "open", "timeout"}
-    if unknown := sorted(set(options) - known):
-        raise TypeError(f"a DBM database takes the storage_options {sorted(known)}, not {unknown}")
-    if mode in ("r", "r+") and not _exists(path):
-        raise NodeNotFoundError(f"there is no database {path!r}; mode {mode!r} creates none")
-    return DBMStore(path, read_only=read_only, **options)
-
-
-def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
-    """`dbm:///path/of/the.database`, or with two slashes a relative path."""
-    from omnizarr.stores.database_urls import local_path
-
-    return open_path(local_path(url), mode=mode, read_only=read_only, options=options)
+open_path, open_url = openers(DBMStore, {"flag", "mode", "open", "timeout"}, _exists)

@@ -5,7 +5,9 @@ This module knows the flavours. It must not know what a store is.
 
 from __future__ import annotations
 
+import os
 import re
+import struct
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, Protocol
@@ -20,7 +22,19 @@ _DICT = re.compile(
     r"\s*value\s+BLOB\s+NOT\s+NULL\s*\)\s*\Z",
     re.IGNORECASE,
 )
-"""The table of `dbm.sqlite3`. A view or a trigger in its place would be run."""
+"""The table of `dbm.sqlite3`. A view, a trigger or an index of functions would be run."""
+
+
+_HEADS = {
+    0x13579ACE: "=28xi",
+    0x13579ACD: "=28xi",
+    0x13579ACF: "=32xq",
+    0x13579AD0: "=28xi",
+    0x13579AD1: "=32xq",
+}
+"""Where a file of `dbm.gnu` says at which byte its next block is to begin, by its first number."""
+MOST_GAP = 16 << 20
+"""How far beyond the end of the file that may be; it is less than a block."""
 
 
 class Values(Protocol):
@@ -111,6 +125,23 @@ class Other:
         return [bytes(key) for key in self._db.keys()]  # noqa: SIM118 - not every one iterates
 
 
+def check_gnu(path: str) -> None:
+    """Raise `StoreError` if `dbm.gnu` would fill the disk up to a place far beyond the end of its
+    file before it writes anything, in one call that nothing interrupts."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+        size = os.fstat(file.fileno()).st_size
+    form = _HEADS.get(struct.unpack_from("=I", head)[0]) if len(head) >= 40 else None
+    if form is None:
+        return
+    (following,) = struct.unpack_from(form, head)
+    if not 0 < following <= size + MOST_GAP:
+        raise StoreError(
+            f"{path!r} is damaged: its next block is to begin at byte {following}, but the file has"
+            f" {size}; copy what can be read"
+        )
+
+
 def check_sqlite(path: str) -> None:
     """Raise `StoreError` unless the file holds what `dbm.sqlite3` makes."""
     import sqlite3  # not in every Python, and needed by one flavour only
@@ -118,7 +149,8 @@ def check_sqlite(path: str) -> None:
     with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as db:
         rows = db.execute("SELECT type, sql FROM sqlite_master WHERE lower(tbl_name) = 'dict'")
         for kind, sql in rows.fetchall():
-            if kind != "index" and not (kind == "table" and _DICT.match(sql or "")):
+            made_by_sqlite = kind == "index" and sql is None
+            if not made_by_sqlite and not (kind == "table" and _DICT.match(str(sql))):
                 raise StoreError(
                     f"{path!r}: expected the table of dbm.sqlite3, found the {kind}"
                     f" {str(sql)[:200]!r}"

@@ -26,6 +26,7 @@ _CREATE = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
 
+NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 
 
@@ -68,6 +69,18 @@ def not_a_file(what: str, mode: int) -> StoreError:
     return StoreError(f"{what} is not a regular file (mode {oct(mode)})")
 
 
+def failure(store: str, doing: str, key: str, error: OSError) -> StoreError:
+    """The error of a store for one of the system's."""
+    if isinstance(error, StoreError):
+        return type(error)(f"{store}: cannot {doing} {key!r}: {error}")
+    reason = "a value lies above it" if error.errno == errno.ENOTDIR else str(error)
+    if isinstance(error, IsADirectoryError):
+        reason = "keys lie below it"
+    if error.errno in NO_LOCKS and doing == "lock":
+        reason += "; pass locking=False if only one process writes"
+    return StoreError(f"{store}: cannot {doing} {key!r}: {reason}")
+
+
 def version_of(status: os.stat_result) -> tuple[int, ...]:
     """Equal only for the same content of a file.
 
@@ -100,6 +113,21 @@ def write_temporary(directory: str, value: Buffer, fsync: bool) -> str:
         remove(path)
         raise
     return path
+
+
+def put(directory: str, path: str, value: Buffer, fsync: bool, *, replace: bool = True) -> None:
+    """Write a file whole and then give it its name; FileExistsError if it is another's, unless that
+    may be replaced."""
+    temporary = write_temporary(directory, value, fsync)
+    try:
+        if replace:
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path, follow_symlinks=False)
+            remove(temporary)
+    except BaseException:
+        remove(temporary)
+        raise
 
 
 def sync_directory(path: str) -> None:

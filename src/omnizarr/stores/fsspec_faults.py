@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from omnizarr.errors import HTTPStatusError, StoreAccessError, StoreError, StoreTimeoutError
+from omnizarr.stores.secrets import without_login
 
 _ABSENT = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 _GONE = (404, 410)
@@ -20,7 +21,6 @@ _SECRET = re.compile(
     r"key|secret|token|passw|pwd|credential|signature|\bsig\b|sas|auth|connection_string|cookie",
     re.IGNORECASE,
 )
-_USER = re.compile(r"(?<=//)([^/@\s:]*):([^/@\s]*)@")
 _QUERY = re.compile(r"([?&])([^=&\s'\"]+)=([^&\s'\"#)]+)")
 _ANSWER = "InvalidBucketName", "NoSuchBucket"
 """Codes of services that go with 404 and do not mean that a key is missing."""
@@ -126,8 +126,7 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
     """`text` without passwords in URLs, signatures in queries, and the given secrets."""
     for secret in secrets:
         text = text.replace(secret, "***")
-    text = _USER.sub(r"\1:***@", text)
-    return _QUERY.sub(_masked_value, text)
+    return _QUERY.sub(_masked_value, without_login(text))
 
 
 def _masked_value(match: re.Match[str]) -> str:

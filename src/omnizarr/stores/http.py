@@ -10,7 +10,6 @@ This module knows which requests a value takes. It must not know connections.
 from __future__ import annotations
 
 import threading
-from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -36,8 +35,9 @@ from omnizarr.model.store import (
     span,
 )
 from omnizarr.stores import http_url
-from omnizarr.stores.http_client import Answer, Client, Policy
+from omnizarr.stores.http_client import Answer, Client, Policy, headers_of
 from omnizarr.stores.http_connection import Clock, Security
+from omnizarr.stores.http_feeder import Feeder, Unusual, Whole, feeder_of
 from omnizarr.stores.http_index import Index
 from omnizarr.stores.http_ranges import (
     Part,
@@ -122,7 +122,7 @@ class HTTPStore(Store):
             retries=int(retries),
             missing=frozenset(missing_statuses),
             redirects=allow_redirects,
-            headers=_headers(headers, auth, base),
+            headers=headers_of(headers, auth, base),
         )
         self._set(_Options(url, policy, Security(verify, cert, untrusted), allow_html, requests))
 
@@ -139,6 +139,8 @@ class HTTPStore(Store):
         self._index = Index(self._client, self._root)
         self._has_suffix = True
         self._has_head = True
+        self._feeder: Feeder | None = None
+        """The last one."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {"options": Secret(self._options)}
@@ -173,6 +175,30 @@ class HTTPStore(Store):
             check_key(key)
         workers = self.capabilities.requests
         return parallel.each(lambda request: self.get(*request), requests, workers)
+
+    def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
+        if self._feeder is not None and not self._feeder.fits:
+            return None  # the server does not answer as it must for that
+        missing, allow_html = self._options.policy.missing, self._options.allow_html
+
+        def is_there(key: str, answer: Whole) -> bool:
+            if answer.status in missing:
+                return False
+            if answer.status not in (200, 206):
+                raise Unusual
+            check_content(answer, key, allow_html)
+            return True
+
+        def ordinary(key: str, clock: Clock) -> Buffer | None:
+            part = self._read(key, byte_range, clock)
+            return None if part is None else part.data
+
+        def target(key: str) -> str:
+            return self._root.below(check_key(key)).target
+
+        found = feeder_of(self._client, target, byte_range, requests, is_there, ordinary)
+        self._feeder = found or self._feeder
+        return found
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         return nullcontext(_Snapshot(self, check_key(key)).read)
@@ -447,28 +473,3 @@ def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, 
     if "auth" in client:
         given.setdefault("auth", client["auth"])
     return HTTPStore(url, **given)
-
-
-def _headers(
-    headers: Mapping[str, str] | None, auth: Sequence[str] | None, base: http_url.Base
-) -> dict[str, str]:
-    """All headers of the caller's; errors never show a value."""
-    found: dict[str, str] = {}
-    for name, value in (headers or {}).items():
-        text: tuple[object, object] = (name, value)  # whatever the annotation promised
-        if not isinstance(text[0], str) or not isinstance(text[1], str):
-            raise TypeError("headers must be a mapping from str to str")
-        plain = name.isascii() and all(ord(c) < 256 and c not in "\r\n\0" for c in name + value)
-        if not plain or not name.strip():
-            raise ValueError(f"the header {name!r} has characters that no header can have")
-        found[name] = value
-    if auth is None and base.user is not None:
-        auth = (base.user, base.password or "")
-    if auth is not None:
-        if isinstance(auth, str) or len(auth) < 2:
-            raise TypeError("auth must be a pair of user and password")
-        if any(name.lower() == "authorization" for name in found):
-            raise TypeError("credentials are given twice: as auth (or in the URL), and in headers")
-        token = b64encode(f"{auth[0]}:{auth[1]}".encode()).decode("ascii")
-        found["Authorization"] = f"Basic {token}"
-    return found

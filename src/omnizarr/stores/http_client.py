@@ -18,7 +18,8 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -32,7 +33,7 @@ from omnizarr.errors import (
 )
 from omnizarr.stores.http_chunked import Broken, Chunked
 from omnizarr.stores.http_connection import Clock, Pool, Security
-from omnizarr.stores.http_url import Address, Origin, follow
+from omnizarr.stores.http_url import Address, Base, Origin, follow
 
 T = TypeVar("T")
 
@@ -192,7 +193,7 @@ class Client:
         if pool is not None:
             pool.close()
 
-    def _connections(self) -> Pool:
+    def connections(self) -> Pool:
         pool = self._pool
         if pool is None or pool.pid != os.getpid():
             if self._closed:
@@ -211,7 +212,7 @@ class Client:
         accept: frozenset[int],
     ) -> T | None:
         """One attempt. Errors do not say where: the caller does."""
-        pool = self._connections()
+        pool = self.connections()
         for _ in range(MOST_REDIRECTS + 1):
             connection = pool.take(address.origin, clock)
             reusable = False
@@ -251,6 +252,17 @@ class Client:
             headers.update(self.policy.headers)
         # A range of what a server compressed on the way is no range of the value.
         return {**headers, "Accept-Encoding": "identity", **own}
+
+    def requester(
+        self, target: Callable[[str], str], own: Mapping[str, str]
+    ) -> Callable[[str], bytes]:
+        """What makes the bytes of a GET for the target of a key at the origin."""
+        headers = self._headers(Address(self.origin, "/"), own)
+        if not any(name.lower() == "host" for name in headers):
+            headers["Host"] = str(self.origin).partition("://")[2]
+        fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        rest = f" HTTP/1.1\r\n{fields}\r\n".encode("latin-1")
+        return lambda key: b"GET " + target(key).encode("ascii") + rest
 
     def _redirected(self, answer: Answer) -> Address | None:
         """Where to ask instead; None if the server says that it has a folder there."""
@@ -297,6 +309,31 @@ class Client:
         if status in BUSY or (status >= 500 and status not in (501, 505)):
             return _Busy(error, _retry_after(answer.header("Retry-After")))
         return error
+
+
+def headers_of(
+    headers: Mapping[str, str] | None, auth: Sequence[str] | None, base: Base
+) -> dict[str, str]:
+    """What a caller wants to be sent with every request; errors never show a value."""
+    found: dict[str, str] = {}
+    for name, value in (headers or {}).items():
+        text: tuple[object, object] = (name, value)  # whatever the annotation promised
+        if not isinstance(text[0], str) or not isinstance(text[1], str):
+            raise TypeError("headers must be a mapping from str to str")
+        plain = name.isascii() and all(ord(c) < 256 and c not in "\r\n\0" for c in name + value)
+        if not plain or not name.strip():
+            raise ValueError(f"the header {name!r} has characters that no header can have")
+        found[name] = value
+    if auth is None and base.user is not None:
+        auth = (base.user, base.password or "")
+    if auth is not None:
+        if isinstance(auth, str) or len(auth) < 2:
+            raise TypeError("auth must be a pair of user and password")
+        if any(name.lower() == "authorization" for name in found):
+            raise TypeError("credentials are given twice: as auth (or in the URL), and in headers")
+        token = b64encode(f"{auth[0]}:{auth[1]}".encode()).decode("ascii")
+        found["Authorization"] = f"Basic {token}"
+    return found
 
 
 def _phrase(status: int) -> str:

@@ -124,16 +124,16 @@ class Connection(http.client.HTTPConnection):
         super().__init__(origin.host, origin.port)
         self.origin = origin
         self.clock = Clock(0, 0)
-        self._secure = secure
-        self._untrusted = untrusted
+        self.secure = secure
+        self.untrusted = untrusted
 
     def connect(self) -> None:
-        sock = dial(self.host, self.port, self.clock, self._untrusted)
+        sock = dial(self.origin, self.clock, self.untrusted)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if self._secure is not None:
+            if self.secure is not None:
                 sock.settimeout(self.clock.patience())
-                sock = self._secure.wrap_socket(sock, server_hostname=self.host)
+                sock = self.secure.wrap_socket(sock, server_hostname=self.host)
         except BaseException:
             sock.close()
             raise
@@ -223,13 +223,19 @@ def _close_all(idle: dict[Origin, list[Connection]]) -> None:
 # -- addresses --------------------------------------------------------------------------------
 
 
-def dial(host: str, port: int, clock: Clock, untrusted: bool) -> socket.socket:
-    """A connected socket, to the first address of the host that answers."""
-    found = resolve(host, port, clock)
+def addresses(origin: Origin, clock: Clock, untrusted: bool) -> list[Any]:
+    """Where the host may be reached, as `socket.getaddrinfo` tells it."""
+    found = resolve(origin.host, origin.port, clock)
     if untrusted:
         for *_, address in found:
-            refuse_private(host, str(address[0]))
-    failure: OSError = OSError(f"{host} has no address")
+            refuse_private(origin.host, str(address[0]))
+    return found
+
+
+def dial(origin: Origin, clock: Clock, untrusted: bool) -> socket.socket:
+    """A connected socket, to the first address of the host that answers."""
+    found = addresses(origin, clock, untrusted)
+    failure: OSError = OSError(f"{origin.host} has no address")
     for index, (family, kind, protocol, _, address) in enumerate(found):
         sock = socket.socket(family, kind, protocol)
         try:
@@ -281,21 +287,34 @@ def _is_literal(host: str) -> bool:
     return True
 
 
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+_PUBLIC = ipaddress.IPv6Network("2000::/3")
+"""All that is given out; what lies elsewhere means this machine, this site, or something else."""
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+_EXAMPLES = ipaddress.IPv6Network("3fff::/20")
+_PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
+_ISATAP = (0x00005EFE, 0x02005EFE)
+"""What stands before the address of a version 4 in one of version 6 (RFC 5214, 6.1)."""
 
 
 def refuse_private(host: str, address: str) -> None:
     """Raise unless everybody on the Internet could ask this address too."""
     found = ipaddress.ip_address(address.partition("%")[0])
     seen: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [found]
+    public = True
     if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]
-        if found in _TRANSLATED:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        if inner is not None:
-            # The address that counts is the one inside.
-            seen = [inner] if found.ipv4_mapped else [found, inner]
-    if any(not one.is_global or one.is_multicast for one in seen):
+        last = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        # Where there is an address inside, it counts as well.
+        if found.ipv4_mapped or found in _TRANSLATED:
+            seen = [last]
+        elif found.sixtofour or found.teredo:
+            seen += [inner for inner in (found.sixtofour, *(found.teredo or ())) if inner]
+        else:
+            public = found in _PUBLIC and found not in _EXAMPLES
+            if (int(found) >> 32) & 0xFFFFFFFF in _ISATAP:
+                seen.append(last)
+    if not public or any(
+        not one.is_global or one.is_multicast or one in _PROTOCOLS for one in seen
+    ):
         raise StoreError(
             f"{host} has the address {address}, which is not public, and the URL was given as"
             " untrusted; leave out untrusted=True if you mean it"

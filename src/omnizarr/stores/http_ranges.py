@@ -9,12 +9,12 @@ This module knows RFC 9110's ranges. It must not know where they come from.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.store import ByteRange, span
 from omnizarr.stores.http_chunked import Broken
-from omnizarr.stores.http_client import PIECE, Answer
+from omnizarr.stores.http_client import PIECE
 
 MOST_SKIPPED = 64 * 1024 * 1024
 """What is read and thrown away to get at a part, where a server gives no parts."""
@@ -24,6 +24,20 @@ SOON = 64 * 1024
 
 _RANGE = re.compile(r"bytes\s+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)\Z")
 _UNSATISFIED = re.compile(r"bytes\s+\*/([0-9]{1,18})\Z")
+
+
+class Answer(Protocol):
+    """What is looked at of an answer; see `http_client.Answer`."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def length(self) -> int | None: ...
+    @property
+    def framed(self) -> bool: ...
+    def header(self, name: str, /) -> str | None: ...
+    def read(self, count: int, /) -> bytes: ...
+    def skip(self, count: int, /) -> None: ...
 
 
 class Version(NamedTuple):

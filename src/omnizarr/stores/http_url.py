@@ -69,9 +69,10 @@ class Base:
     def shown(self) -> str:
         if self.user is None:
             return self.address.shown
-        secret = "" if self.password is None else ":***"
+        # Without a password the name may be a token.
+        login = f"{quote(self.user)}:***" if self.password else "***"
         scheme, _, rest = self.address.shown.partition("://")
-        return f"{scheme}://{quote(self.user)}{secret}@{rest}"
+        return f"{scheme}://{login}@{rest}"
 
 
 def masked_query(query: str) -> str:

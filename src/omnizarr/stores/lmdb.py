@@ -13,31 +13,20 @@ import os
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from omnizarr.errors import InvalidKeyError, NodeNotFoundError, StoreClosedError
+from omnizarr.errors import InvalidKeyError
 from omnizarr.model.paths import check_key, check_prefix, is_key
-from omnizarr.model.store import (
-    Buffer,
-    ByteRange,
-    Capabilities,
-    Listing,
-    Read,
-    Store,
-    Versioned,
-    read_range,
-    span,
-)
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
+from omnizarr.stores.database import FileDatabase, Separator, openers
 from omnizarr.stores.database_keys import listing_by_jumps
-from omnizarr.stores.durations import seconds
 from omnizarr.stores.lmdb_check import MOST_KEY_BYTES
-from omnizarr.stores.lmdb_environment import FIRST_MAP, Environment, acquire, library, release
+from omnizarr.stores.lmdb_environment import FIRST_MAP, acquire, library, release
 
 T = TypeVar("T")
 
 
-class LMDBStore(Store):
+class LMDBStore(FileDatabase):
     """Values in the LMDB environment at `path`, which the first `set` creates.
 
     read_only: refuse every change, create nothing but LMDB's own lock file.
@@ -51,6 +40,8 @@ class LMDBStore(Store):
     """
 
     capabilities = Capabilities(conditional=True, versions=True, concurrent_writes=False)
+    _kind = "an LMDB environment"
+    _instead = "an environment", "by its path"
 
     def __init__(
         self,
@@ -62,28 +53,21 @@ class LMDBStore(Store):
         timeout: float = 30.0,
         check: bool = True,
         environment: Any = None,
-        dimension_separator: Literal[".", "/"] | None = None,
+        dimension_separator: Separator | None = None,
     ) -> None:
         library()
-        name = os.fspath(path)
-        if not isinstance(name, str):
-            raise TypeError(f"the path must be a str or a path, found {type(name).__name__}")
-        if not name or "\0" in name:
-            raise InvalidKeyError(f"invalid path of an LMDB environment: {name!r}")
-        self.path = os.path.abspath(name)
-        self.read_only = read_only
+        super().__init__(
+            path, read_only=read_only, timeout=timeout, dimension_separator=dimension_separator
+        )
         self.map_size = map_size
         self.fsync = fsync
-        self.timeout = seconds("timeout", timeout, zero=True)
         self.check = check
-        if dimension_separator is not None:
-            self.dimension_separator = dimension_separator
         self._given = environment
         self._open()
 
     def _open(self) -> None:
         self._environment = acquire(
-            os.path.realpath(self.path),
+            self._real_path,
             writable=not self.read_only,
             map_size=self.map_size,
             fsync=self.fsync,
@@ -92,28 +76,9 @@ class LMDBStore(Store):
         )
         self._end = weakref.finalize(self, release, self._environment, not self.read_only)
 
-    @cached_property
+    @property
     def identity(self) -> Hashable:
-        return "lmdb", os.path.realpath(self.path)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.path!r})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        if self._given is not None:
-            raise TypeError(
-                f"{self!r} uses an environment that was given to it, which cannot be pickled; open"
-                " the store by its path instead"
-            )
-        private = ("_environment", "_end", "identity")
-        return {name: value for name, value in self.__dict__.items() if name not in private}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._open()
-
-    def close(self) -> None:
-        self._end()
+        return "lmdb", self._real_path
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -135,12 +100,6 @@ class LMDBStore(Store):
             # The map stays as it is until the transaction ends; any thread may copy from it.
             value = None if transaction is None else transaction.get(name)
             yield lambda byte_range: _copy(value, byte_range)
-
-    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
-        value = self.get(key)
-        if value is None:
-            return None
-        return Versioned(read_range(value, byte_range), bytes(value))
 
     def size(self, key: str) -> int | None:
         name = self._name(key)
@@ -218,10 +177,9 @@ class LMDBStore(Store):
             self._write(f"move {source!r}", change)
 
     # -- listable -----------------------------------------------------------------------------
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        check_prefix(prefix)
+    def _keys(self, prefix: str) -> list[str]:
         with self._reading(f"list {prefix!r}") as transaction:
-            return iter([] if transaction is None else _keys(transaction, prefix))
+            return [] if transaction is None else _keys(transaction, prefix)
 
     def list_dir(self, prefix: str) -> Listing:
         check_prefix(prefix)
@@ -229,7 +187,7 @@ class LMDBStore(Store):
             if transaction is None:
                 return Listing([], [])
             with transaction.cursor() as cursor:
-                return listing_by_jumps(lambda start: _following(cursor, start), prefix)
+                return listing_by_jumps(lambda start: _following(cursor, start), prefix, repr(self))
 
     # -- transactions -------------------------------------------------------------------------
     def _name(self, key: str) -> bytes:
@@ -243,7 +201,8 @@ class LMDBStore(Store):
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[Any]:
-        environment = self._live()
+        self._check_open(what)
+        environment = self._environment
         try:
             with environment.reading(self.timeout) as transaction:
                 yield transaction
@@ -251,16 +210,12 @@ class LMDBStore(Store):
             raise environment.failure(what, error) from error
 
     def _write(self, what: str, function: Callable[[Any], T], needed: int = 0) -> T:
-        environment = self._live()
+        self._check_open(what)
+        environment = self._environment
         try:
             return environment.write(function, needed, self.timeout)
         except (environment.lmdb.Error, OSError) as error:
             raise environment.failure(what, error) from error
-
-    def _live(self) -> Environment:
-        if not self._end.alive:
-            raise StoreClosedError(f"{self!r} was closed; open it again")
-        return self._environment
 
 
 def _copy(value: Any, byte_range: ByteRange | None) -> bytes | None:
@@ -290,25 +245,12 @@ def _keys(transaction: Any, prefix: str) -> list[str]:
     return found
 
 
-def open_path(path: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
-    """The store of a folder or file; see `stores.kinds`."""
-    library()
-    known = {"map_size", "fsync", "timeout", "check"}
-    if unknown := sorted(set(options) - known):
-        raise TypeError(f"LMDB takes the storage_options {sorted(known)}, not {unknown}")
-    data = os.path.join(path, "data.mdb") if os.path.isdir(path) else path
-    if mode in ("r", "r+") and not os.path.exists(data):
-        raise NodeNotFoundError(
-            f"there is no LMDB environment {path!r}; mode {mode!r} creates none"
-        )
-    return LMDBStore(path, read_only=read_only, **options)
+def _is_there(path: str) -> bool:
+    library()  # what is missing first is the package
+    return os.path.exists(os.path.join(path, "data.mdb") if os.path.isdir(path) else path)
 
 
-def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
-    """`lmdb:///path/of/the.folder`, or with two slashes a relative path."""
-    from omnizarr.stores.database_urls import local_path
-
-    return open_path(local_path(url), mode=mode, read_only=read_only, options=options)
+open_path, open_url = openers(LMDBStore, {"map_size", "fsync", "timeout", "check"}, _is_there)
 
 
 def adopt(obj: Any, *, read_only: bool) -> Store | None:

@@ -42,7 +42,6 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 _ATTEMPTS = 1000  # each means that somebody removed the directory in between
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 _DAY = 24 * 60 * 60.0
 
 
@@ -249,7 +248,7 @@ class LocalStore(Store):
         try:
             lock.__enter__()
         except OSError as error:
-            if error.errno not in _NO_LOCKS:
+            if error.errno not in files.NO_LOCKS:
                 raise
             self._replace(key, path, directory, value)  # no locks on this disk
             return
@@ -262,12 +261,7 @@ class LocalStore(Store):
         """Write the value to a temporary and rename that."""
         for attempt in range(_ATTEMPTS):
             try:
-                temporary = files.write_temporary(directory, value, self.fsync)
-                try:
-                    os.replace(temporary, path)
-                except BaseException:
-                    files.remove(temporary)
-                    raise
+                files.put(directory, path, value, self.fsync)
                 return
             except FileNotFoundError as error:
                 self._make_directory(key, attempt, error)
@@ -275,13 +269,20 @@ class LocalStore(Store):
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         path, directory = self._target(key)
+        try:
+            # Who holds the lock may have seen that there is no value, and be about to set one.
+            with nullcontext() if os.path.lexists(path) else self._excluding(key):
+                return self._link(key, path, directory, value)
+        except StoreError as error:
+            if getattr(error.__cause__, "errno", None) not in files.NO_LOCKS:
+                raise
+            return self._link(key, path, directory, value)  # no locks on this disk
+
+    def _link(self, key: str, path: str, directory: str, value: Buffer) -> bool:
+        """Write the value to a temporary and give that the name, if it is free."""
         for attempt in range(_ATTEMPTS):
             try:
-                temporary = files.write_temporary(directory, value, self.fsync)
-                try:
-                    os.link(temporary, path, follow_symlinks=False)
-                finally:
-                    files.remove(temporary)
+                files.put(directory, path, value, self.fsync, replace=False)
                 if self.fsync:
                     files.sync_directory(directory)
                 return True
@@ -294,7 +295,7 @@ class LocalStore(Store):
             except OSError as error:
                 if error.errno not in _NO_LINKS:
                     raise self._failure("write", key, error) from error
-                with self.lock(key):  # a file system without hard links
+                with self._excluding(key):  # a file system without hard links
                     return super().set_if_absent(key, value)
         raise AssertionError("unreachable: the last attempt raises")
 
@@ -319,14 +320,16 @@ class LocalStore(Store):
         path = self._find(key)
         if path is None or not os.path.lexists(path):
             return
-        held = self._held.get((key, get_ident()))
-        with nullcontext() if held is not None and held.held else self.lock(key):
+        with self._excluding(key):
             try:
                 os.unlink(path)
             except OSError as error:
                 if is_missing(error) or os.path.isdir(path):
                     return
                 raise self._failure("delete", key, error) from error
+            held = self._held.get((key, get_ident()))
+            if held is not None:
+                held.finish_later()  # the lock is a file there
         self._beneath.prune(key.rpartition("/")[0])
 
     def delete_prefix(self, prefix: str) -> None:
@@ -443,6 +446,11 @@ class LocalStore(Store):
         self.check_writable()
         return self._locked(key) if self.locking else nullcontext()
 
+    def _excluding(self, key: str) -> AbstractContextManager[object]:
+        """The lock, unless this thread has it."""
+        held = self._held.get((key, get_ident()))
+        return nullcontext() if held is not None and held.held else self.lock(key)
+
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
         lock = self._file_lock(key, self._target(key)[1])
@@ -451,11 +459,11 @@ class LocalStore(Store):
         except OSError as error:
             raise self._failure("lock", key, error) from error
         owner = key, get_ident()
-        self._held[owner] = lock
+        self._held[owner] = lock  # an earlier one of this thread ended when it set the key
         try:
             yield
         finally:
-            del self._held[owner]
+            self._held.pop(owner, None)
             lock.__exit__()
 
     def _file_lock(self, key: str, directory: str) -> FileLock:
@@ -477,14 +485,7 @@ class LocalStore(Store):
 
     # -- errors -------------------------------------------------------------------------------
     def _failure(self, doing: str, key: str, error: OSError) -> StoreError:
-        if isinstance(error, StoreError):
-            return type(error)(f"{self!r}: cannot {doing} {key!r}: {error}")
-        reason = "a value lies above it" if error.errno == errno.ENOTDIR else str(error)
-        if isinstance(error, IsADirectoryError):
-            reason = "keys lie below it"
-        if error.errno in _NO_LOCKS and doing == "lock":
-            reason += "; pass locking=False if only one process writes"
-        return StoreError(f"{self!r}: cannot {doing} {key!r}: {reason}")
+        return files.failure(repr(self), doing, key, error)
 
     def _not_a_file(self, key: str, mode: int) -> StoreError:
         return files.not_a_file(f"{self!r}: {key!r}", mode)

@@ -11,32 +11,17 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
 
-from omnizarr.errors import (
-    StoreAccessError,
-    StoreClosedError,
-    StoreError,
-    StoreTimeoutError,
-    ZarrError,
-)
+from omnizarr.errors import StoreAccessError, StoreError, ZarrError
 from omnizarr.extras import package
+from omnizarr.model.json import show
 from omnizarr.model.paths import check_key, check_prefix, is_key
-from omnizarr.model.store import (
-    Buffer,
-    ByteRange,
-    Capabilities,
-    Listing,
-    Store,
-    Versioned,
-    listing_of,
-    read_range,
-)
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
+from omnizarr.stores.database import Separator, ServerDatabase, leave_open
 from omnizarr.stores.database_keys import beyond
 from omnizarr.stores.database_urls import refuse_unknown
-from omnizarr.stores.durations import seconds
-from omnizarr.stores.secrets import Secret
 
 T = TypeVar("T")
 
@@ -53,9 +38,11 @@ _USUAL = (
 )  # fmt: skip
 _REFUSED = {13, 18, 8000}  # Unauthorized, AuthenticationFailed, Atlas' own
 _DUPLICATE = 11000
+_FIELDS = {"key": 1, "value": 1, "_id": 0}
+"""What is read of a document; others may have put more into it."""
 
 
-class MongoDBStore(Store):
+class MongoDBStore(ServerDatabase):
     """Values in the collection `collection` of `database`.
 
     client: a `pymongo.MongoClient` that is connected already; the caller closes it.
@@ -71,7 +58,7 @@ class MongoDBStore(Store):
         self,
         database: str = "mongodb_zarr",
         collection: str = "zarr_collection",
-        dimension_separator: Literal[".", "/"] | None = None,
+        dimension_separator: Separator | None = None,
         *,
         client: Any = None,
         url: str | None = None,
@@ -79,29 +66,27 @@ class MongoDBStore(Store):
         timeout: float = 30.0,
         **options: Any,
     ) -> None:
-        if client is not None and (url is not None or options):
-            raise TypeError("a MongoDBStore takes a client, or a url and options, not both")
+        super().__init__(
+            client,
+            url,
+            options,
+            read_only=read_only,
+            timeout=timeout,
+            dimension_separator=dimension_separator,
+        )
         if url is not None and "host" in options:
             raise TypeError("a MongoDBStore takes a url or a host, not both")
         self.database = database
         self.collection = collection
-        self.read_only = read_only
-        self.timeout = seconds("timeout", timeout)
-        if dimension_separator is not None:
-            self.dimension_separator = dimension_separator
-        self._given = client
-        self._url = Secret(url)
-        self._options = Secret(options)
         self._open()
 
     def _open(self) -> None:
-        self._end: weakref.finalize[..., Any]
         self._pymongo = package("pymongo", "mongodb", "MongoDBStore")
         self._process = os.getpid()
         self._indexed = False
         if self._given is not None:
             self._client = self._given
-            self._end = weakref.finalize(self, _leave_open)
+            self._end = weakref.finalize(self, leave_open)
         else:
             options = {"connect": False, **self._options.value}
             if self._url.value is not None:
@@ -134,28 +119,19 @@ class MongoDBStore(Store):
         name = f"mongodb://{self._place[:100]}/{self.database}.{self.collection}"
         return f"{type(self).__name__}({name!r})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        if self._given is not None:
-            raise TypeError(
-                f"{self!r} uses a client that was given to it, which cannot be pickled; open the"
-                " store with a URL instead"
-            )
-        kept = ["database", "collection", "read_only", "timeout", "dimension_separator"]
-        kept += ["_given", "_url", "_options"]
-        return {name: self.__dict__[name] for name in kept if name in self.__dict__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._open()
-
-    def close(self) -> None:
-        self._end()
-
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        value = self._find(key)
+        return None if value is None else read_range(bytes(value), byte_range)
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        value = self._find(key)  # with its subtype, or the server would find it changed
+        return None if value is None else Versioned(read_range(bytes(value), byte_range), value)
+
+    def _find(self, key: str) -> bytes | None:
         check_key(key)
-        found = self._call(f"read {key!r}", lambda: self._documents.find_one({"key": key}))
-        return None if found is None else read_range(self._value(key, found), byte_range)
+        found = self._call(f"read {key!r}", lambda: self._documents.find_one({"key": key}, _FIELDS))
+        return None if found is None else self._value([key], found)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         keys = list(dict.fromkeys(check_key(key) for key, _ in requests))
@@ -164,37 +140,44 @@ class MongoDBStore(Store):
             some = keys[begin : begin + BATCH]
 
             def find(some: list[str] = some) -> list[dict[str, Any]]:
-                with self._documents.find({"key": {"$in": some}}) as cursor:
+                with self._documents.find({"key": {"$in": some}}, _FIELDS) as cursor:
                     return list(cursor)
 
             for found in self._call("read many keys", find):
-                values[found["key"]] = self._value(found["key"], found)
+                value = bytes(self._value(some, found))
+                if values.setdefault(found["key"], value) != value:
+                    raise self._twice()
         return [
             read_range(values[key], byte_range) if key in values else None
             for key, byte_range in requests
         ]
 
-    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
-        value = self.get(key)
-        if value is None:
-            return None
-        return Versioned(read_range(value, byte_range), bytes(value))
-
     def exists(self, key: str) -> bool:
         check_key(key)
-        return (
-            self._call(f"find {key!r}", lambda: self._documents.find_one({"key": key}, {"_id": 1}))
-            is not None
+        only_key = {"key": 1, "_id": 0}
+        found = self._call(
+            f"find {key!r}", lambda: self._documents.find_one({"key": key}, only_key)
         )
+        return found is not None and bool(self._key([key], found))
 
-    def _value(self, key: str, document: dict[str, Any]) -> bytes:
-        value = document.get("value")
+    def _key(self, asked: Sequence[str], document: dict[str, Any]) -> str:
+        """A list that holds a key is found under that key too, and is none."""
+        key = document.get("key")
+        if type(key) is not str or key not in asked:
+            raise StoreError(
+                f"{self!r}: asked for {show(asked[0])}, the server gave a document with a key of"
+                f" type {type(key).__name__}: {show(key)}; remove what no store has written"
+            )
+        return key
+
+    def _value(self, asked: Sequence[str], document: dict[str, Any]) -> bytes:
+        key, value = self._key(asked, document), document.get("value")
         if not isinstance(value, bytes):  # `Binary` of another subtype is bytes too
             raise StoreError(
                 f"{self!r}: the document of {key!r} has a value of type {type(value).__name__},"
                 " expected binary data"
             )
-        return bytes(value)
+        return value
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
@@ -253,40 +236,36 @@ class MongoDBStore(Store):
                 self._call("make the unique index on key", self._make_index)
             except StoreError as error:
                 if _code(error.__cause__) == _DUPLICATE:
-                    raise StoreError(
-                        f"{self!r}: two documents have the same key; remove one of them, or"
-                        " neither reading nor writing is certain"
-                    ) from error
+                    raise self._twice() from error
                 raise
             self._indexed = True
         return {"key": key, "value": data}
+
+    def _twice(self) -> StoreError:
+        return StoreError(
+            f"{self!r}: two documents have the same key; remove one of them, or neither reading"
+            " nor writing is certain"
+        )
 
     def _make_index(self) -> None:
         self._documents.create_index("key", unique=True)
 
     # -- listable -----------------------------------------------------------------------------
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        return iter(sorted(self._keys(prefix)))
-
-    def list_dir(self, prefix: str) -> Listing:
-        return listing_of(self._keys(prefix), prefix)
-
     def _keys(self, prefix: str) -> list[str]:
-        condition = _below(check_prefix(prefix))
+        condition = _below(prefix)
 
         def find() -> list[Any]:
             with self._documents.find(condition, {"key": 1, "_id": 0}) as cursor:
                 return [document.get("key") for document in cursor]
 
         keys = self._call(f"list {prefix!r}", find)
-        return [key for key in keys if isinstance(key, str) and is_key(key)]
+        return [key for key in keys if type(key) is str and is_key(key)]  # code is a str too
 
     # -- the server ---------------------------------------------------------------------------
     def _call(self, what: str, function: Callable[[], T], again: bool = False) -> T:
         """The answer, within the deadline. `again`: once more if somebody else was faster to make
         the same document."""
-        if not self._end.alive:
-            raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
+        self._check_open(what)
         if self._process != os.getpid() and self._given is None:
             self._open()  # the parent's connections are not ours
         errors = self._pymongo.errors
@@ -298,17 +277,14 @@ class MongoDBStore(Store):
                     if not again:
                         raise
                     return function()
-        except ZarrError:
+        except (ZarrError, MemoryError):
             raise
         except errors.PyMongoError as error:
             if isinstance(error, errors.ServerSelectionTimeoutError) or error.timeout:
-                raise StoreTimeoutError(
-                    f"{self!r}: cannot {what}: no whole answer within {self.timeout:g} s"
-                    " (timeout=...)"
-                ) from error
+                raise self._timed_out(what) from error
             kind = StoreAccessError if _code(error) in _REFUSED else StoreError
             raise kind(f"{self!r}: cannot {what}: {error}") from error
-        except OverflowError as error:
+        except Exception as error:  # whatever the client stumbles over in a document
             raise StoreError(f"{self!r}: cannot {what}: {error}") from error
 
 
@@ -319,10 +295,6 @@ def _code(error: BaseException | None) -> int:
 def _close(client: Any, process: int) -> None:
     if os.getpid() == process:  # what a child inherited belongs to its parent
         client.close()
-
-
-def _leave_open() -> None:
-    """The client belongs to the caller."""
 
 
 def _below(prefix: str) -> dict[str, Any]:

@@ -6,7 +6,8 @@ are optimistic: `get_versioned` gives the ETag (or generation), and the service 
 
 A conditional write whose answer was lost is the one case in which success looks like a conflict:
 the request is repeated, and then meets its own result. So every such write carries a stamp, and
-what is stored tells whose it is.
+what is stored tells whose it is. If it was replaced yet again, nobody can tell: that is an error of
+its own, `UncertainWriteError`.
 
 This module knows requests and answers. What a URL means stands in `object_urls`, how clients are
 built in `object_clients`, what errors mean in `object_errors`, forks in `object_runtime`.
@@ -14,28 +15,33 @@ built in `object_clients`, what errors mean in `object_errors`, forks in `object
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnizarr import parallel
-from omnizarr.errors import StoreError, StoreTimeoutError, ValueChangedError
+from omnizarr.errors import StoreError, StoreTimeoutError, UncertainWriteError, ValueChangedError
 from omnizarr.model.paths import check_key, check_prefix, is_key, normalize_path
 from omnizarr.model.store import (
     Buffer,
     ByteRange,
     Capabilities,
+    Feeder,
     Listing,
     Read,
     Store,
     Versioned,
 )
-from omnizarr.stores import object_clients, object_reads, object_urls
+from omnizarr.stores import object_clients, object_listing, object_reads, object_urls
+from omnizarr.stores.object_attempts import Attempts
 from omnizarr.stores.object_clients import LEAST
 from omnizarr.stores.object_connection import Connection
 from omnizarr.stores.object_errors import Failure, error_of
+from omnizarr.stores.object_listing import PAGE
+
+if TYPE_CHECKING:
+    from omnizarr.stores import object_feeder
 
 LARGE = 16 << 20
 """Values above this are sent in parts."""
@@ -45,9 +51,6 @@ AT_ONCE = 4
 REQUESTS = 128
 CHANGES = 32
 """How many deletions or copies are under way."""
-PAGE = 1000
-"""How many keys S3 lists or deletes at once."""
-STAMP = "omnizarrwrite"
 ATTEMPTS = 5
 _CLOUD = Capabilities(conditional=True, versions=True, requests=REQUESTS, gap=1 << 20)
 _PLAIN = Capabilities(requests=REQUESTS, gap=1 << 20)
@@ -84,6 +87,7 @@ class ObjectStore(Store):
         self._base = connection.base
         self._suffixes: bool | None = False if connection.kind == "AzureStore" else None
         """Whether the service is known to have suffix ranges, or not to have them."""
+        self._place: object_feeder.Place | None = None
         self.read_only = read_only
         self.deadline = connection.deadline
         capabilities = _BY_KIND.get(connection.kind, _PLAIN)
@@ -106,6 +110,12 @@ class ObjectStore(Store):
 
     def close(self) -> None:
         self._connection.close()
+        place, self._place = self._place, None
+        if place is not None:
+            place.client.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_place": None}
 
     def _fail(self, failure: Failure, doing: str, key: str) -> StoreError:
         error = error_of(failure, repr(self), doing, key, self.deadline)
@@ -127,6 +137,20 @@ class ObjectStore(Store):
         return parallel.each(
             lambda request: self.get(*request), list(requests), self.capabilities.requests
         )
+
+    def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
+        from omnizarr.stores import object_feeder
+
+        if self._place is None:
+            self._place = object_feeder.place_of(self._connection, self.deadline)
+        if self._place is None:
+            return None
+
+        def fetch(key: str, begun: float) -> Buffer | None:
+            found = self._fetch(key, byte_range, begun=begun)
+            return None if found is None else found.value
+
+        return object_feeder.feeder_of(self._place, self._base, byte_range, requests, fetch)
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         if not self.capabilities.versions:
@@ -281,7 +305,9 @@ class ObjectStore(Store):
         if isinstance(answer, Failure):
             raise self._fail(answer, "write", key)
 
-    def _put(self, key: str, value: Buffer, **options: Any) -> object:
+    def _put(
+        self, key: str, value: Buffer, attempts: Attempts | None = None, **options: Any
+    ) -> object | Failure:
         path = self._path(key)
         data = object_reads.contiguous(value)
         if not self._connection.is_service:
@@ -295,7 +321,9 @@ class ObjectStore(Store):
             if self._connection.is_service:
                 object_reads.check_tag(result)
 
-        return self._connection.ask(request, "write")
+        if attempts is None:
+            return self._connection.ask(request, "write")
+        return self._connection.ask(attempts.watched(request), "once", attempts.begun)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         if not self.capabilities.conditional:
@@ -310,12 +338,10 @@ class ObjectStore(Store):
 
     def _set_if(self, key: str, value: Buffer, mode: str | dict[str, str]) -> bool:
         self.check_writable()
-        begun = time.monotonic()
-        options: dict[str, Any] = {"mode": mode}
-        stamp = secrets.token_hex(16) if self._connection.is_service else ""
-        if stamp:
-            options["attributes"] = {STAMP: stamp}
-        answer = self._put(key, value, **options)
+        attempts = Attempts(self.deadline)
+        stamped = self._connection.is_service
+        options = {"mode": mode} | ({"attributes": attempts.stamp} if stamped else {})
+        answer = attempts.repeat(lambda: self._put(key, value, attempts, **options))
         if not isinstance(answer, Failure):
             return True
         if answer.kind == "unsupported":
@@ -325,23 +351,28 @@ class ObjectStore(Store):
                 f" to it ({answer.text})"
             ) from answer.cause
         lost = answer.kind in ("conflict", "missing")
-        if stamp and (lost or answer.uncertain):
-            self._check_time(begun, key, answer)
-            if self._is_stamped(key, stamp, begun):
+        if stamped and (lost or answer.uncertain):
+            self._check_time(attempts.begun, key, answer)
+            if self._is_stamped(key, attempts):
                 return True
-        if lost:
-            return False
-        raise self._fail(answer, "write", key)
+        if not lost:
+            raise self._fail(answer, "write", key)
+        if attempts.doubtful:
+            raise UncertainWriteError(
+                f"{self!r}: whether {key!r} was written is unknown: an answer of the service was"
+                " lost, and then somebody else changed the value; look at it before you do the"
+                f" same again ({answer.text})"
+            ) from answer.cause
+        return False
 
-    def _is_stamped(self, key: str, stamp: str, begun: float) -> bool:
+    def _is_stamped(self, key: str, attempts: Attempts) -> bool:
         """Whether what is stored is what we sent, though we were not told so."""
         path = self._path(key)
 
         def request(functions: Any, store: Any) -> bool:
-            attributes = functions.get(store, path, options={"head": True}).attributes
-            return any(name.lower() == STAMP and attributes[name] == stamp for name in attributes)
+            return attempts.is_ours(functions.get(store, path, options={"head": True}).attributes)
 
-        answer = self._connection.ask(request, begun=begun)
+        answer = self._connection.ask(request, begun=attempts.begun)
         if isinstance(answer, Failure):
             if answer.kind == "missing":
                 return False
@@ -396,15 +427,9 @@ class ObjectStore(Store):
     # -- listable -----------------------------------------------------------------------------
     def list_prefix(self, prefix: str) -> Iterator[str]:
         path = (self._base + check_prefix(prefix)).rstrip("/")
-
-        def request(functions: Any, store: Any) -> list[tuple[str, int]]:
-            found: list[tuple[str, int]] = []
-            for page in functions.list(store, path or None, chunk_size=PAGE):
-                parallel.check()
-                found += [(meta["path"], meta["size"]) for meta in page]
-            return found
-
-        answer = self._connection.ask(request)
+        answer = self._connection.ask(
+            lambda functions, store: object_listing.objects(functions, store, path, self._patience)
+        )
         if isinstance(answer, Failure):
             raise self._fail(answer, "list", prefix)
         begin = len(self._base)
@@ -415,6 +440,10 @@ class ObjectStore(Store):
         }
         self._drop_folders(sizes)
         return iter(sorted(sizes))
+
+    @property
+    def _patience(self) -> float | None:
+        return self.deadline if self._connection.is_service else None
 
     def _drop_folders(self, sizes: dict[str, int]) -> None:
         """Empty objects called "a/", with which some tools make a folder visible, are listed as
@@ -428,7 +457,7 @@ class ObjectStore(Store):
     def list_dir(self, prefix: str) -> Listing:
         path = (self._base + check_prefix(prefix)).rstrip("/")
         answer = self._connection.ask(
-            lambda functions, store: functions.list_with_delimiter(store, path or None)
+            lambda functions, store: object_listing.folder(functions, store, path, self._patience)
         )
         if isinstance(answer, Failure):
             raise self._fail(answer, "list", prefix)

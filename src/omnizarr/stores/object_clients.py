@@ -165,9 +165,9 @@ class Methods:
         return call
 
 
-Role = Literal["read", "write", "bulk"]
-"""What a client is for; "bulk": to delete many objects with one request, which not all services
-that speak S3 can."""
+Role = Literal["read", "write", "once", "bulk"]
+"""What a client is for; "once": to write without repetitions; "bulk": to delete many objects with
+one request, which not all services that speak S3 can."""
 
 
 def build(recipe: Recipe, deadline: float, role: Role, share: Share = SHARES[0]) -> Client:
@@ -177,6 +177,8 @@ def build(recipe: Recipe, deadline: float, role: Role, share: Share = SHARES[0])
         "client_options": client_options(recipe, deadline, share),
         "retry_config": retry_config(recipe, deadline, share),
     }
+    if role == "once":
+        arguments["retry_config"]["max_retries"] = 0
     if recipe.kind == "HTTPStore":
         store = module._store.HTTPStore(recipe.config["url"], **arguments)
         return Client(epoch, module, store)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from omnizarr.errors import StoreError, ZarrError
@@ -48,6 +49,29 @@ class Connection:
         """Whether the bucket is known to exist."""
         self._epoch = object_runtime.epoch()
         self._clients: dict[tuple[Role, Share], Client] = {}
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """How its clients are built; None for an object that is asked as it is."""
+        return self._recipe
+
+    def signer(self, good_for: timedelta, **config: str) -> Callable[[str], str]:
+        """What signs the URL of an object, with the client's credentials or with those given."""
+        assert self._recipe is not None
+        other: Client | None = None
+        if config:
+            changed = {**self._recipe.config, **config}
+            changed.pop("skip_signature", None)
+            other = self._build(replace(self._recipe, config=changed), "read", SHARES[0])
+
+        def sign(path: str) -> str:
+            client = other or self._client("read")
+            try:
+                return str(client.functions.sign(client.store, "GET", path, good_for))
+            except Exception as error:
+                raise StoreError(f"{self}: obstore did not sign a URL") from error
+
+        return sign
 
     @property
     def is_service(self) -> bool:

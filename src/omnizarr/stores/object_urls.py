@@ -217,7 +217,7 @@ def place_of(url: str, options: Mapping[str, Any]) -> Place:
         "",
         config,
         client_options,
-        _mapping("retry_config", own.get("retry_config")),
+        _retry_config(own.get("retry_config")),
         own.get("credential_provider"),
     )
     return Place(recipe, path, own.get("deadline", DEADLINE), own.get("conditional"))
@@ -366,6 +366,26 @@ def _connection_string(value: str) -> dict[str, Any]:
         config["endpoint"] = f"https://{config['account_name']}.blob.{suffix}"
     if not config:
         raise TypeError("connection_string has none of the parts that Azure gives it")
+    return config
+
+
+_RETRYING = {
+    "retry_config": ("backoff", "max_retries", "retry_timeout"),
+    "retry_config['backoff']": ("base", "init_backoff", "max_backoff"),
+}
+
+
+def _retry_config(value: Any) -> dict[str, Any]:
+    """obstore leaves out what it does not know, and does not say so."""
+    config = _mapping("retry_config", value)
+    inner = _mapping("retry_config['backoff']", config.get("backoff"))
+    for (where, known), given in zip(_RETRYING.items(), (config, inner), strict=True):
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            raise TypeError(
+                f"{where} does not know {', '.join(sorted(map(repr, unknown)))};"
+                f" known are {', '.join(known)}"
+            )
     return config
 
 

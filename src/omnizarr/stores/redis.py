@@ -5,7 +5,8 @@ The key `a/b` of the store with the prefix `zarr` is the server's key `zarr:a/b`
 string, so after an empty answer the whole value is asked for. A value's version is its SHA-1, which
 the server computes where it compares; reading, comparing and writing are one script.
 
-This module knows Redis. It must not know what values mean.
+This module knows Redis; `redis_answers` knows what may be answered. Neither must know what values
+mean.
 """
 
 from __future__ import annotations
@@ -14,33 +15,27 @@ import builtins
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from omnizarr.errors import (
-    StoreAccessError,
-    StoreClosedError,
-    StoreError,
-    StoreTimeoutError,
-    ZarrError,
-)
+from omnizarr.errors import StoreAccessError, StoreError, ZarrError
 from omnizarr.extras import package
-from omnizarr.model.paths import check_key, check_prefix, is_key
-from omnizarr.model.store import (
-    Buffer,
-    ByteRange,
-    Capabilities,
-    Listing,
-    Store,
-    Versioned,
-    listing_of,
-    read_range,
-    span,
-)
-from omnizarr.stores.database_deadline import bounded, within
+from omnizarr.model.paths import check_key, is_key
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
+from omnizarr.stores.database import Separator, ServerDatabase, leave_open
+from omnizarr.stores.database_deadline import allowing, bounded, left, within
 from omnizarr.stores.database_urls import refuse_unknown
-from omnizarr.stores.durations import seconds
-from omnizarr.stores.secrets import Secret
+from omnizarr.stores.redis_answers import (
+    NOTHING,
+    Unexpected,
+    bounds_of,
+    done,
+    escaped,
+    getting,
+    longest,
+    number_of,
+    value_of,
+    versioned,
+)
 
 T = TypeVar("T")
 
@@ -48,18 +43,16 @@ _FORM = "redis://user:password@host:port/database?prefix=name, or rediss:// for 
 
 BATCH = 256
 """How many commands go out together."""
+ENVELOPE = 64 << 10
+"""How much an answer may have beyond its value: its length, notes of the server."""
 MOST_BYTES = 512 << 20
 """The longest string that a server takes unless it is configured otherwise."""
 
-_FARTHEST = 1 << 62
-"""Positions beyond this are beyond the end of every value, and the server refuses the number."""
 _USUAL = (
     "host", "port", "db", "username", "password", "ssl", "ssl_ca_certs", "ssl_cert_reqs",
     "ssl_certfile", "ssl_keyfile", "client_name", "health_check_interval", "max_connections",
     "protocol", "socket_connect_timeout", "socket_keepalive", "socket_timeout", "unix_socket_path",
 )  # fmt: skip
-_NOTHING = (1, 0)
-"""First and last position of an empty range."""
 _READ = """
 local value = redis.call('GET', KEYS[1])
 if not value then return false end
@@ -73,13 +66,14 @@ return 1
 """
 
 
-class RedisStore(Store):
+class RedisStore(ServerDatabase):
     """Values of a Redis or Valkey server, under keys that begin with `prefix` and ":".
 
     client: a `redis.Redis` or `valkey.Valkey` that is connected already; the caller closes it. It
         must not decode responses.
     url: `redis://user:password@host:port/database`, or `rediss://` for TLS.
-    timeout: how many seconds a call may take in all; a client that was given has its own.
+    timeout: how many seconds a call may take in all; a client that was given has its own for each
+        answer.
     options: what `redis.Redis` takes: host, port, db, username, password, ssl, …
     dimension_separator: what new arrays should have between chunk coordinates.
     """
@@ -89,7 +83,7 @@ class RedisStore(Store):
     def __init__(
         self,
         prefix: str = "zarr",
-        dimension_separator: Literal[".", "/"] | None = None,
+        dimension_separator: Separator | None = None,
         *,
         client: Any = None,
         url: str | None = None,
@@ -99,16 +93,15 @@ class RedisStore(Store):
     ) -> None:
         if not isinstance(prefix, str):
             raise TypeError(f"the prefix must be a str, found {type(prefix).__name__}")
-        if client is not None and (url is not None or options):
-            raise TypeError("a RedisStore takes a client, or a url and options, not both")
+        super().__init__(
+            client,
+            url,
+            options,
+            read_only=read_only,
+            timeout=timeout,
+            dimension_separator=dimension_separator,
+        )
         self.prefix = prefix
-        self.read_only = read_only
-        self.timeout = seconds("timeout", timeout)
-        if dimension_separator is not None:
-            self.dimension_separator = dimension_separator
-        self._given = client
-        self._url = Secret(url)
-        self._options = Secret(options)
         self._open()
 
     def _open(self) -> None:
@@ -161,9 +154,9 @@ class RedisStore(Store):
         self._database = int(place.get("db") or 0)
         self._read = client.register_script(_READ)
         self._replace = client.register_script(_REPLACE)
-        self._end = weakref.finalize(self, client.close if self._given is None else _leave_open)
+        self._end = weakref.finalize(self, client.close if self._given is None else leave_open)
 
-    @cached_property
+    @property
     def identity(self) -> Hashable:
         return "redis", self._place, self._database, self.prefix
 
@@ -171,29 +164,12 @@ class RedisStore(Store):
         name = f"redis://{self._place}/{self._database}"
         return f"{type(self).__name__}({name!r}, prefix={self.prefix!r})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        if self._given is not None:
-            raise TypeError(
-                f"{self!r} uses a client that was given to it, which cannot be pickled; open the"
-                " store with a URL instead"
-            )
-        kept = ["prefix", "read_only", "timeout", "dimension_separator"]
-        kept += ["_given", "_url", "_options"]
-        return {name: self.__dict__[name] for name in kept if name in self.__dict__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._open()
-
-    def close(self) -> None:
-        self._end()
-
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         return self.get_many([(key, byte_range)])[0]
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        wanted = [(self._name(key), _bounds(byte_range)) for key, byte_range in requests]
+        wanted = [(self._name(key), bounds_of(byte_range)) for key, byte_range in requests]
         what = f"read {requests[0][0]!r}" if len(requests) == 1 else "read many keys"
         answers: list[Buffer | None] = []
         for begin in range(0, len(wanted), BATCH):
@@ -210,15 +186,26 @@ class RedisStore(Store):
         batch: Sequence[tuple[bytes, tuple[int, int] | None]],
         ranges: Sequence[ByteRange | None],
     ) -> list[Buffer | None]:
-        found = self._pipeline(what, [_getting(name, bounds) for name, bounds in batch])
+        sizes = [longest(bounds) for _, bounds in batch]
+        most = None if None in sizes else sum(size or 0 for size in sizes) + ENVELOPE * len(batch)
+
+        def check(answers: list[Any]) -> list[Any]:
+            return [
+                number_of(answer) if bounds == NOTHING else value_of(answer, size)
+                for answer, (_, bounds), size in zip(answers, batch, sizes, strict=True)
+            ]
+
+        commands = [getting(name, bounds) for name, bounds in batch]
+        found = self._pipeline(what, commands, check, most)
         unclear: list[int] = []
         for index, (_, bounds) in enumerate(batch):
-            if bounds == _NOTHING:
+            if bounds == NOTHING:
                 found[index] = b"" if found[index] else None
             elif bounds is not None and not found[index]:
                 unclear.append(index)  # is the value missing, or does it end before?
         if unclear:
-            whole = self._pipeline(what, [("GET", batch[index][0]) for index in unclear])
+            again = [("GET", batch[index][0]) for index in unclear]
+            whole = self._pipeline(what, again, _each(value_of))
             for index, value in zip(unclear, whole, strict=True):
                 byte_range = ranges[index]
                 found[index] = None if value is None else read_range(value, byte_range)
@@ -226,30 +213,34 @@ class RedisStore(Store):
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         name = self._name(key)
-        first, last = _bounds(byte_range) or (0, -1)
-        found = self._call(
-            f"read {key!r}", lambda: self._read(keys=[name], args=[first, last]), repeat=True
+        bounds = bounds_of(byte_range)
+        arguments = bounds or (0, -1)
+        return self._call(
+            f"read {key!r}",
+            lambda: versioned(self._read(keys=[name], args=arguments), longest(bounds)),
+            repeat=True,
         )
-        return None if found is None else Versioned(found[1], bytes(found[0]))
 
     def exists(self, key: str) -> bool:
         name = self._name(key)
-        return bool(self._call(f"find {key!r}", lambda: self._client.exists(name), repeat=True))
+        return self._call(
+            f"find {key!r}", lambda: number_of(self._client.exists(name)) > 0, repeat=True
+        )
 
     def size(self, key: str) -> int | None:
         name = self._name(key)
         what = f"measure {key!r}"
-        length = int(self._call(what, lambda: self._client.strlen(name), repeat=True))
+        length = self._call(what, lambda: number_of(self._client.strlen(name)), repeat=True)
         if length:
             return length
-        value = self._call(what, lambda: self._client.get(name), repeat=True)
+        value = self._call(what, lambda: value_of(self._client.get(name)), repeat=True)
         return None if value is None else len(value)
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-        self._call(f"write {key!r}", lambda: self._client.set(name, data), repeat=True)
+        self._call(f"write {key!r}", lambda: done(self._client.set(name, data)), repeat=True)
 
     def update(self, values: Any) -> None:
         """Set all values, many in one round trip."""
@@ -257,52 +248,64 @@ class RedisStore(Store):
         commands = [
             ("SET", self._name(key), self._data(key, value)) for key, value in values.items()
         ]
+        what = f"write {len(commands)} keys"
         for begin in range(0, len(commands), BATCH):
-            self._pipeline(f"write {len(commands)} keys", commands[begin : begin + BATCH])
+            self._pipeline(what, commands[begin : begin + BATCH], _each(done))
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-        return bool(self._call(f"write {key!r}", lambda: self._client.set(name, data, nx=True)))
+
+        def add() -> bool:
+            answer = self._client.set(name, data, nx=True)
+            return answer is not None and done(answer)
+
+        return self._call(f"write {key!r}", add)
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
         if version is None:
             return self.set_if_absent(key, value)
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-        return bool(
-            self._call(f"write {key!r}", lambda: self._replace(keys=[name], args=[data, version]))
+        return self._call(
+            f"write {key!r}",
+            lambda: number_of(self._replace(keys=[name], args=[data, version])) > 0,
         )
 
     def delete(self, key: str) -> None:
         self.check_writable()
         name = self._name(key)
-        self._call(f"delete {key!r}", lambda: self._client.delete(name), repeat=True)
+        self._call(f"delete {key!r}", lambda: number_of(self._client.delete(name)), repeat=True)
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
         commands = [("DEL", self._name(key)) for key in self.list_prefix(prefix)]
         for begin in range(0, len(commands), BATCH):
-            self._pipeline(f"delete {prefix!r}", commands[begin : begin + BATCH])
+            self._pipeline(f"delete {prefix!r}", commands[begin : begin + BATCH], _each(number_of))
 
     # -- listable -----------------------------------------------------------------------------
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        return iter(sorted(self._keys(prefix)))
-
-    def list_dir(self, prefix: str) -> Listing:
-        return listing_of(self._keys(prefix), prefix)
-
     def _keys(self, prefix: str) -> builtins.set[str]:
         """SCAN shows everything that is there all the while, some of it twice."""
         begin = f"{self.prefix}:".encode()
-        pattern = _escaped(begin + check_prefix(prefix).encode()) + b"*"
-        names = self._call(
-            f"list {prefix!r}",
-            lambda: set(self._client.scan_iter(match=pattern, count=1000)),
-            repeat=True,
-        )
-        keys = (name[len(begin) :].decode("utf-8", "surrogateescape") for name in names)
-        return {key for key in keys if is_key(key)}
+        start = begin + prefix.encode()
+        pattern = escaped(start) + b"*"
+
+        def scan() -> builtins.set[str]:
+            keys: set[str] = set()
+            cursor = 0
+            while True:
+                left()  # a client that was given does not look at the time, and a scan may not end
+                cursor, names = self._client.scan(cursor, match=pattern, count=1000)
+                for name in names:
+                    if not isinstance(name, bytes) or not name.startswith(start):
+                        raise Unexpected(name, f"a name that begins with {start!r}")
+                    key = name[len(begin) :].decode("utf-8", "surrogateescape")
+                    if is_key(key):
+                        keys.add(key)
+                if not cursor:
+                    return keys
+
+        return self._call(f"list {prefix!r}", scan, repeat=True)
 
     # -- the server ---------------------------------------------------------------------------
     def _name(self, key: str) -> bytes:
@@ -317,22 +320,26 @@ class RedisStore(Store):
             )
         return data
 
-    def _pipeline(self, what: str, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The answers to many commands, in one round trip."""
+    def _pipeline(
+        self,
+        what: str,
+        commands: Sequence[tuple[Any, ...]],
+        check: Callable[[list[Any]], list[T]],
+        most: int | None = None,
+    ) -> list[T]:
+        """The checked answers to many commands, of at most so many bytes, in one round trip."""
 
-        def send() -> list[Any]:
-            with self._client.pipeline(transaction=False) as pipeline:
+        def send() -> list[T]:
+            with allowing(most), self._client.pipeline(transaction=False) as pipeline:
                 for command in commands:
                     pipeline.execute_command(*command)
-                return list(pipeline.execute())
+                return check(pipeline.execute())
 
-        result: list[Any] = self._call(what, send, repeat=True)
-        return result
+        return self._call(what, send, repeat=True)
 
     def _call(self, what: str, function: Callable[[], T], repeat: bool = False) -> T:
         """The answer. What may be done twice is, if the connection broke."""
-        if not self._end.alive:
-            raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
+        self._check_open(what)
         with self._translated(what), within(self.timeout):
             try:
                 return function()
@@ -348,49 +355,27 @@ class RedisStore(Store):
         errors = self._errors
         try:
             yield
-        except ZarrError:
+        except (ZarrError, MemoryError):
             raise
         except (errors.TimeoutError, TimeoutError) as error:
-            raise StoreTimeoutError(
-                f"{self!r}: cannot {what}: no whole answer within {self.timeout:g} s (timeout=...)"
-            ) from error
+            raise self._timed_out(what) from error
         except self._refusals as error:
             raise StoreAccessError(f"{self!r}: cannot {what}: {error}") from error
         except self._failures as error:
             if str(error).startswith(("NOAUTH", "NOPERM", "WRONGPASS")):
                 raise StoreAccessError(f"{self!r}: cannot {what}: {error}") from error
             raise StoreError(f"{self!r}: cannot {what}: {error}") from error
-        except OSError as error:
+        except (OSError, Unexpected) as error:
             raise StoreError(f"{self!r}: cannot {what}: {error}") from error
+        except Exception as error:  # whatever the client stumbles over in an answer
+            raise StoreError(
+                f"{self!r}: cannot {what}: the server's answer makes no sense"
+                f" ({type(error).__name__})"
+            ) from error
 
 
-def _leave_open() -> None:
-    """The client belongs to the caller."""
-
-
-def _bounds(byte_range: ByteRange | None) -> tuple[int, int] | None:
-    """First and last position as GETRANGE counts; None for the whole value."""
-    if byte_range is None:
-        return None
-    span(byte_range, 0)  # refuses what has no meaning
-    start, stop = byte_range
-    start = max(-_FARTHEST, min(start, _FARTHEST))
-    if stop is None:
-        return start, -1
-    return (start, min(stop, 2 * _FARTHEST - 1) - 1) if stop > start else _NOTHING
-
-
-def _getting(name: bytes, bounds: tuple[int, int] | None) -> tuple[Any, ...]:
-    if bounds is None:
-        return "GET", name
-    return ("EXISTS", name) if bounds == _NOTHING else ("GETRANGE", name, *bounds)
-
-
-def _escaped(text: bytes) -> bytes:
-    """`text` as a pattern that matches nothing else."""
-    for special in (b"\\", b"*", b"?", b"[", b"]", b"^", b"-"):
-        text = text.replace(special, b"\\" + special)
-    return text
+def _each(check: Callable[[Any], T]) -> Callable[[list[Any]], list[T]]:
+    return lambda answers: [check(answer) for answer in answers]
 
 
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:

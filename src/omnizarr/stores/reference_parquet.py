@@ -36,6 +36,10 @@ METADATA = ".zmetadata"
 _ROW = 24  # bytes that a row takes in memory, at the least
 _ARRAY = "/.zarray"
 _COLUMNS = ("path", "offset", "size", "raw")
+_TEXT, _BYTES = {"string", "large_string"}, {"binary", "large_binary"}
+_WHOLE = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+_VALUES = ("path", "raw")
+_TYPES = {"path": _TEXT, "offset": _WHOLE, "size": _WHOLE, "raw": _TEXT | _BYTES}
 _INDEX = re.compile(r"0|[1-9][0-9]{0,18}")
 _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,18})\.parq")
 
@@ -107,16 +111,17 @@ class Folder:
         columns = {name: table.column(name)[row].as_py() for name in table.column_names}
         raw, path = columns.get("raw"), columns.get("path")
         if raw is not None:
-            if isinstance(raw, str):
-                return inline(raw)
-            return inline(raw.decode()) if raw.startswith(BASE64.encode()) else bytes(raw)
+            if isinstance(raw, bytes) and not raw.startswith(BASE64.encode()):
+                return raw
+            try:
+                return inline(raw if isinstance(raw, str) else raw.decode("latin-1"))
+            except MetadataError as error:
+                raise error.at(f"{self._store!r}, the row of {key!r}") from error
         if path is None:
             return None
         offset, size = columns.get("offset") or 0, columns.get("size") or 0
-        if not isinstance(path, str) or offset < 0 or size < 0:
-            raise MetadataError(
-                f"{self._store!r}: the row of {key!r} must have a path and positive numbers"
-            )
+        if offset < 0 or size < 0:
+            raise MetadataError(f"{self._store!r}: the row of {key!r} must have positive numbers")
         return Place(path, offset, size) if offset or size else Place(path, 0, None)
 
     # -- files --------------------------------------------------------------------------------
@@ -155,7 +160,16 @@ class Folder:
             if rows > most // _ROW:  # columns of one value take no space in the file
                 raise MetadataError(f"{where}: {rows} rows; limits.max_document_bytes is {most}")
             wanted = [name for name in columns if name in _COLUMNS]
-            return file.read(columns=wanted, use_threads=False)
+            if len(wanted) > len(set(wanted)):
+                raise MetadataError(f"{where}: two columns have the same name: {wanted}")
+            for name in wanted:
+                _check_type(file.schema_arrow.field(name).type, name, where)
+            # A value that many rows share is in the file once, and so it stays.
+            shared = [name for name in wanted if name in _VALUES]
+            file = pyarrow.ParquetFile(buffer, metadata=file.metadata, read_dictionary=shared)
+            table = file.read(columns=wanted, use_threads=False)
+            table.validate(full=True)  # positions, and that text is text
+            return table
         except MetadataError:
             raise
         except Exception as error:
@@ -189,10 +203,25 @@ class Folder:
                 continue
             table = self._table(array, int(match[1]))
             first = int(match[1]) * self._record_size
-            for row in range(0 if table is None else min(table.num_rows, max(0, total - first))):
-                name = begin + _name(first + row, counts, separator)
-                if self._row(table, row, name) is not None:
-                    yield name
+            for row, there in enumerate(_there(table)[: max(0, total - first)]):
+                if there:
+                    yield begin + _name(first + row, counts, separator)
+
+
+def _check_type(found: Any, name: str, where: str) -> None:
+    dictionary = hasattr(found, "index_type")
+    values = str(found.value_type if dictionary else found)
+    if values != "null" and values not in _TYPES[name]:
+        raise MetadataError(
+            f"{where}: the column {name!r} holds {found}, expected one of {sorted(_TYPES[name])}"
+        )
+
+
+def _there(table: Any) -> list[bool]:
+    """Whether each row is a reference; no value is copied for that."""
+    names = [] if table is None else table.column_names
+    columns = [table.column(name).is_valid().to_pylist() for name in names if name in _VALUES]
+    return [any(row) for row in zip(*columns, strict=True)]
 
 
 def _nbytes(table: Any) -> int:

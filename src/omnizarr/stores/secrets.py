@@ -1,4 +1,4 @@
-"""`Secret`: a value that is carried along and never shown.
+"""`Secret`: a value that is carried along and never shown; and URLs without what they hide.
 
 A store that was given a password must take it to another process in its pickle, but neither a
 repr, an error, a log nor the text of that pickle may show it. The encoding in a pickle keeps a
@@ -11,10 +11,18 @@ This module knows how a value is hidden. It must not know whose secret it is.
 from __future__ import annotations
 
 import pickle
+import re
 from base64 import b85decode, b85encode
 from typing import Any, Generic, TypeVar
 
 SHOWN = "***"
+_LOGIN = re.compile(r"((?<![\w+.-])[A-Za-z][\w+.-]*:)?//([^/@\s:]*)(:[^/@\s]*)?@")
+_NAMED = (
+    "abfs", "abfss", "adl", "az", "azure", "ftp", "git", "github", "hdfs", "sftp", "smb", "ssh",
+    "webhdfs",
+)  # fmt: skip
+"""Schemes of URLs in which the name of somebody or something stands before "@", with or without a
+password behind it. Elsewhere a name without a password may be a token."""
 _Value = TypeVar("_Value")
 
 
@@ -47,6 +55,19 @@ class Secret(Generic[_Value]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (encoded(self.value),)
+
+
+def without_login(text: str) -> str:
+    """The text with the passwords of its URLs hidden, and with what may be a token."""
+    return _LOGIN.sub(_shown, text)
+
+
+def _shown(login: re.Match[str]) -> str:
+    scheme, user, password = login[1] or "", login[2], login[3] or ""
+    if len(password) > 1:
+        return f"{scheme}//{user}:{SHOWN}@"
+    named = scheme[:-1].lower() in _NAMED
+    return f"{scheme}//{user if named or not user else SHOWN}@"
 
 
 def encoded(value: object) -> str:

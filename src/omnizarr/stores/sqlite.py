@@ -16,25 +16,15 @@ import threading
 import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-from omnizarr.errors import InvalidKeyError, NodeNotFoundError, StoreError
+from omnizarr.errors import StoreError
 from omnizarr.model.paths import check_key, check_prefix, is_key
-from omnizarr.model.store import (
-    Buffer,
-    ByteRange,
-    Capabilities,
-    Listing,
-    Read,
-    Store,
-    Versioned,
-    read_range,
-    span,
-)
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, read_range, span
+from omnizarr.stores.database import FileDatabase, Separator, openers
 from omnizarr.stores.database_keys import beyond, listing_by_jumps
-from omnizarr.stores.durations import seconds
-from omnizarr.stores.sqlite_file import Pool, is_open
+from omnizarr.stores.sqlite_file import Pool, is_open, size_of
 
 __all__ = ["SQLiteStore", "is_open", "open_path", "open_url"]
 
@@ -53,7 +43,7 @@ class _Row(NamedTuple):
     """None if it is larger than AT_ONCE."""
 
 
-class SQLiteStore(Store):
+class SQLiteStore(FileDatabase):
     """Values in the table `table` of the SQLite file `path`, which the first `set` creates.
 
     read_only: refuse every change; the file is opened for reading and nothing is created.
@@ -64,6 +54,7 @@ class SQLiteStore(Store):
     """
 
     capabilities = Capabilities(conditional=True, versions=True, concurrent_writes=False)
+    _kind = "a SQLite file"
 
     def __init__(
         self,
@@ -73,51 +64,32 @@ class SQLiteStore(Store):
         table: str = "zarr",
         timeout: float = 30.0,
         fsync: bool = False,
-        dimension_separator: Literal[".", "/"] | None = None,
+        dimension_separator: Separator | None = None,
     ) -> None:
-        name = os.fspath(path)
-        if not isinstance(name, str):
-            raise TypeError(f"the path must be a str or a path, found {type(name).__name__}")
-        if not name or "\0" in name:
-            raise InvalidKeyError(f"invalid path of a SQLite file: {name!r}")
-        if name == ":memory:":
+        super().__init__(
+            path, read_only=read_only, timeout=timeout, dimension_separator=dimension_separator
+        )
+        if os.fspath(path) == ":memory:":
             raise StoreError("SQLiteStore keeps values in a file; use MemoryStore for memory")
         if not _NAME.match(table):
             raise ValueError(f"a table's name is made of letters, digits and _; found {table!r}")
-        self.path = os.path.abspath(name)
         self.table = table
-        self.read_only = read_only
-        self.timeout = seconds("timeout", timeout, zero=True)
         self.fsync = fsync
-        if dimension_separator is not None:
-            self.dimension_separator = dimension_separator
         self._open()
 
     def _open(self) -> None:
         self._pool = Pool(self.path, self.table, self.read_only, self.timeout, self.fsync)
         self._end = weakref.finalize(self, self._pool.close)
         self._select = (
-            f"SELECT rowid, typeof(v), length(v), CASE WHEN length(v) <= {AT_ONCE} THEN v END, k"
+            # Only of a BLOB is the length known before it is read.
+            "SELECT rowid, typeof(v), CASE typeof(v) WHEN 'blob' THEN length(v) END,"
+            f" CASE WHEN typeof(v) = 'blob' AND length(v) <= {AT_ONCE} THEN v END, k"
             f' FROM "{self.table}" WHERE k'
         )
 
-    @cached_property
+    @property
     def identity(self) -> Hashable:
-        return "sqlite", os.path.realpath(self.path), self.table.lower()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.path!r})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        private = ("_pool", "_end", "_select", "identity")
-        return {name: value for name, value in self.__dict__.items() if name not in private}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._open()
-
-    def close(self) -> None:
-        self._end()
+        return "sqlite", self._real_path, self.table.lower()
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -145,6 +117,7 @@ class SQLiteStore(Store):
                 for begin in range(0, len(distinct), MOST_KEYS):
                     some = distinct[begin : begin + MOST_KEYS]
                     marks = ",".join("?" * len(some))
+                    db.steps = 0  # keys that are missing take steps too
                     for *row, key in db.execute(f"{self._select} IN ({marks})", some):
                         rows[key] = _Row(*row)
                 return [
@@ -172,12 +145,6 @@ class SQLiteStore(Store):
 
                 yield read
 
-    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
-        value = self.get(key)
-        if value is None:
-            return None
-        return Versioned(read_range(value, byte_range), bytes(value))
-
     def size(self, key: str) -> int | None:
         check_key(key)
         with self._pool.reading(f"read {key!r}") as db:
@@ -202,6 +169,8 @@ class SQLiteStore(Store):
         start, stop = (0, row.size) if byte_range is None else span(byte_range, row.size)
         if start == stop:
             return b""
+        if row.size > size_of(db):
+            raise self._pool.damaged(f"read {key!r}")
         with db.blobopen(self.table, "v", row.rowid, readonly=True) as blob:
             blob.seek(start)
             return blob.read(stop - start)
@@ -276,28 +245,36 @@ class SQLiteStore(Store):
             )
 
     # -- listable -----------------------------------------------------------------------------
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        where, bounds = _below(check_prefix(prefix))
+    def _keys(self, prefix: str) -> list[str]:
+        where, bounds = _below(prefix)
+        select = f'SELECT k FROM "{self.table}" WHERE {where} ORDER BY k'
         with self._pool.reading(f"list {prefix!r}") as db:
             if db is None:
-                return iter([])
-            rows = db.execute(f'SELECT k FROM "{self.table}" WHERE {where} ORDER BY k', bounds)
-            return iter([key for (key,) in rows if is_key(key)])
+                return []
+            with _transaction(db):
+                room, keys = size_of(db), []
+                for (key,) in db.execute(select, bounds):
+                    room -= len(key) + 1
+                    if room < 0:
+                        raise self._pool.damaged(f"list {prefix!r}")
+                    if is_key(key):
+                        keys.append(key)
+        if any(key >= following for key, following in pairwise(keys)):
+            raise self._pool.damaged(f"list {prefix!r}")
+        return keys
 
     def list_dir(self, prefix: str) -> Listing:
         check_prefix(prefix)
+        select = f"SELECT k FROM \"{self.table}\" WHERE typeof(k) = 'text' AND k >= ? ORDER BY k"
         with self._pool.reading(f"list {prefix!r}") as db:
             if db is None:
                 return Listing([], [])
-            select = (
-                f"SELECT k FROM \"{self.table}\" WHERE typeof(k) = 'text' AND k >= ? ORDER BY k"
-            )
 
             def seek(start: str) -> Iterator[str]:
                 return (key for (key,) in db.execute(select, (start,)))
 
             with _transaction(db):
-                return listing_by_jumps(seek, prefix)
+                return listing_by_jumps(seek, prefix, repr(self), size_of(db))
 
 
 @contextmanager
@@ -319,18 +296,4 @@ def _below(prefix: str) -> tuple[str, tuple[str, ...]]:
     return "k >= ? AND k < ?", (prefix, beyond(prefix))
 
 
-def open_path(path: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
-    """The store of a file; see `stores.kinds`."""
-    known = {"table", "timeout", "fsync"}
-    if unknown := sorted(set(options) - known):
-        raise TypeError(f"a SQLite file takes the storage_options {sorted(known)}, not {unknown}")
-    if mode in ("r", "r+") and not os.path.exists(path):
-        raise NodeNotFoundError(f"there is no SQLite file {path!r}; mode {mode!r} creates none")
-    return SQLiteStore(path, read_only=read_only, **options)
-
-
-def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
-    """`sqlite:///path/of/the.file`, or with two slashes a relative path."""
-    from omnizarr.stores.database_urls import local_path
-
-    return open_path(local_path(url), mode=mode, read_only=read_only, options=options)
+open_path, open_url = openers(SQLiteStore, {"table", "timeout", "fsync"})

@@ -5,7 +5,8 @@ thread at a time, and kept for the next. Writers of one process queue here, beca
 waiting is a sleep; writers of several processes wait for each other in SQLite.
 
 A file of others is data. Nothing that it defines is run: no trigger, no view, no function, and the
-table must be what its name promises.
+table must be what its name promises. A damaged tree may lead in circles; no statement takes more
+steps than the size of the file allows.
 
 This module knows SQLite. It must not know what a store is.
 """
@@ -19,7 +20,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -31,7 +32,14 @@ MOST_IDLE = 16
 JOURNAL = "WAL"
 """Readers see the state before a change while it is written."""
 
+STEPS = 1_000_000
+"""Of SQLite's machine, after which is asked whether there may be more: some 20 ms."""
+STEPS_PER_BYTE = 16
+"""A row takes 12 bytes and 50 steps, if it is as small as can be and is moved."""
+FREE_STEPS = 20 * STEPS
+
 _WAITED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
+_STOPPED = 9  # SQLITE_INTERRUPT
 _FORBIDDEN = {3, 8, 23}  # SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH
 _CANNOT_OPEN = 14
 _TABLE = re.compile(
@@ -43,6 +51,9 @@ _TABLE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """The only table that is used. Others may compare keys in another way or run functions."""
+
+_NAMES_A_FILE = bytes.fromhex("d9d505f920a163d7")
+"""How a rollback journal ends that names a journal of several files."""
 
 _guard = threading.Lock()
 _writing: dict[str, threading.Lock] = {}
@@ -61,13 +72,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+class Connection(sqlite3.Connection):
+    """A connection that knows how many steps it took of late, as far as they were counted."""
+
+    steps: int = 0
+
+
 @dataclass
 class Lent:
     """A connection, and what is known of the file through it."""
 
-    db: sqlite3.Connection
+    db: Connection
     process: int
-    has_table: bool = False
+    schema: int | None = None
+    """The version of the schema in which the table was found and checked."""
     prepared: bool = False
     """Ready for writing: write-ahead log, table."""
 
@@ -104,12 +122,12 @@ class Pool:
 
     # -- lending ------------------------------------------------------------------------------
     @contextmanager
-    def reading(self, what: str) -> Iterator[sqlite3.Connection | None]:
+    def reading(self, what: str) -> Iterator[Connection | None]:
         """A connection; None if there is no file or no table yet."""
         with self._lending(what, create=False) as lent:
-            if lent is not None and not lent.has_table:
-                lent.has_table = self._find_table(lent.db)
-            yield lent.db if lent is not None and lent.has_table else None
+            if lent is not None and lent.schema is None:
+                self._find_table(lent)
+            yield None if lent is None or lent.schema is None else lent.db
 
     @contextmanager
     def writing(self, what: str) -> Iterator[sqlite3.Connection]:
@@ -134,6 +152,8 @@ class Pool:
                     if left < self.timeout - 0.05:
                         _set_busy_timeout(db, self.timeout)
                 try:
+                    if lent.schema != _schema(db):  # an index runs what it is made of
+                        self._find_table(lent)
                     yield db
                     db.execute("COMMIT")
                 except BaseException:
@@ -155,6 +175,8 @@ class Pool:
             try:
                 if lent is None and (create or os.path.exists(self.path)):
                     lent = Lent(self._open(create), process)
+                if lent is not None:
+                    lent.db.steps = 0
                 yield lent
             except (sqlite3.Error, OverflowError, UnicodeError) as error:
                 raise self._failure(what, error) from error
@@ -194,8 +216,10 @@ class Pool:
         last.db.close()
 
     # -- opening ------------------------------------------------------------------------------
-    def _open(self, create: bool) -> sqlite3.Connection:
+    def _open(self, create: bool) -> Connection:
         mode = "ro" if self.read_only else "rwc" if create else "rw"
+        if not self.read_only:
+            self._check_journal()
         try:
             return self._connect(f"mode={mode}")
         except sqlite3.Error as error:
@@ -206,20 +230,38 @@ class Pool:
                 return self._connect("mode=ro&immutable=1")
             raise
 
-    def _connect(self, query: str) -> sqlite3.Connection:
+    def _check_journal(self) -> None:
+        """Refuse a journal that names a file, which SQLite would delete, wherever it is."""
+        try:
+            with open(f"{self.real_path}-journal", "rb") as file:
+                file.seek(-len(_NAMES_A_FILE), os.SEEK_END)
+                end = file.read()
+        except OSError:
+            return  # there is none, or it is too short, or SQLite cannot read it either
+        if end == _NAMES_A_FILE:
+            raise StoreError(
+                f"{self!r}: a change of several files was interrupted, or the journal beside this"
+                " one was made to have another file deleted; open it with SQLite itself if you"
+                " trust it"
+            )
+
+    def _connect(self, query: str) -> Connection:
         db = sqlite3.connect(
             f"file:{quote(self.path)}?{query}",
             uri=True,
             timeout=self.timeout,
             isolation_level=None,
             check_same_thread=False,
+            factory=Connection,
         )
         try:
+            db.set_progress_handler(self._counter(db), STEPS)
             # What cannot be decoded is no key, and is left out of listings as such.
             db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
             db.set_authorizer(_authorize)
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA cell_size_check = ON")
+            db.execute("PRAGMA foreign_keys = OFF")
             if sys.version_info >= (3, 12):
                 db.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
                 db.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
@@ -232,39 +274,76 @@ class Pool:
             raise
         return db
 
+    def _counter(self, db: Connection) -> Callable[[], bool]:
+        """Says whether a statement is to be stopped."""
+        counted = weakref.ref(db)  # which has this function
+
+        def count() -> bool:
+            db = counted()
+            if db is None:
+                return False
+            db.steps += STEPS
+            if db.steps <= FREE_STEPS:
+                return False
+            size = sum(
+                os.path.getsize(name)
+                for name in (self.path, f"{self.path}-wal")
+                if os.path.exists(name)
+            )
+            return db.steps > FREE_STEPS + STEPS_PER_BYTE * size
+
+        return count
+
     def _prepare(self, lent: Lent) -> None:
         """Make the file ready for writing."""
         db = lent.db
-        lent.has_table = lent.has_table or self._find_table(db)  # before anything is changed
+        if lent.schema is None:
+            self._find_table(lent)  # before anything is changed
         try:
             db.execute(f"PRAGMA journal_mode = {JOURNAL}")
         except sqlite3.OperationalError as error:
             if _code(error) not in _WAITED:
                 raise  # readers of the old journal are there: it is as safe, only slower
         db.execute(f"PRAGMA synchronous = {'FULL' if self.fsync else 'NORMAL'}")
-        if not lent.has_table:
+        if lent.schema is None:
             db.execute(f'CREATE TABLE IF NOT EXISTS "{self.table}"(k TEXT PRIMARY KEY, v BLOB)')
-            lent.has_table = self._find_table(db)
+            self._find_table(lent)
         self._wrote = lent.prepared = True
 
-    def _find_table(self, db: sqlite3.Connection) -> bool:
-        """Whether the table exists; raises if something else has its name."""
+    def _find_table(self, lent: Lent) -> None:
+        """Learn whether the table exists; raises if something else has its name."""
+        db = lent.db
+        schema = _schema(db)
         rows = db.execute(
             "SELECT type, name, sql FROM sqlite_master WHERE lower(tbl_name) = ?",
             (self.table.lower(),),
         ).fetchall()
+        # An index of anything but columns runs functions at every change.
+        odd = db.execute(
+            "SELECT DISTINCT i.name FROM pragma_index_list(?) AS i, pragma_index_xinfo(i.name) AS x"
+            " WHERE i.partial OR x.cid < -1 OR x.coll <> 'BINARY'",
+            (self.table,),
+        ).fetchall()
         for kind, name, sql in rows:
-            if kind == "table" and _TABLE.match(sql or ""):
+            text = sql if isinstance(sql, str) else ""
+            if kind == "index" and (name,) not in odd:
                 continue
-            if kind == "index":
+            if kind == "table" and _TABLE.match(text):
                 continue
             raise StoreError(
                 f"{self!r}: expected a table {self.table}(k TEXT PRIMARY KEY, v BLOB) without"
-                f" triggers, found the {kind} {name!r}: {str(sql)[:200]!r}"
+                f" triggers, and indexes of its columns, found the {kind} {name!r}:"
+                f" {str(sql)[:200]!r}"
             )
-        return bool(rows)
+        lent.schema = schema if rows else None
 
     # -- failures -----------------------------------------------------------------------------
+    def damaged(self, what: str) -> StoreError:
+        return StoreError(
+            f"{self!r}: cannot {what}: the file is damaged: it shows more than fits into it, or"
+            " keys that are not in order"
+        )
+
     def _timed_out(self, what: str) -> StoreTimeoutError:
         return StoreTimeoutError(
             f"{self!r}: cannot {what}: another writer did not finish within {self.timeout} s"
@@ -275,8 +354,23 @@ class Pool:
         code = _code(error)
         if code in _WAITED:
             return self._timed_out(what)
+        if code == _STOPPED:
+            return self.damaged(what)
         kind = StoreAccessError if code in _FORBIDDEN else StoreError
         return kind(f"{self!r}: cannot {what}: {error}")
+
+
+def _schema(db: sqlite3.Connection) -> int:
+    (version,) = db.execute("PRAGMA schema_version").fetchone()
+    return int(version)
+
+
+def size_of(db: sqlite3.Connection) -> int:
+    """How many bytes the database has, in the state that the transaction sees."""
+    (pages,), (size,) = (
+        db.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
+    )
+    return int(pages) * int(size)
 
 
 def _code(error: Exception) -> int:

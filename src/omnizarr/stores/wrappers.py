@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from omnizarr.errors import StoreError
 from omnizarr.model.paths import check_key, check_prefix, normalize_path
-from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned
+from omnizarr.model.store import Buffer, ByteRange, Feeder, Listing, Read, Store, Versioned
 
 
 class WrapperStore(Store):
@@ -98,6 +98,9 @@ class ReadOnlyStore(WrapperStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self.read_only = True
+
+    def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
+        return self.store.feeder(byte_range, requests)
 
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()

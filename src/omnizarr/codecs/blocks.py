@@ -1,0 +1,130 @@
+"""Many chunks in one call of the native core, with the interpreter lock released for all of them.
+
+Possible where the codecs leave an array's memory as it is (or swap its bytes, or the dimensions)
+and wrap it in what the core can undo: one compressor, checksums around it. The compressors are the
+functions of the very libraries that the codecs call, so both ways give the same bytes.
+
+The core never judges: what is not sound and usual it leaves, and the codecs decode it, or say what
+is wrong with it. So there is nothing here that a caller must do differently.
+
+This module knows steps and the core. It must not know stores or plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr import native
+from omnizarr.codecs import text
+from omnizarr.codecs.base import Array, ArrayStage, Step
+from omnizarr.model.dtypes.struct import is_padded
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import Buffer
+
+Integers = npt.NDArray[np.int64]
+
+MOST_BYTES = 1 << 20
+"""Chunks beyond this decoded size gain nothing: calling Python for each costs next to nothing."""
+CALL_BYTES = 4 << 20
+"""What is decoded in one call at the most: some milliseconds, which a Ctrl-C has to wait."""
+
+
+MOST_DIMENSIONS = 16
+"""Of arrays whose dimensions are stored in another order."""
+
+
+class Codecs(NamedTuple):
+    """What the core has to undo, from the outside in, and how many bytes it then reverses."""
+
+    steps: tuple[tuple[Any, ...], ...]
+    swap: int
+
+
+class Blocks:
+    """The chunks of one chain, decoded many at a time."""
+
+    __slots__ = ("_codecs", "_order", "_shape", "count", "dtype")
+
+    dtype: np.dtype[Any]
+    count: int
+    """How many are worth one call at the most."""
+
+    def __init__(
+        self, stage: ArrayStage, order: Shape, codecs: Callable[[], Codecs | None]
+    ) -> None:
+        """`order` is that of the dimensions as they are stored."""
+        self._shape: Shape = tuple(stage.shape[axis] for axis in order)
+        self._order = None if order == tuple(sorted(order)) else order
+        self._codecs: Callable[[], Codecs | None] | Codecs | None = codecs
+        self.dtype = stage.dtype
+        self.count = max(1, CALL_BYTES // (stage.nbytes or 1))
+
+    def fit(self, working: Any) -> bool:
+        """Whether there is a core, and chunks can be decoded straight into this array."""
+        if native.core() is None or type(working) is not np.ndarray or working.dtype != self.dtype:
+            return False
+        if callable(self._codecs):
+            self._codecs = self._codecs()
+        return self._codecs is not None
+
+    def decode(
+        self,
+        data: Buffer | list[Buffer],
+        places: Integers | None,
+        starts: Integers,
+        working: Array,
+    ) -> list[int]:
+        """Decode chunks; the numbers of those that were left.
+
+        Their bytes are a buffer each, or lie in one, where each row of `places` (offset, length)
+        says. Each row of `starts` is the index in `working` of a chunk's first element. Only
+        after `fit`."""
+        core = native.core()
+        assert core is not None and isinstance(self._codecs, Codecs)
+        steps, swap = self._codecs
+        if self._order is not None:
+            working = working.transpose(self._order)
+            starts = np.ascontiguousarray(starts.reshape(-1, working.ndim)[:, self._order])
+        flat = None if places is None else places.reshape(-1)
+        starts = starts.reshape(-1)
+        return core.blocks_decode(data, flat, starts, self._shape, steps, swap, working)
+
+
+def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> Blocks | None:
+    """How chunks of a chain are decoded many at a time; None where they can only be one by one."""
+    views = [step.view for step in takewhile(lambda step: step.view is not None, steps)]
+    serial, behind = steps[len(views)], steps[len(views) + 1 :]
+    swap, order = serial.swap, _order(len(stage.shape), views)
+    if swap is None or order is None or not 0 < (stage.nbytes or 0) <= MOST_BYTES:
+        return None
+    if text.is_in(stage.dtype) or is_padded(stage.dtype):
+        return None
+    found = [step.block for step in reversed(behind)]
+    makers = [block for block in found if block is not None]
+    if len(makers) != len(found):
+        return None
+
+    def codecs() -> Codecs | None:
+        made = [maker() for maker in makers]
+        described = tuple(block for block in made if block is not None)
+        # A compressor hands over the array's memory: nothing may be left to undo behind it.
+        last = all(block[0] == "crc32c" for block in described[:-1])
+        return Codecs(described, swap) if last and len(described) == len(made) else None
+
+    return Blocks(stage, order, codecs)
+
+
+def _order(ndim: int, views: Sequence[Any]) -> Shape | None:
+    """What becomes of the dimensions: which of them stands where. None if they are too many."""
+    if not views or ndim > MOST_DIMENSIONS:
+        return None if views else tuple(range(ndim))
+    # As many elements along each as its number tells, so that it is known again.
+    seen = np.broadcast_to(np.uint8(0), range(1, ndim + 1))
+    for view in views:
+        seen = view(seen)
+    return tuple(length - 1 for length in seen.shape)

@@ -1,0 +1,163 @@
+"""Two who create a node at one path at once: one of them is told that the place is taken."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr import formats
+from omnizarr.errors import ContainsArrayError, ContainsGroupError, NodeExistsError
+from omnizarr.model.store import Buffer, Store
+from omnizarr.stores import LocalStore, MemoryStore, WrapperStore
+
+ALL = [known.name for known in formats.FORMATS]
+WITH_GROUPS = [name for name in ALL if name not in (0, 1)]
+
+
+class Overtaken(WrapperStore):
+    """Somebody else acts once, just before the first value is written."""
+
+    def __init__(self, store: Store, other: Callable[[Store], object]) -> None:
+        super().__init__(store)
+        self._other: Callable[[Store], object] | None = other
+
+    def _meanwhile(self) -> None:
+        other, self._other = self._other, None
+        if other is not None:
+            other(self.store)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._meanwhile()
+        self.store.set(key, value)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self._meanwhile()
+        return self.store.set_if_absent(key, value)
+
+    def delete(self, key: str) -> None:
+        self._meanwhile()
+        self.store.delete(key)
+
+
+def theirs(store: Store, path: str, zarr_format: Any) -> None:
+    attributes = {"whose": "theirs"}
+    array = omnizarr.create_array(
+        store, name=path, data=np.arange(6), chunks=(3,), zarr_format=zarr_format,
+        attributes=attributes,
+    )  # fmt: skip
+    assert array[:].tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("attributes", [{}, {"whose": "ours"}])
+@pytest.mark.parametrize("path", ["", "a"])
+@pytest.mark.parametrize("zarr_format", ALL)
+def test_of_two_arrays_one_is_made(zarr_format: Any, path: str, attributes: dict[str, str]) -> None:
+    store = Overtaken(MemoryStore(), lambda store: theirs(store, path, zarr_format))
+    with pytest.raises(ContainsArrayError, match="already there"):
+        omnizarr.create_array(
+            store, name=path, shape=(9,), dtype="u1", zarr_format=zarr_format, attributes=attributes
+        )
+    found = omnizarr.open_array(store, path=path, mode="r")
+    assert found[:].tolist() == list(range(6))
+    assert dict(found.attrs) == {"whose": "theirs"}
+
+
+@pytest.mark.parametrize("path", ["", "a"])
+@pytest.mark.parametrize("zarr_format", WITH_GROUPS)
+def test_of_two_groups_one_is_made(zarr_format: Any, path: str) -> None:
+    def make(store: Store, whose: str) -> omnizarr.Group:
+        return omnizarr.create_group(
+            store, path=path, zarr_format=zarr_format, attributes={"whose": whose}
+        )
+
+    store = Overtaken(MemoryStore(), lambda store: make(store, "theirs"))
+    with pytest.raises(ContainsGroupError, match="already there"):
+        make(store, "ours")
+    assert dict(omnizarr.open_group(store, path=path, mode="r").attrs) == {"whose": "theirs"}
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_group_above_that_appears_is_kept(zarr_format: int) -> None:
+    def group_above(store: Store) -> None:
+        omnizarr.create_group(
+            store, path="g", zarr_format=zarr_format, attributes={"whose": "theirs"}
+        )
+
+    store = Overtaken(MemoryStore(), group_above)
+    omnizarr.create_array(store, name="g/a", shape=(2,), dtype="u1", zarr_format=zarr_format)
+    assert dict(omnizarr.open_group(store, path="g").attrs) == {"whose": "theirs"}
+    assert omnizarr.open_array(store, path="g/a").shape == (2,)
+
+
+def test_an_array_above_that_appears_is_kept() -> None:
+    store = Overtaken(MemoryStore(), lambda store: theirs(store, "g", 3))
+    with pytest.raises(ContainsArrayError, match="below the array at '/g'"):
+        omnizarr.create_array(store, name="g/a", shape=(2,), dtype="u1")
+    assert omnizarr.open_array(store, path="g")[:].tolist() == list(range(6))
+
+
+def test_what_may_exist_is_opened() -> None:
+    def overtaken(path: str) -> Overtaken:
+        return Overtaken(MemoryStore(), lambda store: theirs(store, path, 3))
+
+    def group(store: Store) -> None:
+        omnizarr.create_group(store, attributes={"whose": "theirs"})
+
+    def member(store: Store) -> None:
+        omnizarr.create_group(store, path="g", attributes={"whose": "theirs"})
+
+    opened = omnizarr.open_array(overtaken("a"), path="a", mode="a", shape=(9,), dtype="u1")
+    assert opened.shape == (6,)
+    for make in (omnizarr.open_group, omnizarr.group, omnizarr.open):
+        assert dict(make(Overtaken(MemoryStore(), group)).attrs) == {"whose": "theirs"}
+    with pytest.raises(ContainsGroupError):
+        omnizarr.open_group(Overtaken(MemoryStore(), group), mode="w-")
+    store = Overtaken(MemoryStore(), member)
+    inner = store.store
+    omnizarr.create_group(inner)
+    root = omnizarr.open_group(store)
+    assert dict(root.require_group("g").attrs) == {"whose": "theirs"}
+    store._other = lambda store: theirs(store, "a", 3)
+    assert root.require_array("a", shape=(6,), dtype="i8").attrs["whose"] == "theirs"
+    store._other = lambda store: theirs(store, "b", 3)
+    with pytest.raises(TypeError, match="shape"):
+        root.require_array("b", shape=(7,), dtype="i8")
+
+
+def test_replacing_asks_nobody() -> None:
+    store = Overtaken(MemoryStore(), lambda store: theirs(store, "a", 3))
+    made = omnizarr.create_array(store, name="a", shape=(9,), dtype="u1", overwrite=True)
+    assert made.shape == omnizarr.open_array(store, path="a").shape == (9,)
+
+
+def test_many_threads(tmp_path: Path) -> None:
+    start, made = threading.Barrier(4), []
+
+    def make(number: int) -> None:
+        store = LocalStore(tmp_path)
+        for turn in range(20):
+            start.wait(10)
+            try:
+                omnizarr.create_array(
+                    store, name=f"g{turn}/a", shape=(number,), dtype="u1",
+                    attributes={"whose": number},
+                )  # fmt: skip
+            except NodeExistsError:
+                continue
+            made.append((turn, number))
+
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(turn for turn, _ in made) == list(range(20))
+    for turn, number in made:
+        found = omnizarr.open_array(tmp_path, path=f"g{turn}/a")
+        assert (found.shape, found.attrs["whose"]) == ((number,), number)
