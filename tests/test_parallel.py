@@ -109,6 +109,16 @@ def test_each_keeps_the_order() -> None:
 # -- two steps ---------------------------------------------------------------------------------
 
 
+def one_by_one(second: Callable[..., None]) -> Callable[[list[Any], Any], None]:
+    """The second step of a relay for each item of a batch."""
+
+    def all_of(batch: list[Any], own: Any) -> None:
+        for item, value in batch:
+            second(item, value, own)
+
+    return all_of
+
+
 @pytest.mark.parametrize("others", [1, 3])
 @pytest.mark.parametrize("workers", [1, 4])
 def test_both_steps_are_done_once_for_every_item(workers: int, others: int) -> None:
@@ -119,9 +129,25 @@ def test_both_steps_are_done_once_for_every_item(workers: int, others: int) -> N
         done.append((item, value))
 
     before = threading.active_count()
-    parallel.relay(lambda item: -item, range(1000), workers, second, others, list, 8)
+    parallel.relay(lambda item: -item, range(1000), workers, one_by_one(second), others, list, 8)
     assert sorted(done) == [(item, -item) for item in range(1000)]
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("others", [1, 3])
+@pytest.mark.parametrize("together", [2, 10, 100])
+def test_the_second_step_may_get_several_at_once(together: int, others: int) -> None:
+    sizes: list[int] = []
+    done: list[int] = []
+
+    def second(batch: list[tuple[int, int]], _: object) -> None:
+        time.sleep(0.001)
+        sizes.append(len(batch))
+        done.extend(item for item, _ in batch)
+
+    parallel.relay(lambda item: item, range(600), 8, second, others, object, 40, together=together)
+    assert sorted(done) == list(range(600))
+    assert 1 < max(sizes) <= min(together, 40)
 
 
 def test_no_more_than_so_many_are_on_their_way() -> None:
@@ -140,7 +166,7 @@ def test_no_more_than_so_many_are_on_their_way() -> None:
         with lock:
             under_way -= 1
 
-    parallel.relay(first, range(200), 16, second, 2, object, 5)
+    parallel.relay(first, range(200), 16, one_by_one(second), 2, object, 5)
     assert most == 5
 
 
@@ -172,7 +198,7 @@ def test_a_failure_of_either_step_stops_the_relay(step: str, others: int) -> Non
 
     before = threading.active_count()
     with pytest.raises(ValueError, match="item 50"):
-        parallel.relay(first, items(), 4, second, others, state, 8)
+        parallel.relay(first, items(), 4, one_by_one(second), others, state, 8)
     assert calls[0] < 900_000
     assert threading.active_count() == before
 
@@ -193,7 +219,7 @@ def test_a_relay_is_abandoned(step: str) -> None:
             event.set()
 
     with pytest.raises(parallel.Abandoned), parallel.abandoned_by(event):
-        parallel.relay(first, range(1_000_000), 4, second, 2, object, 8)
+        parallel.relay(first, range(1_000_000), 4, one_by_one(second), 2, object, 8)
     assert calls[0] < 1000
 
 
@@ -208,7 +234,7 @@ def test_a_full_process_starts_no_more_threads(monkeypatch: pytest.MonkeyPatch) 
 
     parallel.run(work, range(100), 8, object)
     assert seen == {threading.get_ident()}
-    parallel.relay(lambda item: item, range(100), 8, work, 8, object, 8)
+    parallel.relay(lambda item: item, range(100), 8, one_by_one(work), 8, object, 8)
     assert seen == {threading.get_ident()}
     assert sorted(done) == sorted([*range(100)] * 2)
 
@@ -248,7 +274,7 @@ def fed(feed: Any, first: Any = None, *, workers: int = 4, most: int = 8, count:
         found.append((item, value))
 
     items = range(1, count + 1)
-    parallel.relay(ordinary, items, workers, second, 2, object, most, feed)
+    parallel.relay(ordinary, items, workers, one_by_one(second), 2, object, most, feed)
     assert sorted(found) == [(item, -item) for item in items]
     return threads
 
@@ -331,5 +357,7 @@ def test_failures_stop_a_fed_relay(most: int) -> None:
     for others in (1, 2):
         with pytest.raises(Fault):
             feed = lambda desk: take_all(desk, lambda item: True)  # noqa: E731
-            parallel.relay(lambda item: item, endless, 1, second, others, object, most, feed)
+            parallel.relay(
+                lambda item: item, endless, 1, one_by_one(second), others, object, most, feed
+            )
     assert threading.active_count() < 10

@@ -156,11 +156,24 @@ class _Between:
     def put(self, item: Any) -> None:
         self._queue.put(item)
 
-    def __iter__(self) -> Iterator[Any]:
-        while (found := self._queue.get()) is not None:
-            yield found
-            del found  # not kept while the next one is waited for
-        self._queue.put(None)  # for the next who asks
+    def batches(self, most: int, others: int) -> Iterator[list[Any]]:
+        """What is there, up to `most` items and a fair share beside `others`; at least one."""
+        queue = self._queue
+        while (found := queue.get()) is not None:
+            batch = [found]
+            wanted = min(most, 1 + queue.qsize() // others)
+            while len(batch) < wanted and not queue.empty():
+                try:
+                    found = queue.get_nowait()
+                except Empty:  # somebody else was faster
+                    break
+                if found is None:
+                    queue.put(None)
+                    break
+                batch.append(found)
+            yield batch
+            del found, batch  # not kept while the next one is waited for
+        queue.put(None)  # for the next who asks
 
 
 class _Late:
@@ -240,14 +253,15 @@ def relay(
     first: Callable[[T], V],
     items: Iterable[T],
     workers: int,
-    second: Callable[[T, V, S], None],
+    second: Callable[[list[tuple[T, V]], S], None],
     others: int,
     state: Callable[[], S],
     most: int,
     feed: Callable[[Desk[T, V]], None] | None = None,
+    together: int = 1,
 ) -> None:
-    """Call `second(item, first(item), own)` for every item: `workers` threads for the first step,
-    `others` for the second, each of which has a `state()` of its own.
+    """Call `second([(item, first(item))], own)` for every item: `workers` threads for the first
+    step, `others` for the second, each of which has a `state()` of its own.
 
     Waiting takes many threads, and computing as many as there are cores: more only get into each
     other's way. So what waits and what computes are two steps. No more than `most` items are on
@@ -256,6 +270,7 @@ def relay(
 
     feed: does the first step for many items in one thread; what it leaves aside, or does not take
     at all, is done by `workers` threads as without it.
+    together: how many items the second step may be given at once, if they are there.
     """
     event = _abandoned.get()
     shared = _Shared(iter(items))
@@ -292,11 +307,13 @@ def relay(
         _abandoned.set(event)
         try:
             own = state()
-            for item, value in between:
+            for batch in between.batches(together, others):
                 check()
+                count = len(batch)
                 if shared.failure is None:
-                    second(item, value, own)
-                places.put(None)
+                    second(batch, own)
+                del batch
+                release(count)
         except BaseException as error:
             fail(error)
 

@@ -43,6 +43,8 @@ from omnizarr.model.store import Buffer, ByteRange, Read, read_range
 
 BATCH = 128
 """How many chunks are asked for at once at the most."""
+TOGETHER = limits.MIB
+"""How many decoded bytes of chunks that have arrived are decoded at once."""
 MERGED = 8 * limits.MIB
 """A merged range is not extended beyond this; on a store that lets one wait, twice that."""
 TASKS = 1 << 30
@@ -108,12 +110,19 @@ def _read_waiting(source: Source, plan: Plan, working: Array, count: int) -> Non
     def fetch(item: tuple[str, Part]) -> Buffer | None:
         return get(item[0], whole) if feeder is None else feeder.get(item[0])
 
-    def decode(item: tuple[str, Part], data: Buffer | None, scratch: Scratch) -> None:
-        _place(source, *item, data, working, scratch)
+    blocks = many.blocks_for(source.regular_chain, working) if source.model.grid.regular else None
+    together = 1 if blocks is None else max(1, min(BATCH, TOGETHER // source.chunk_bytes))
+
+    def decode(batch: list[tuple[tuple[str, Part], Buffer | None]], scratch: Scratch) -> None:
+        keys = [item[0] for item, _ in batch]
+        parts = [item[1] for item, _ in batch]
+        values = [value for _, value in batch]
+        batch.clear()
+        _place_all(source, keys, parts, values, working, scratch, blocks)
 
     items = ((key_of(part.coordinates), part) for part in plan.parts())
     feed = None if feeder is None else feeder.feed
-    parallel.relay(fetch, items, fetchers, decode, decoders, Scratch, most, feed)
+    parallel.relay(fetch, items, fetchers, decode, decoders, Scratch, most, feed, together)
 
 
 def unfit(error: Exception, where: str) -> ZarrError:
@@ -146,6 +155,19 @@ def _read_batch(
     most = source.most
     with turn:
         values = source.store.get_many([(key, most) for key in keys])
+    _place_all(source, keys, parts, values, working, scratch, blocks)
+
+
+def _place_all(
+    source: Source,
+    keys: list[str],
+    parts: list[Part],
+    values: list[Buffer | None],
+    working: Array,
+    scratch: Scratch,
+    blocks: Blocks | None,
+) -> None:
+    """Decode what was fetched of several chunks, many at a time where that is possible."""
     left: Iterable[int] = range(len(parts))
     if blocks is not None:
         left = many.decode_values(blocks, values, parts, source.regular_chain.output.limit, working)
@@ -262,7 +284,8 @@ def _read_waiting_shards(
         _read_shard(source, part, working, max(1, workers // across), Scratch())
         return True
 
-    def decode(part: Part, data: Buffer | bool | None, scratch: Scratch) -> None:
+    def decode(batch: list[tuple[Part, Buffer | bool | None]], scratch: Scratch) -> None:
+        part, data = batch.pop()
         if not isinstance(data, bool):
             _place(source, source.key(part.coordinates), part, data, working, scratch)
 

@@ -77,8 +77,9 @@ def _write_waiting(
     def encode(part: Part) -> Encoded:
         return _encoded(source, part, working, field)
 
-    def send(part: Part, data: Encoded, _: None) -> None:
-        _store_part(source, part, data, working, field)
+    def send(batch: list[tuple[Part, Encoded]], _: None) -> None:
+        for part, data in batch:
+            _store_part(source, part, data, working, field)
 
     parallel.relay(encode, plan.parts(), encoders, send, senders, lambda: None, most)
 
