@@ -48,6 +48,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "chunking",
             "metadata",
             "pipeline",
+            "shrinking",
             "synchronizers",
             "values",
         ),

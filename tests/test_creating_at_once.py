@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 import omnizarr
 from omnizarr import formats
 from omnizarr.errors import ContainsArrayError, ContainsGroupError, NodeExistsError
-from omnizarr.model.store import Buffer, Store
-from omnizarr.stores import LocalStore, MemoryStore, WrapperStore
+from omnizarr.model.store import Buffer, ByteRange, Store
+from omnizarr.stores import LocalStore, MappingStore, MemoryStore, WrapperStore
 
 ALL = [known.name for known in formats.FORMATS]
 WITH_GROUPS = [name for name in ALL if name not in (0, 1)]
@@ -161,3 +162,182 @@ def test_many_threads(tmp_path: Path) -> None:
     for turn, number in made:
         found = omnizarr.open_array(tmp_path, path=f"g{turn}/a")
         assert (found.shape, found.attrs["whose"]) == ((number,), number)
+
+
+class Watched(WrapperStore):
+    """Somebody else acts once, between our first look at `key` and the next look at anything."""
+
+    def __init__(self, store: Store, key: str, other: Callable[[Store], object]) -> None:
+        super().__init__(store)
+        self._key = key
+        self._other: Callable[[Store], object] | None = other
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        answers = self.store.get_many(requests)
+        if self._other is not None and any(key == self._key for key, _ in requests):
+            other, self._other = self._other, None
+            other(self.store)
+        return answers
+
+
+@pytest.mark.parametrize("key", ["", "g"])
+@pytest.mark.parametrize("zarr_format", WITH_GROUPS)
+def test_a_parent_that_appears_while_we_look_is_an_ordinary_one(zarr_format: Any, key: str) -> None:
+    def sibling(store: Store) -> None:
+        omnizarr.create_array(
+            store, name="g/theirs", shape=(2,), dtype="u1", zarr_format=zarr_format
+        )
+
+    known = formats.get_format(zarr_format)
+    for watched in {*known.probes(key), *known.claims(key)}:
+        store = Watched(MemoryStore(), watched, sibling)
+        omnizarr.create_array(store, name="g/ours", shape=(3,), dtype="u1", zarr_format=zarr_format)
+        members = omnizarr.open_group(store.store, path="g", mode="r")
+        assert sorted(members) == ["ours", "theirs"]
+
+
+def test_an_array_that_appears_while_we_look_is_named() -> None:
+    store = Watched(MemoryStore(), "g/zarr.json", lambda store: theirs(store, "g", 2))
+    with pytest.raises(ContainsArrayError, match="below the array at '/g'"):
+        omnizarr.create_array(store, name="g/a", shape=(2,), dtype="u1", zarr_format=2)
+    store = Watched(MemoryStore(), "a/zarr.json", lambda store: theirs(store, "a", 2))
+    with pytest.raises(ContainsArrayError, match="already there"):
+        omnizarr.create_array(store, name="a", shape=(2,), dtype="u1", zarr_format=2)
+
+
+def test_a_document_that_stays_unknown_is_refused() -> None:
+    store = MemoryStore({"meta/root/g.group.json": b"{}"})
+    with pytest.raises(NodeExistsError, match="describes no node"):
+        omnizarr.create_array(store, name="g/a", shape=(2,), dtype="u1")
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_threads_on_a_plain_mapping(zarr_format: int) -> None:
+    start, made = threading.Barrier(3), []
+    values: dict[str, bytes] = {}
+    interval = sys.getswitchinterval()
+
+    def make(number: int) -> None:
+        store = MappingStore(values)
+        for turn in range(40):
+            start.wait(10)
+            try:
+                omnizarr.create_array(
+                    store, name=f"g{turn}/a", shape=(number,), dtype="u1", zarr_format=zarr_format
+                )
+                made.append((turn, number))
+            except ContainsArrayError:
+                pass
+            group = omnizarr.open_group(store, path=f"g{turn}", mode="r+")
+            group.attrs[f"{number}"] = number
+
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(1, 4)]
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(turn for turn, _ in made) == list(range(40))
+    for turn, number in made:
+        group = omnizarr.open_group(values, path=f"g{turn}", mode="r")
+        assert group["a"].shape == (number,)
+        assert dict(group.attrs) == {"1": 1, "2": 2, "3": 3}
+
+
+class Slow(MappingStore):
+    """Another thread acts between the look at a key and the write of it, if it may."""
+
+    def __init__(self, values: dict[str, bytes], key: str) -> None:
+        super().__init__(values)
+        self._key = key
+        self.looked, self.go = threading.Event(), threading.Event()
+
+    def exists(self, key: str) -> bool:
+        found = super().exists(key)
+        if key == self._key and not self.looked.is_set():
+            self.looked.set()
+            self.go.wait(0.3)
+        return found
+
+
+def test_on_a_plain_mapping_one_thread_is_first() -> None:
+    values: dict[str, bytes] = {}
+    store, told = Slow(values, "zarr.json"), []
+
+    def make(store: Store, whose: str) -> None:
+        try:
+            omnizarr.create_group(store, attributes={"whose": whose}, zarr_format=3)
+            told.append(whose)
+        except ContainsGroupError:
+            pass
+
+    first = threading.Thread(target=make, args=(store, "first"))
+    first.start()
+    assert store.looked.wait(10)
+    make(MappingStore(values), "second")
+    store.go.set()
+    first.join()
+    assert told == ["first"]
+    assert dict(omnizarr.open_group(values, mode="r").attrs) == {"whose": "first"}
+
+
+class Seen(WrapperStore):
+    """Somebody else acts as soon as a node can be seen."""
+
+    def __init__(self, store: Store, other: Callable[[Store], object]) -> None:
+        super().__init__(store)
+        self._other = other
+
+    def _look(self, key: str) -> None:
+        if key.endswith((".zarray", ".zgroup", "meta", "__zmeta__", "zarr.json")):
+            self._other(self.store)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.store.set(key, value)
+        self._look(key)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        done = self.store.set_if_absent(key, value)
+        self._look(key)
+        return done
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(
+    ("zarr_format", "kind"),
+    [*((name, "array") for name in (0, 1, 2, 3)), (2, "group"), (3, "group")],
+)
+@pytest.mark.parametrize("inner", ["memory", "local", "mapping"])
+def test_attributes_that_somebody_sets_at_once_are_kept(
+    zarr_format: int, kind: str, overwrite: bool, inner: str, tmp_path: Path
+) -> None:
+    def change(store: Store) -> None:
+        omnizarr.open(store, mode="r+").attrs["theirs"] = 2
+
+    stores: dict[str, Store] = {
+        "memory": MemoryStore(), "local": LocalStore(tmp_path), "mapping": MappingStore({}),
+    }  # fmt: skip
+    store = Seen(stores[inner], change)
+    attributes = {"ours": 1}
+    if kind == "array":
+        omnizarr.create_array(
+            store, shape=(3,), dtype="i4", zarr_format=zarr_format, attributes=attributes,
+            overwrite=overwrite,
+        )  # fmt: skip
+    else:
+        omnizarr.create_group(
+            store, zarr_format=zarr_format, attributes=attributes, overwrite=overwrite
+        )
+    assert dict(omnizarr.open(store.store, mode="r").attrs) == {"ours": 1, "theirs": 2}
+
+
+@pytest.mark.parametrize(("zarr_format", "key"), [(0, "__zattr__"), (1, "attrs"), (2, ".zattrs")])
+def test_replacing_takes_no_attributes_of_nobody(zarr_format: int, key: str) -> None:
+    store = MemoryStore({key: b'{"old": 1}'})
+    made = omnizarr.create_array(
+        store, shape=(3,), dtype="i4", zarr_format=zarr_format, overwrite=True
+    )
+    assert dict(made.attrs) == dict(omnizarr.open_array(store, mode="r").attrs) == {}

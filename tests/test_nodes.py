@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import omnizarr as zarr
+from omnizarr.testing import LatencyStore
 
 
 def broken(path: Path) -> zarr.Group:
@@ -92,3 +94,16 @@ def test_places_short_names_and_unchanged_dimensions() -> None:
     assert list(zarr.open_group(root["a"].store_path)) == ["b"]
     array.resize((None, 2))
     assert array.shape == (3, 2)
+
+
+def test_sizes_are_asked_for_together() -> None:
+    store = LatencyStore(zarr.stores.MemoryStore(), seconds=0.0, requests=32)
+    array = zarr.create_array(store, shape=100, chunks=1, dtype="i4", compressors=None)
+    array[:] = np.arange(100) + 1
+    slow = LatencyStore(store.store, seconds=0.05, requests=32)
+    far = zarr.open_array(slow, mode="r")
+    begun = time.monotonic()
+    expected = 400 + len(store["zarr.json"])
+    assert far.nbytes_stored == expected
+    assert f"{expected}" in str(far.info)
+    assert time.monotonic() - begun < 4  # 10 s one by one

@@ -201,8 +201,7 @@ def consolidate_metadata(
     backing = as_store(store, mode="r+", storage_options=storage_options)
     place, _model = node.require_group(backing, paths.normalize_path(path), zarr_format)
     backing.check_writable()
-    for key, document in place.format.consolidate(backing, place.path).items():
-        backing.set(key, document)
+    node.consolidate(place)
     return Group._of(place, node.consolidated(place), Options())
 
 

@@ -6,17 +6,17 @@ knows a format version, a codec or a store. What is known without reading data i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import arrow, engine, indexing, node, parallel
+from omnizarr import arrow, engine, indexing, node, shrinking
 from omnizarr.array_facts import ArrayFacts
 from omnizarr.chunking import normalize_shape
-from omnizarr.errors import LimitError, MetadataError, SelectionError
+from omnizarr.errors import LimitError, MetadataError, SelectionError, ZarrError
 from omnizarr.exchange import as_records, gathered, handed_over, rearranged
 from omnizarr.indexing import Transform
 from omnizarr.info import ArrayInfo
@@ -25,7 +25,6 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.casting import cast
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes import Bytes, String
-from omnizarr.model.grids import Grid, RectilinearAxis, same_cuts
 from omnizarr.node import Options
 from omnizarr.stores import as_store
 from omnizarr.values import as_source
@@ -341,7 +340,9 @@ class Array(ArrayFacts):
 
     # -- shape --------------------------------------------------------------------------------
     def resize(self, *shape: Any, new_shape: Any = None) -> None:
-        """Change the shape. What falls outside is gone: growing again shows the fill value."""
+        """Change the shape. What falls outside is gone: growing again shows the fill value.
+
+        If it fails midway, the same call finishes it."""
         if new_shape is None:
             new_shape = shape[0] if len(shape) == 1 else shape
         if isinstance(new_shape, tuple | list) and len(new_shape) == self.ndim:
@@ -353,37 +354,33 @@ class Array(ArrayFacts):
         if len(new) != self.ndim:
             raise MetadataError(f"{self._place}: cannot resize {self.shape} to {new}: other ndim")
         before = self._model
+        capabilities = self._source.store.capabilities
+        shared = capabilities.locks or capabilities.versions
 
         def changed(model: ArrayModel) -> ArrayModel:
             nonlocal before
             before = model
+            if not shared:
+                # No process beside this one may write, and some stores show no chunk that lies
+                # outside of the shape.
+                self._forget(model, new, lambda: new)
             return replace(model, shape=new, grid=model.grid.resized(new))
 
         self._replace(node.change(self._place, self._options, changed))
-        if any(n < old for n, old in zip(new, before.shape, strict=True)):
-            self._forget_outside(before)
+        try:
+            self._forget(before, new, shrinking.watched(self._place, before))
+        except ZarrError as error:
+            raise error.at(
+                f"{self._place}: the shape is {new} now, but what was cut off is not forgotten yet;"
+                " the same resize once more goes on with it"
+            ) from error
 
-    def _forget_outside(self, before: ArrayModel) -> None:
-        """Delete chunks beyond the new edge, and fill the part of edge chunks that lies beyond.
-
-        Somebody else may make the array larger meanwhile: it counts what is stored, chunk by chunk.
-        """
-        new = self._stored.shape
-        old = Array._of(self._place, before, self._options)._source
-        chunks = {chunk for _, chunk in self._stored_chunks() if _reaches(before.grid, chunk, new)}
-        look = node.watching(self._place)
-
-        def current() -> tuple[int, ...] | None:
-            found = look()
-            if not isinstance(found, ArrayModel) or not same_cuts(found.grid, before.grid):
-                return None  # another array in its place has chunks of its own
-            facts = found.keys, found.codecs, found.data_type
-            same = facts == (before.keys, before.codecs, before.data_type)
-            return found.shape if same else None
-
-        capabilities = old.store.capabilities
-        workers = capabilities.requests if capabilities.concurrent_writes else 1
-        parallel.each(lambda chunk: engine.trim(old, chunk, current), sorted(chunks), workers)
+    def _forget(self, before: ArrayModel, new: tuple[int, ...], current: Callable[[], Any]) -> None:
+        whole = shrinking.edges(before, new)
+        if whole is not None:
+            source = Array._of(self._place, whole, self._options)._source
+            chunks = (chunk for _, chunk in self._stored_chunks())
+            shrinking.forget(source, chunks, new, current)
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Add `data` at the end of a dimension; two processes that append both succeed."""
@@ -445,17 +442,6 @@ class Array(ArrayFacts):
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()
-
-
-def _reaches(grid: Grid, chunk: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether a chunk of the grid holds something outside of an array of this shape."""
-    for axis, c, length in zip(grid.axes, chunk, shape, strict=True):
-        if isinstance(axis, RectilinearAxis) and c >= len(axis.edges):
-            return False
-        start = axis.start(c)
-        if start >= length or min(start + axis.size(c), axis.length) > length:
-            return True
-    return False
 
 
 def _has_ellipsis(key: Any) -> bool:

@@ -6,7 +6,7 @@ resizing are `Array`'s, which stands on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -14,14 +14,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from omnizarr import engine, limits
+from omnizarr import engine, limits, parallel
 from omnizarr.config import config
 from omnizarr.errors import MetadataError, ReadOnlyError, ZarrError
 from omnizarr.info import CallableInt
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
-from omnizarr.model.store import keys_at
+from omnizarr.model.store import Store, keys_at
 from omnizarr.node_facts import NodeFacts
 from omnizarr.pipeline import Pipeline
 
@@ -43,6 +43,12 @@ def presented(model: ArrayModel, text: str) -> ArrayModel:
     binary = data_type.fallback if isinstance(data_type, ArrowString) else Bytes()
     fill = None if model.fill_value is None else str(model.fill_value).encode()
     return replace(model, data_type=binary, fill_value=fill)
+
+
+def _total(store: Store, keys: Sequence[str]) -> int:
+    """How many bytes the values of these keys have together."""
+    sizes = parallel.each(store.size, keys, max(1, store.capabilities.requests))
+    return sum(size or 0 for size in sizes)
 
 
 class ArrayFacts(NodeFacts[ArrayModel]):
@@ -264,9 +270,8 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         """
         source = self._source
         keys = {key for key, _ in self._stored_chunks()}
-        sizes = [source.store.size(key) or 0 for key in keys]
-        sizes += [self.store.size(key) or 0 for key in self._place.format.keys(self.path)]
-        return CallableInt(sum(sizes))
+        own = self._place.format.keys(self.path)
+        return CallableInt(_total(source.store, list(keys)) + _total(self.store, own))
 
     # -- codecs -------------------------------------------------------------------------------
     @property

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from omnizarr import parallel
+from omnizarr import formats, parallel
 from omnizarr.array import Array
 from omnizarr.errors import MetadataError, NodeExistsError, NotListableError, UnsupportedError
 from omnizarr.group import Group
@@ -88,9 +88,9 @@ def copy_store(
         new = to_prefix + names[taken.index(True)]
         raise NodeExistsError(f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')")
 
-    def copy_one(name: str, known: bool) -> Copied:
+    def copy_one(name: str) -> Copied:
         new = to_prefix + name
-        if known:
+        if known[name]:
             say(f"skip {new}")
             return Copied(0, 1, 0)
         say(f"copy {new}")
@@ -99,10 +99,15 @@ def copy_store(
             target.set(new, value)
         return Copied(1, 0, 0 if value is None else len(value))
 
-    done = parallel.each(
-        lambda pair: copy_one(*pair), list(zip(names, taken, strict=True)), workers
-    )
-    total = sum(done, Copied(0, 0, 0))
+    known = dict(zip(names, taken, strict=True))
+    steps: tuple[list[str], ...] = (names,)
+    if target.capabilities.hierarchies_only:
+        steps = formats.documents_first(names)
+        for name in names:
+            target.check_storable(to_prefix + name)
+    total = Copied(0, 0, 0)
+    for step in steps:
+        total = sum(parallel.each(copy_one, step, workers), total)
     say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
     return total
 

@@ -207,8 +207,8 @@ class ConflictError(StoreError):
 
 
 class UncertainWriteError(StoreError):
-    """The answer to a write was lost, and the value was changed by somebody else since: it cannot
-    be told whether it ever was what we wrote."""
+    """The answer to a write was lost, and what is stored does not tell whether it was done: the
+    value was changed by somebody else since, or does not show who wrote it."""
 
 
 class MissingPackageError(ZarrError, ImportError):

@@ -8,11 +8,13 @@ of one node's metadata lose nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from omnizarr import formats
-from omnizarr.engine import update
+from omnizarr.engine import exclusive, update
 from omnizarr.errors import (
     ArrayNotFoundError,
     ContainsArrayError,
@@ -22,6 +24,7 @@ from omnizarr.errors import (
     NodeExistsError,
     NodeNotFoundError,
     ReadOnlyError,
+    UncertainWriteError,
 )
 from omnizarr.formats.base import Format, Node
 from omnizarr.model import paths
@@ -33,6 +36,8 @@ N = TypeVar("N", ArrayModel, GroupModel)
 
 PROBE = ".omnizarr-new"
 """A key that exists for a moment while a node is replaced."""
+_LOOKS = 3
+"""How often a document that describes no node is looked at again: its node may just be stored."""
 
 
 @dataclass(frozen=True)
@@ -169,31 +174,34 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
         found = formats.find(looking, ancestor)
         if found is None:
             above = chosen.parent_documents(ancestor)
-            check_unclaimed(looking, ancestor, above)
-            missing |= above
-        elif isinstance(found[1], ArrayModel):
+            found = _appeared(looking, ancestor, above)
+            missing |= above if found is None else {}
+        if found is not None and isinstance(found[1], ArrayModel):
             raise _below_array(place, ancestor)
     if overwrite and _is_taken(looking, path):
-        # A full or failing store should say so before anything is gone.
-        probe = chosen.keys(path)[0] + PROBE
-        store.set(probe, b"".join(documents.values()))
-        remove(store, path)
-        store.delete(probe)
-    elif not overwrite and (existing := formats.find(looking, path)) is not None:
-        raise exists(place, existing[1])
-    elif not overwrite:
-        check_unclaimed(looking, path, documents)
+        if store.capabilities.hierarchies_only:
+            remove(store, path)
+        else:  # a full or failing store should say so before anything is gone
+            probe = chosen.keys(path)[0] + PROBE
+            store.set(probe, b"".join(documents.values()))
+            remove(store, path)
+            store.delete(probe)
+    elif overwrite:  # attributes of no node must not become those of the new one
+        there = formats.documents(chosen, looking, path)
+        _delete(store, [key for key in chosen.keys(path) if key in there])
+    else:
+        existing = formats.find(looking, path) or _appeared(looking, path, documents)
+        if existing is not None:
+            raise exists(place, existing[1])
     stale: list[str] = []
     if isinstance(model, ArrayModel) and (overwrite or _keeps_chunks_apart(place, model)):
         stale = list(stale_chunks(place, model))
     _add_groups(place, missing)
-    if not overwrite and store.capabilities.conditional:
-        _claim(place, model, documents)
-        _delete(store, stale)  # not before: they would be those of somebody who was faster
-    else:
+    if overwrite:
         _delete(store, stale)
-        for key, document in documents.items():
-            store.set(key, document)
+    _put(place, model, documents, overwrite)
+    if not overwrite:
+        _delete(store, stale)  # not before: they would be those of somebody who was faster
     for prefix in chosen.empty_prefixes(path) if isinstance(model, ArrayModel) else ():
         store.make_prefix(prefix)
 
@@ -203,36 +211,67 @@ def _add_groups(place: Place, missing: Mapping[str, bytes]) -> None:
     stays; if it is an array, nothing can be created below it."""
     store = place.store
     for key, document in missing.items():
-        if not store.capabilities.conditional:
-            store.set(key, document)
-        elif not store.set_if_absent(key, document):
+        with _claiming(store, key):
+            added = store.set_if_absent(key, document)
+        if not added:
             for ancestor in paths.ancestors(place.path):
                 found = formats.find(store, ancestor)
                 if found is not None and isinstance(found[1], ArrayModel):
                     raise _below_array(place, ancestor)
 
 
-def _claim(place: Place, model: Node, documents: Mapping[str, bytes]) -> None:
-    """Store the documents of a new node, unless somebody else does so at the same time.
+def _claiming(store: Store, key: str) -> AbstractContextManager[object]:
+    """What `set_if_absent` needs, so that of two threads one at most is told that it was first."""
+    return nullcontext() if store.capabilities.conditional else exclusive(store, key)
 
-    The one that says that there is a node decides, be it the first or the last; what comes after it
-    are attributes of a node that is ours.
-    """
+
+def _put(place: Place, model: Node, documents: Mapping[str, bytes], overwrite: bool) -> None:
+    """Store the documents of a new node; unless it overwrites, not where somebody else does so at
+    the same time.
+
+    The one that says that there is a node decides, be it the first or the last. What comes after it
+    are attributes of a node that is ours, but that others can see and change already. Whoever
+    reads it in between sees none, and a failure in between leaves a node that has none."""
     store = place.store
     attributes = place.format.attribute_documents(place.path, model)
-    deciding = [key for key in documents if key not in attributes] or list(documents)
+    deciding = next((key for key in documents if key not in attributes), next(iter(documents)))
     written: list[str] = []
-    for key, document in documents.items():
-        if deciding[0] in written:
-            store.set(key, document)
-        elif store.set_if_absent(key, document):
+    rest = list(documents.items())
+    with _claiming(store, place.format.keys(place.path)[0]):
+        while deciding not in written:
+            key, document = rest.pop(0)
+            if overwrite:
+                store.set(key, document)
+            elif not store.set_if_absent(key, document):
+                _delete(store, written)
+                raise _taken(place)
             written.append(key)
-        else:
-            _delete(store, written)
-            found = formats.find(store, place.path)
-            if found is not None:
-                raise exists(place, found[1])
-            raise NodeExistsError(f"{place}: somebody else is creating or deleting a node there")
+    for key, document in rest:
+        _put_attributes(place, model, key, document, overwrite)
+
+
+def _put_attributes(place: Place, model: Node, key: str, document: bytes, overwrite: bool) -> None:
+    """Store the attributes of a new node, besides those that somebody has given it already."""
+    with (
+        suppress(UncertainWriteError),  # putting them together twice does no harm
+        exclusive(place.store, place.format.keys(place.path)[0]),
+    ):
+        if place.store.set_if_absent(key, document):
+            return
+    if key in place.format.claims(place.path):  # more than attributes: a node of somebody else
+        if not overwrite:
+            raise _taken(place)
+        place.store.set(key, document)
+        return
+    ours = model.attributes
+    change_attributes(place, Options(), lambda new: new | {**ours} if overwrite else {**ours} | new)
+
+
+def _taken(place: Place) -> NodeExistsError:
+    found = formats.find(place.store, place.path)
+    if found is not None:
+        return exists(place, found[1])
+    return NodeExistsError(f"{place}: somebody else is creating or deleting a node there")
 
 
 def _delete(store: Store, keys: Iterable[str]) -> None:
@@ -246,24 +285,34 @@ def _below_array(place: Place, ancestor: str) -> ContainsArrayError:
     )
 
 
-def _looking(store: Store, path: str) -> Store:
-    """The store, for looking at `path` and above it several times. Where every key is a request of
-    its own, none is asked for twice."""
-    if store.capabilities.requests < 2:
-        return store
+def _looking(store: Store, path: str) -> RememberingStore:
+    """The store, for looking at `path` and above it several times, always at the same values. Where
+    every key is a request of its own, those of `path` are asked for together."""
     held = RememberingStore(store)
-    formats.look_ahead(held, path)
+    if store.capabilities.requests > 1:
+        formats.look_ahead(held, path)
     return held
 
 
-def check_unclaimed(store: Store, path: str, documents: Iterable[str] = ()) -> None:
-    """Refuse to replace a document that is there, though it describes no node known here: one that
-    says that a node is there, or one of those that would be written."""
-    for key in formats.claimed(store, path, documents):
-        raise NodeExistsError(
-            f"{store!r}, key {key!r}: a document is there that describes no node of a format known"
-            " here; it is not replaced (mode 'w' or overwrite=True at its path would)"
-        )
+def _appeared(
+    looking: RememberingStore, path: str, documents: Iterable[str]
+) -> tuple[Format, Node] | None:
+    """A node that was stored at `path` while others were looked for there and not found; None if
+    nothing is there. A document that is there, though it describes no node known here, must not be
+    replaced: one that says that a node is there, or one of those that would be written."""
+    keys = list(documents)
+    for _ in range(_LOOKS):
+        claimed = formats.claimed(looking, path, keys)
+        if not claimed:
+            return None
+        looking = RememberingStore(looking.store)
+        found = formats.find(looking, path)
+        if found is not None:
+            return found
+    raise NodeExistsError(
+        f"{looking!r}, key {claimed[0]!r}: a document is there that describes no node of a format"
+        " known here; it is not replaced (mode 'w' or overwrite=True at its path would)"
+    )
 
 
 def _is_taken(store: Store, path: str) -> bool:
@@ -328,25 +377,6 @@ def reread(place: Place) -> Node:
     return found[1]
 
 
-def watching(place: Place) -> Callable[[], Node | None]:
-    """A function that gives the node as it is stored whenever it is called, past every cache; None
-    if it is gone. Documents that have not changed are not parsed anew."""
-    seen: tuple[dict[str, bytes], Node] | None = None
-
-    def look(held: Store) -> Node | None:
-        nonlocal seen
-        known, once = seen, RememberingStore(held)
-        documents = formats.documents(place.format, once, place.path)
-        if known is None or known[0] != documents:
-            try:
-                seen = known = documents, reread(replace(place, store=once))
-            except NodeNotFoundError:
-                return None
-        return known[1]
-
-    return lambda: update(place.store, place.format.keys(place.path)[0], look)
-
-
 def consolidated_if_there(place: Place, known: GroupModel | None = None) -> GroupModel | None:
     """The group with all that its consolidated metadata tells of what lies below, if it has such.
 
@@ -360,6 +390,19 @@ def consolidated_if_there(place: Place, known: GroupModel | None = None) -> Grou
     values = place.store.get_many([(key, None) for key in keys])
     documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
     return place.format.parse_consolidated(place.path, documents)
+
+
+def consolidate(place: Place) -> None:
+    """Write the consolidated metadata of a group. All nodes below are read first, which takes its
+    time; what others have changed in the group itself meanwhile stays."""
+    chosen, path = place.format, place.path
+    made = chosen.consolidate(place.store, path)
+
+    def store_document(key: str, held: Store) -> None:
+        held.set(key, chosen.consolidated_anew(held, path, made)[key])
+
+    for key in made:
+        update(place.store, key, partial(store_document, key))
 
 
 def consolidated(place: Place) -> GroupModel:

@@ -271,3 +271,21 @@ def test_virtual_chunks_in_icechunk(tmp_path: Path) -> None:
     expected = values()
     expected[0, :5] = 0.5
     np.testing.assert_array_equal(field(repository, branch="main"), expected)
+
+
+def test_what_was_cut_off_does_not_come_back(repository: Any) -> None:
+    """A session shows no chunk outside of the shape, and still has it."""
+    begin(repository)
+    session = repository.writable_session("main")
+    for name in ("field", "deep/shards"):
+        array = omnizarr.open_array(session, path=name, mode="r+")
+        array.resize((20, 60))
+        array.resize(SHAPE)
+    session.commit("cut and grown")
+    cut = values()
+    cut[20:] = 0
+    group = omnizarr.open_group(repository.readonly_session("main"), mode="r")
+    for name in ("field", "deep/shards"):
+        np.testing.assert_array_equal(group[name][...], cut)
+        theirs = zarr.open_array(repository.readonly_session("main").store, path=name, mode="r")
+        np.testing.assert_array_equal(np.asarray(theirs[...]), cut)

@@ -14,7 +14,7 @@ import pytest
 import omnizarr as zarr
 from omnizarr import errors
 from omnizarr.cli import tree
-from omnizarr.cli.main import COMMANDS, main
+from omnizarr.cli.main import COMMANDS
 from omnizarr.cli.problems import explain
 from tests.cli.conftest import Done, Run, write
 
@@ -315,9 +315,21 @@ def test_what_may_not_be_read(run: Run, store: Path) -> None:
 # -- inside out --------------------------------------------------------------------------------
 
 
-def test_debug_shows_where(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="no such file"):
-        main(["tree", str(tmp_path / "no.zarr"), "--debug"])
+def test_debug_shows_where(run: Run, tmp_path: Path) -> None:
+    done = run("tree", tmp_path / "no.zarr", "--debug")
+    assert done.status == 2 and done.out == ""
+    assert done.err.startswith("Traceback (most recent call last):\n")
+    assert "no such file" in done.err.splitlines()[-1]
+
+
+def test_debug_shows_no_secrets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise RuntimeError("it is hush-hush\x1b[2J")
+
+    monkeypatch.setattr(tree, "run", fail)
+    done = run("tree", "s3://b/x", "--storage-option", "secret=hush-hush", "--debug")
+    assert done.status == 2 and "RuntimeError: it is ***" in done.err
+    assert "hush-hush" not in done.err and "\x1b" not in done.err
 
 
 def test_an_unexpected_error_is_one_line_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,10 @@ def test_what_is_no_option_is_not_repeated(text: str) -> None:
         ("https://TOKEN@host/x", "https://***@host/x"),
         ("abfs://container@account/x", "abfs://container@account/x"),
         ("s3://bucket/a", "s3://bucket/a"),
+        ("http://u:p@w@host/a", "http://u:***@host/a"),
+        ("http://u:p/w@host/a?TOKEN", "http://u:***@host/a?***"),
+        ("http://u:p w@host/a", "http://u:***@host/a"),
+        ("reference://::http://u:p@host/a", "reference://::http://u:***@host/a"),
     ],
 )
 def test_a_url_is_shown_without_secrets(url: str, shown: str) -> None:
@@ -360,6 +364,23 @@ def test_advice_is_what_a_person_types(message: str, typed: str) -> None:
     from omnizarr.errors import StoreError
 
     assert typed in " ".join(part for part in explain(StoreError(message)) if part)
+
+
+@pytest.mark.parametrize("command", ["info", "tree", "check"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "reference://::http://u:HUSHHUSH@127.0.0.1:9/a",
+        "::http://u:HUSHHUSH@127.0.0.1:9/a",
+        "unknown://u:p/HUSHHUSH@127.0.0.1:9/a?jwt=HUSHHUSH",
+        "redis://u:1/HUSHHUSH@127.0.0.1:9/0",
+        "mongodb://u:1/HUSHHUSH@127.0.0.1:9/a.b",
+    ],
+)
+def test_nothing_secret_is_printed(run: Run, command: str, url: str) -> None:
+    done = run(command, url)
+    assert done.status == 2 and done.err
+    assert "HUSH" not in done.out + done.err
 
 
 def test_a_prefix_is_no_secret() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from omnizarr.errors import StoreError, StoreTimeoutError
 from omnizarr.model.store import ByteRange, Store
-from omnizarr.stores import DBMStore, MongoDBStore, RedisStore, SQLiteStore, as_store
+from omnizarr.stores import DBMStore, LMDBStore, MongoDBStore, RedisStore, SQLiteStore, as_store
 from tests.stores.stalling import way_to
 
 PASSWORD = "swordfish-4711"
@@ -166,6 +166,12 @@ def test_ranges_that_reach_beyond_every_number(server: Callable[[str], Any], far
         ("mongodb://h/database.collection/sub/a", {}, StoreError, "path="),
         ("mongodb://h/d.c", {"pasword": PASSWORD}, TypeError, "password"),
         (f"mongodb://u:{PASSWORD}@@h/d.c", {}, StoreError, "mongodb://user:password@host:port"),
+        (f"mongodb://u:1/{PASSWORD}@h/d.c", {}, StoreError, "percent-encoded"),
+        (f"mongodb://u:1/{PASSWORD}@h", {}, StoreError, "percent-encoded"),
+        (f"redis://u:1/{PASSWORD}@h/0", {}, StoreError, "percent-encoded"),
+        (f"redis://h/0?prefix=redis://u:{PASSWORD}@h", {}, TypeError, "url="),
+        (f"sqlite://u:{PASSWORD}@h/x.sqlite", {}, StoreError, "sqlite:///absolute/path"),
+        (f"sqlite://x.sqlite?key={PASSWORD}", {}, StoreError, "storage_options"),
     ],
 )
 def test_a_mistake_is_told(
@@ -176,6 +182,26 @@ def test_a_mistake_is_told(
     text = str(caught.value)
     assert told in text and PASSWORD not in text and "AbstractConnection" not in text
     assert all(name in text for name in options)
+
+
+@pytest.mark.parametrize(
+    ("make", "scheme", "told"),
+    [
+        (RedisStore, "redis", "url="),
+        (MongoDBStore, "mongodb", "url="),
+        (lambda url: MongoDBStore("database", url), "mongodb", "url="),
+        (SQLiteStore, "sqlite", "as_store"),
+        (LMDBStore, "lmdb", "as_store"),
+        (DBMStore, "dbm", "as_store"),
+    ],
+)
+def test_a_url_in_the_place_of_a_name_is_refused(
+    make: Callable[[str], Store], scheme: str, told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TypeError) as refused:
+        make(f"{scheme}://someone:{PASSWORD}@127.0.0.1/{tmp_path}")
+    text = str(refused.value)
+    assert told in text and PASSWORD not in text and "someone" not in text
 
 
 def test_an_absolute_path_as_others_spell_it(tmp_path: Path) -> None:

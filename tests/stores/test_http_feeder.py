@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import re
+import socket
+import ssl
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,8 +22,9 @@ import pytest
 import omnizarr
 from omnizarr import parallel
 from omnizarr.errors import StoreError, StoreTimeoutError, ZarrError
+from omnizarr.model.store import ByteRange
 from omnizarr.stores import HTTPStore, MemoryStore, ObjectStore, Store, as_store
-from omnizarr.stores.http_feeder import Unusual, head_of
+from omnizarr.stores.http_feeder import Feeder, Unusual, Whole, head_of
 from tests.stores.test_http_answers import Request, Scripted, answer, other, scripted
 
 __all__ = ["other", "scripted"]
@@ -282,6 +287,86 @@ def test_a_missing_bucket_is_no_missing_chunk(scripted: Scripted, values: dict[s
         read(store)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<Error><Code>NoSuchBucket</Code><m><![CDATA[<Code>NoSuchKey</Code>]]></m></Error>",
+        b"<html><!-- <Code>NoSuchKey</Code> --><body>not here</body></html>",
+        b"<Error><Code>NoSuchBucket</Code><Code>NoSuchKey</Code></Error>",
+        b"<Code>NoSuchKey</Code>",
+        b"",
+    ],
+)
+def test_who_says_missing_must_say_it_clearly(
+    body: bytes, scripted: Scripted, values: dict[str, bytes]
+) -> None:
+    serve(scripted, values, lambda key, value, request: answer("404 Not Found", body))
+    with s3(scripted, deadline=1.0, **KEYS) as store:
+        array = omnizarr.open_array(store, mode="r")
+        feeder = store.feeder(ByteRange(0, 1000), 4)
+        assert isinstance(feeder, Feeder)
+        with pytest.raises(Unusual):
+            feeder._judge("c/1/0", Whole(404, {}, body))
+        if body.startswith((b"<Error><Code>NoSuchBucket", b"<html")):
+            with pytest.raises(StoreError):
+                array[...]
+
+
+def test_a_second_answer_over_tls(server: Callable[[str], Any], values: dict[str, bytes]) -> None:
+    """One that nobody asked for, in a record of its own, sent together with the right one."""
+    nginx = server("nginx")
+    if nginx.authority is None:
+        pytest.skip("server nginx with TLS is absent: no program 'openssl'")
+    secure = SecureScripted(nginx.authority, nginx.authority.parent / "key.pem")
+    try:
+        serve(secure, values, lambda key, value, request: iter([honest(key, value, request)] * 2))
+        with HTTPStore(secure.origin + "/", verify=str(nginx.authority), requests=4) as store:
+            for _ in range(3):
+                np.testing.assert_array_equal(read(store), EXPECTED)
+    finally:
+        secure.close()
+
+
+class SecureScripted(Scripted):
+    """Sends all pieces of an answer at once, each in a TLS record of its own."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(certificate, key)
+        super().__init__()
+        self.origin = self.origin.replace("http://127.0.0.1", "https://localhost")
+
+    def _serve(self, connection: socket.socket) -> None:
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        secure = self._context.wrap_bio(incoming, outgoing, server_side=True)
+
+        def until_it_works(function: Callable[[], Any]) -> Any:
+            while True:
+                try:
+                    return function()
+                except ssl.SSLWantReadError:
+                    connection.sendall(outgoing.read())
+                    data = connection.recv(65536)
+                    if not data:
+                        raise OSError("closed") from None
+                    incoming.write(data)
+
+        with connection:
+            connection.settimeout(20)
+            try:
+                until_it_works(secure.do_handshake)
+                while True:
+                    head = b""
+                    while not head.endswith(b"\r\n\r\n"):
+                        head += until_it_works(lambda: secure.read(65536))
+                    found = self.script(Request(head[:-4]))
+                    for piece in [found] if isinstance(found, bytes) else found:
+                        secure.write(piece)
+                    connection.sendall(outgoing.read())
+            except OSError:
+                return
+
+
 def test_what_is_said_unasked_spoils_nothing(scripted: Scripted, values: dict[str, bytes]) -> None:
     serve(scripted, values, too_much)
     with http(scripted) as store:
@@ -312,17 +397,18 @@ def test_a_server_that_falls_silent(scripted: Scripted, values: dict[str, bytes]
     over = threading.Event()
 
     def silent(key: str, value: bytes, request: Request) -> bytes | Iterator[bytes]:
-        if key.endswith("60/0"):
+        if key.endswith(end):
             over.wait(10)
         return honest(key, value, request)
 
     serve(scripted, values, silent)
-    for way in (http, s3):
+    for way, end in itertools.product((http, s3), ("60/0", "/0")):
         options = {"deadline": 1.0} if way is http else {"deadline": 1.0, **KEYS}
         with way(scripted, **options) as store:
+            array = omnizarr.open_array(store, mode="r")
             begun = time.monotonic()
-            with pytest.raises(StoreTimeoutError, match="60/0"):
-                read(store)
+            with pytest.raises(StoreTimeoutError, match=end):
+                array[...]
             assert time.monotonic() - begun < 1.0 + 0.5  # the threads of the call end as well
     over.set()
 

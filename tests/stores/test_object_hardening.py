@@ -307,3 +307,85 @@ def test_listing_where_a_loop_is_running() -> None:
             store.list_dir("")
 
     asyncio.run(main())
+
+
+# -- what not every service has -----------------------------------------------------------------
+
+
+@contextmanager
+def poor_server(status: int) -> Iterator[Any]:
+    """A server that lists three objects, deletes one at a time, and answers all writes and the
+    deletion of many with `status`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self, status: int, body: bytes = b"") -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            server.seen.append(self.command)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self) -> None:
+            names = "".join(
+                f"<Contents><Key>x/{name}</Key><Size>1</Size><ETag>e</ETag>"
+                "<LastModified>2024-01-01T00:00:00.000Z</LastModified></Contents>"
+                for name in ("a", "b", "c")
+            )
+            more = "<IsTruncated>false</IsTruncated>"
+            self._answer(200, f"<ListBucketResult>{more}{names}</ListBucketResult>".encode())
+
+        def do_DELETE(self) -> None:
+            self._answer(204)
+
+        def do_POST(self) -> None:
+            self._answer(status)
+
+        do_PUT = do_POST
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.seen = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        options = {"endpoint": f"http://127.0.0.1:{server.server_port}", "anon": True}
+        yield as_store("s3://bucket/x", storage_options=options), server.seen
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_service_that_cannot_delete_many_is_asked_to_once() -> None:
+    with poor_server(501) as (store, seen):
+        begun = time.monotonic()
+        store.delete_prefix("")
+        assert time.monotonic() - begun < 4
+        assert 1 <= seen.count("POST") <= 3 and seen.count("DELETE") == 3
+        seen.clear()
+        store.delete_prefix("")
+        assert seen.count("POST") == 0 and seen.count("DELETE") == 3
+
+
+def test_a_fault_does_not_mean_that_many_cannot_be_deleted() -> None:
+    with poor_server(403) as (store, seen):
+        for count in (1, 2):
+            store.delete_prefix("")
+            assert seen.count("POST") == count and seen.count("DELETE") == 3 * count
+
+
+@pytest.mark.parametrize("status", [400, 501])
+def test_a_service_without_conditional_writes(status: int) -> None:
+    with poor_server(status) as (store, seen):
+        for call in (
+            lambda: store.set_if_absent("k", b"1"),
+            lambda: store.set_if_version("k", b"1", '"e"'),
+        ):
+            with pytest.raises(StoreError, match=r"\{'conditional': False\}") as caught:
+                call()
+            assert (getattr(caught.value, "status", None) == 400) == (status == 400)
+        assert seen == ["PUT"] * 2

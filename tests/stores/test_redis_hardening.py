@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import redis
 
+from omnizarr import limits
 from omnizarr.errors import StoreError, StoreTimeoutError
 from omnizarr.stores import ByteRange, RedisStore
 from tests.stores.fake_redis import Fake, fake_redis
@@ -114,13 +115,13 @@ def test_each_answer_has_its_question(answer: bytes) -> None:
     values: dict[bytes, list[Any]] = {
         b":5\r\n": [None, None, b"", None, None, 5, True, None, None],
         b"+OK\r\n": [b"OK", b"OK", None, [b"OK", b"OK"], None, None, None, None, None],
-        b"$-1\r\n": [None, None, None, [None, None], None, None, None, None, None],
+        b"$-1\r\n": [None] * 9,
         b"$3\r\nabc\r\n": [b"abc", b"abc", None, [b"abc", b"abc"], None, None, None, None, None],
     }
     refused = {
         b":5\r\n": [0, 1, 3, 4, 7, 8],
         b"+OK\r\n": [2, 4, 5, 6, 7, 8],
-        b"$-1\r\n": [2, 5, 6, 7, 8],
+        b"$-1\r\n": [1, 2, 3, 5, 6, 7, 8],
         b"$3\r\nabc\r\n": [2, 4, 5, 6, 7, 8],
     }[answer]
     with fake_redis(answer) as fake, open_store(fake) as store:
@@ -159,6 +160,90 @@ def test_a_flood_instead_of_a_few_bytes() -> None:
             assert tracemalloc.get_traced_memory()[1] < 8 << 20
         finally:
             tracemalloc.stop()
+
+
+FLOOD = b"$900000000\r\n" + bytes(160 << 20)
+TOLD = {b"GETRANGE": b"$0\r\n\r\n", b"EXISTS": b":1\r\n", b"STRLEN": b":0\r\n"}
+
+
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [
+        *((call, 8) for call in READS[1:3] + READS[5:7] + WRITES[:5]),
+        *((call, 130) for call in READS[7:]),  # a step of a listing may be long
+        (lambda store: store.get_many([("a", ByteRange(-3)), ("b", ByteRange(9, 12))]), 8),
+        (lambda store: store.get_versioned("a", ByteRange(0, 100)), 8),
+    ],
+)
+@pytest.mark.parametrize("right", [[], [b"GETRANGE"], [b"GETRANGE", b"EXISTS"], list(TOLD)])
+def test_no_answer_takes_more_than_what_was_asked_for(
+    call: Call, most: int, right: list[bytes]
+) -> None:
+    """Whichever question of a call is answered with a flood."""
+    answers = {name: TOLD[name] for name in right}
+    with (
+        fake_redis(lambda command: answers.get(command[0], FLOOD)) as fake,
+        open_store(fake) as store,
+    ):
+        tracemalloc.start()
+        try:
+            try:
+                found = call(store)
+            except StoreError:
+                found = None
+            assert tracemalloc.get_traced_memory()[1] < most << 20
+        finally:
+            tracemalloc.stop()
+        asked = {command[0] for command in fake.commands}
+        assert b"GET" not in asked
+        flooded = not asked - {b"HELLO", b"CLIENT", b"SELECT"} <= answers.keys()
+        assert (found is None) == flooded
+
+
+def test_a_whole_value_has_a_limit() -> None:
+    with (
+        fake_redis(lambda command: FLOOD) as fake,
+        open_store(fake) as store,
+        limits.override(max_chunk_bytes=1 << 20, max_document_bytes=1 << 20),
+    ):
+        for call in (READS[0], READS[3], READS[4], lambda store: store.get("a", ByteRange(3))):
+            tracemalloc.start()
+            try:
+                with pytest.raises(StoreError, match="more than it was asked for"):
+                    call(store)
+                assert tracemalloc.get_traced_memory()[1] < 12 << 20
+            finally:
+                tracemalloc.stop()
+
+
+def test_a_value_that_is_written_while_it_is_read() -> None:
+    """The range of a value that was missing is read anew when there is one."""
+    value = b"0123456789"
+    parts = [b"$0\r\n\r\n", b"$3\r\n789\r\n"]
+    there = {b"EXISTS": b":1\r\n", b"STRLEN": b":%d\r\n" % len(value)}
+    with (
+        fake_redis(lambda command: there.get(command[0]) or parts.pop(0)) as fake,
+        open_store(fake) as store,
+    ):
+        assert store.get("a", ByteRange(-3)) == b"789"
+        parts[:] = [b"$0\r\n\r\n"]
+        assert store.get("a", ByteRange(10, 12)) == b"", "behind its end"
+        parts[:] = [b"$0\r\n\r\n"] * 9
+        with pytest.raises(StoreError, match="changes all the while"):
+            store.get("a", ByteRange(-3))
+        assert len(parts) == 6
+
+
+@pytest.mark.parametrize(
+    ("before", "length", "after", "size"),
+    [(0, 0, 0, None), (1, 0, 1, 0), (1, 5, 1, 5), (0, 5, 1, 5), (0, 0, 1, None), (1, 0, 0, None)],
+)
+def test_a_size_while_a_value_comes_or_goes(
+    before: int, length: int, after: int, size: int | None
+) -> None:
+    answers = [b":%d\r\n" % number for number in (before, length, after)]
+    with fake_redis(lambda command: answers.pop(0)) as fake, open_store(fake) as store:
+        assert store.size("a") == size
 
 
 @pytest.mark.parametrize("length", [1 << 31, 10**18, 10**30, -7])

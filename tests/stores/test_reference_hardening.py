@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from omnizarr.errors import MetadataError
+from omnizarr.errors import MetadataError, StoreAccessError, StoreError
 from omnizarr.stores import CacheStore, MemoryStore, ReferenceStore, Store, resolve
 from omnizarr.stores.reference_json import MOST_GENERATED, MOST_PIECES
 from omnizarr.stores.reference_options import RemoteOptions
@@ -196,6 +196,68 @@ def test_options_go_to_the_stores_that_know_them(monkeypatch: pytest.MonkeyPatch
     assert given(remote_options={"https": headers}) == [{}, headers, headers]
     with pytest.raises(TypeError, match="found both"):
         ReferenceStore({}, remote_options={"s3": {}, "anon": True})
+
+
+def test_a_chain_that_begins_with_references(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text('{"a": "value"}')
+    store = resolve.as_store(f"reference://::file://{path}")
+    assert store == ReferenceStore(path) and some(store.get("a")) == b"value"
+    for query in ("", "?X-Amz-Signature=HUSHHUSH"):
+        with pytest.raises(StoreError) as refused:
+            resolve.as_store(f"reference://::http://u:HUSHHUSH@127.0.0.1:9/r.json{query}")
+        assert "u:***@127.0.0.1:9" in str(refused.value) and "HUSH" not in str(refused.value)
+        assert "LocalStore" not in str(refused.value)
+
+
+def test_a_reference_that_is_neither_a_url_nor_a_path_is_not_shown() -> None:
+    store = ReferenceStore({"a": [" http://u:HUSHHUSH@host/x"]}, allow_local=True)
+    with pytest.raises(StoreAccessError) as refused:
+        store.get("a")
+    assert "HUSH" not in str(refused.value)
+
+
+UNTRUSTED = {"untrusted": True}
+CACHED: dict[str, Any] = {"fs": {"simplecache": {}}}
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("zip://a::http://127.0.0.1:9/x", {"remote_options": UNTRUSTED}),
+        ("zip://a::http://127.0.0.1:9/x", {"remote_options": {"http": UNTRUSTED}}),
+        ("simplecache::http://127.0.0.1:9/x", {"remote_options": UNTRUSTED} | CACHED),
+        ("simplecache::http://127.0.0.1:9/x", {"remote_options": {"https": UNTRUSTED}} | CACHED),
+        ("ftp://127.0.0.1:9/x", {"remote_options": UNTRUSTED}),
+        ("ftp://127.0.0.1:9/x", {"remote_options": {"ftp": UNTRUSTED}}),
+        ("ftp://127.0.0.1:9/x", {"fs": {"ftp": UNTRUSTED}}),
+        ("redis://127.0.0.1:9/0", {"remote_options": UNTRUSTED | {"deadline": 5}}),
+        ("http://127.0.0.1:9/x", {"remote_options": UNTRUSTED | {"anon": True}}),
+        ("http://127.0.0.1:9/x", {"remote_options": UNTRUSTED, "remote_protocol": "s3"}),
+    ],
+)
+def test_untrusted_is_honoured_or_the_file_is_refused(
+    target: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opening(url: str, **given: Any) -> Store:
+        raise AssertionError(f"{url} was opened")
+
+    monkeypatch.setattr(resolve, "as_store", opening)
+    allow = ["http://", "zip://", "ftp://", "redis://"]
+    with pytest.raises(StoreAccessError, match="untrusted"):
+        ReferenceStore({"a": [target]}, allow=allow, **options).get("a")
+
+
+def test_untrusted_for_one_protocol_of_the_web_is_for_both() -> None:
+    options = RemoteOptions({"https": UNTRUSTED | {"headers": {}}}, None)
+    assert options.of("http://h", "http") == UNTRUSTED
+    assert RemoteOptions({"s3": {"anon": True}}, None).of("http://h", "http") == {}
+    # The services of these are named by the caller.
+    RemoteOptions(UNTRUSTED, None).refuse_ignored("s3://b", "s3", {})
+    with pytest.raises(StoreError, match="not public"):
+        ReferenceStore({"a": ["http://127.0.0.1:9/x"]}, remote_options={"https": UNTRUSTED}).get(
+            "a"
+        )
 
 
 def test_options_for_https_do_not_travel_in_the_clear() -> None:

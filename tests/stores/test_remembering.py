@@ -57,7 +57,7 @@ def test_creating_asks_for_no_document_twice() -> None:
     root.create_array("a/b", shape=3, dtype="i4")
     asked = store.asked["get"]
     assert len(asked) == len(set(asked))
-    assert store.asked["set"] == ["a/zarr.json", "a/b/zarr.json"]
+    assert store.asked["set_if_absent"] == ["a/zarr.json", "a/b/zarr.json"]
 
 
 def test_a_consolidated_group_that_cannot_be_listed_takes_one_request() -> None:

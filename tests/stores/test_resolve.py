@@ -124,6 +124,28 @@ def test_names_and_first_bytes_choose_the_kind(tmp_path: Path) -> None:
     assert kind is not None and kind.module == "sqlite"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "::http://u:HUSHHUSH@host/x",
+        " http://u:HUSHHUSH@host/x",
+        "folder/http://u:HUSHHUSH@host/x?sig=HUSHHUSH",
+        "h://u:HUSHHUSH@host/x",
+        "file://u:HUSHHUSH@host/x",
+        "sqlite://x::http://u:HUSHHUSH@host/x",
+        "dbm://u:HUSHHUSH@host/x",
+    ],
+)
+def test_what_looks_like_a_url_is_no_local_path(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError) as refused:
+        as_store(text)
+    assert "u:***@host/x" in str(refused.value) and "HUSH" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_zip_modes(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     for mode in ("r", "r+"):

@@ -199,7 +199,7 @@ def test_unusable_places(tmp_path: Path) -> None:
         store.get("a")
     with SQLiteStore(tmp_path / "no" / "folder.sqlite") as store:
         assert store.get("a") is None
-        with pytest.raises(StoreError, match="unable to open"):
+        with pytest.raises(StoreError, match="there is no folder"):
             store.set("a", b"1")
     execute(tmp_path / "wide", "PRAGMA encoding = 'UTF-16'", CREATE)
     with SQLiteStore(tmp_path / "wide") as store, pytest.raises(StoreError, match="UTF-8"):
@@ -387,6 +387,18 @@ def test_urls_and_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     for url in ("sqlite://", "sqlite:///x?mode=memory"):
         with pytest.raises(StoreError):
             as_store(url)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "there"
+    with SQLiteStore(folder / "x.sqlite") as store:
+        with pytest.raises(StoreError, match="there is no folder") as caught:
+            store.set("a", b"1")
+        assert repr(str(folder)) in str(caught.value)
+        assert store.get("a") is None
+        folder.mkdir(parents=True)
+        store.set("a", b"1")
+        assert store.get("a") == b"1"
 
 
 def test_an_open_file_is_not_opened_once_more(tmp_path: Path, monkeypatch: Any) -> None:

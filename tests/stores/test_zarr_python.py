@@ -356,6 +356,77 @@ def test_keys_that_icechunk_does_not_have(session: Any) -> None:
     assert store.list_dir("") == (["zarr.json"], ["g/"])
 
 
+def test_nodes_are_replaced_and_moved_in_icechunk(session: Any) -> None:
+    root = omnizarr.open_group(session, mode="a")
+    assert root.store.capabilities.hierarchies_only
+    first = np.arange(10.0)
+    for name in ("f", "deep/in/h"):
+        root.create_array(name, shape=10, chunks=5, dtype="f8")[:] = first
+    replaced = root.create_array("f", shape=4, chunks=2, dtype="i4", overwrite=True)
+    assert replaced[:].tolist() == [0] * 4
+    for value in (7, 8):
+        omnizarr.save_array(session, np.full(3, value), path="twice")
+    assert root["twice"][:].tolist() == [8] * 3
+    root.move("deep", "other")
+    root.move("twice", "once")
+    assert sorted(root) == ["f", "once", "other"]
+    np.testing.assert_array_equal(root["other/in/h"][:], first)
+    session.commit("replaced and moved")
+    again = omnizarr.open_group(session, mode="r")
+    np.testing.assert_array_equal(again["other/in/h"][:], first)
+    assert again["once"][:].tolist() == [8] * 3
+
+
+def test_everything_in_icechunk_is_replaced(session: Any) -> None:
+    omnizarr.save_group(session, a=np.arange(3), b=np.arange(3))
+    root = omnizarr.open_group(session, mode="w")
+    assert list(as_store(session).list()) == ["zarr.json"]
+    root.create_array("a", shape=3, chunks=2, dtype="i4")
+    assert root["a"][:].tolist() == [0] * 3
+
+
+def test_whole_stores_are_copied_into_icechunk(session: Any) -> None:
+    source = omnizarr.stores.MemoryStore()
+    root = omnizarr.create_group(source)
+    root.create_array("a/b", shape=10, chunks=5, dtype="f8")[:] = 3
+    root.create_array("s", shape=10, chunks=5, shards=10, dtype="i4")[:] = 4
+    omnizarr.copy_store(source, session)
+    store = as_store(session)
+    assert list(store.list()) == list(source.list())
+    assert all(store[key] == source[key] for key in source)
+    root.create_array("a/b", shape=10, chunks=5, dtype="i2", overwrite=True)[:] = 5
+    omnizarr.copy_store(source, session, if_exists="replace")
+    omnizarr.copy_store(source, session, dest_path="below/here")
+    for path in ("a/b", "below/here/a/b"):
+        array = omnizarr.open_array(session, path=path, mode="r")
+        assert array.dtype == "i2" and array[:].tolist() == [5] * 10
+
+
+def test_what_icechunk_cannot_take_is_refused_first(session: Any) -> None:
+    source, dotted = omnizarr.stores.MemoryStore(), omnizarr.stores.MemoryStore()
+    group = omnizarr.create_group(source, zarr_format=2)
+    group.create_array("a", data=np.arange(3))
+    omnizarr.convert(source, dotted, zarr_format=3)
+    assert "a/c.0" in dotted
+    store = as_store(session)
+    for dry_run in (True, False):
+        with pytest.raises(StoreError, match=r"journal.*copy_all"):
+            omnizarr.convert(source, session, zarr_format=3, dry_run=dry_run)
+    for given in (source, dotted):
+        for place in (session, omnizarr.stores.PrefixStore(store, "below")):
+            with pytest.raises(StoreError, match=r"nothing but the documents \(zarr.json\)"):
+                omnizarr.copy_store(given, place)
+    assert list(store.list()) == []
+    with pytest.raises(StoreError, match=r"no array; write its zarr.json first"):
+        store.set("a/c/0", b"1")
+    omnizarr.create_group(session)
+    with pytest.raises(StoreError, match=r"journal.*give a destination"):
+        omnizarr.convert(session, zarr_format=2)
+    assert list(store.list()) == ["zarr.json"]
+    omnizarr.copy_all(group, omnizarr.open_group(session))
+    assert omnizarr.open_array(session, path="a", mode="r")[:].tolist() == [0, 1, 2]
+
+
 def test_handles_on_one_session(session: Any) -> None:
     first, second = as_store(session), as_store(session.store)
     assert first == second and hash(first) == hash(second)

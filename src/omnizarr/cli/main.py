@@ -70,7 +70,14 @@ def _run(arguments: list[str], out: Output, err: Output) -> int:
         return PIPE_CLOSED  # whoever read has seen enough
     except Exception as error:
         if "--debug" in arguments:
-            raise
+            import traceback
+
+            shown = traceback.format_exc()
+            for name, value in given:
+                shown = hidden(shown, {name: value})
+            for line in shown.splitlines():
+                err.line(line)
+            return REFUSED
         message, hint = explain(error)
         for options in ({name: value} for name, value in given):
             message, hint = hidden(message, options), hint and hidden(hint, options)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from omnizarr.stores import kinds
-from omnizarr.stores.secrets import without_login
+from omnizarr.stores.secrets import masked_url
 
 HELP = "an option of the store, such as endpoint=URL or token=TEXT; may be repeated"
 _LOCAL = ("file", "sqlite", "lmdb", "dbm", "reference")
@@ -31,8 +31,7 @@ def is_url(text: str) -> bool:
 
 def masked(url: str) -> str:
     """The URL without the passwords and signatures that it may hold."""
-    shown = "prefix=" if url.partition("://")[0].lower() in _FIXED else "$."
-    return re.sub(rf"([?&](?!{shown})[^=&#]*=)[^&#]*", r"\1***", without_login(url))
+    return masked_url(url, ("prefix",) if url.partition("://")[0].lower() in _FIXED else ())
 
 
 def places(url: str, node: str) -> Iterator[tuple[str, str]]:

@@ -37,7 +37,7 @@ from omnizarr.conversion.migrate import (
 from omnizarr.conversion.plan import Manner, Plan, Wanted
 from omnizarr.conversion.planning import make_plan
 from omnizarr.conversion.report import Conversion, Row
-from omnizarr.errors import NodeNotFoundError, Part
+from omnizarr.errors import NodeNotFoundError, Part, StoreError
 from omnizarr.formats import Format, Node
 from omnizarr.formats.translate import DROPPABLE
 from omnizarr.group import Group
@@ -203,12 +203,26 @@ def _found(here: _Opened) -> tuple[Place, Node]:
     return Place(here.store, here.path, found[0]), found[1]
 
 
+def _check_convertible(store: Store, instead: str) -> None:
+    """Refuse a store that takes neither a journal nor chunks whose array has no document yet."""
+    if store.capabilities.hierarchies_only:
+        raise StoreError(
+            f"{store!r}: a conversion keeps a journal beside what it writes, and stores the"
+            f" documents last; this store takes no such keys. Instead, {instead}"
+        )
+
+
 def _to(
     here: _Opened, there: _Opened, target: Format, wanted: Wanted, manner: Manner, dry_run: bool
 ) -> _Result:
     beside = here.options.chunk_store
     stores = (here.store,) if beside is None else (here.store, beside)
     check_apart([Location(store, here.path) for store in stores], Location(there.store, there.path))
+    _check_convertible(
+        there.store,
+        "copy the nodes with omnizarr.copy_all(source, omnizarr.open_group(destination)), which"
+        " takes groups of every format; copy_store takes a whole store of the same format",
+    )
     place, model = _found(here)
     if there.path or not manner.overwrite:
         target.check_place(there.store, there.path)
@@ -240,6 +254,7 @@ def _in_place(
     if found is None:
         _found(here)  # raises if there is nothing at all
         return _Result(())
+    _check_convertible(store, "give a destination")
     plan = plan_in_place(*found, target, wanted)
     if dry_run:
         if remove_source:

@@ -100,6 +100,15 @@ def claimed(store: Store, path: str, also: Iterable[str] = ()) -> list[str]:
     return list(fetch(store, [key for key in keys if is_key(key)]))
 
 
+def documents_first(keys: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The keys that are called like documents, and the others."""
+    names = {key for known in CURRENT for key in known.keys("")}
+    parts: tuple[list[str], list[str]] = [], []
+    for key in keys:
+        parts[key.rpartition("/")[2] not in names].append(key)
+    return parts
+
+
 def explain_missing(store: Store, path: str) -> str:
     """What was looked for at `path`, and what lies there instead."""
     keys = [key for known in FORMATS for key in known.probes(path)]
@@ -126,6 +135,7 @@ __all__ = [
     "Node",
     "claimed",
     "documents",
+    "documents_first",
     "explain_missing",
     "find",
     "get_format",

@@ -128,6 +128,13 @@ class Format(Protocol):
         """The documents that make the group at `path` consolidated."""
         ...
 
+    def consolidated_anew(
+        self, store: Store, path: str, made: Mapping[str, bytes]
+    ) -> dict[str, bytes]:
+        """What `consolidate` made some time ago; everything else that such a document says is what
+        is stored now."""
+        ...
+
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
         """The documents in which consolidated metadata may lie."""
         ...

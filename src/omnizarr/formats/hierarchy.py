@@ -154,6 +154,11 @@ class BelowPath(ABC):
             " or 3 for it"
         )
 
+    def consolidated_anew(
+        self, store: Store, path: str, made: Mapping[str, bytes]
+    ) -> dict[str, bytes]:
+        return dict(made)  # documents that say nothing else
+
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
         return ()
 

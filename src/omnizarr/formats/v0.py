@@ -73,8 +73,8 @@ class V0(arrays_only.ArraysOnly):
     # -- writing ------------------------------------------------------------------------------
     def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
         return {
-            **(self.attribute_documents(path, model) if model.attributes else {}),
             join(path, META): arrays_only.text(_document(model)),
+            **(self.attribute_documents(path, model) if model.attributes else {}),
         }
 
     # -- creating -----------------------------------------------------------------------------

@@ -100,9 +100,7 @@ class V3(hierarchy.BelowPath):
 
     def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
         key = join(path, DOCUMENT)
-        root = self.parse(path, hierarchy.fetch(store, [key]))
-        if not isinstance(root, GroupModel):
-            raise MetadataError(f"key {key!r}: no group of format 3 lies here to consolidate")
+        root = self._root(store, path)
         metadata: dict[str, Json] = {}
         for child, node, _ in hierarchy.descendants(store, path, self.keys, self.parse):
             document = dict(node.document)
@@ -111,6 +109,21 @@ class V3(hierarchy.BelowPath):
             metadata[child] = document
         document = {**_group_document(root), CONSOLIDATED: _inline(dict(sorted(metadata.items())))}
         return {key: _text(document)}
+
+    def consolidated_anew(
+        self, store: Store, path: str, made: Mapping[str, bytes]
+    ) -> dict[str, bytes]:
+        key = join(path, DOCUMENT)
+        root = self._root(store, path)
+        consolidated = members.document(json.loads(made[key], f"key {key!r}"))[CONSOLIDATED]
+        return {**made, key: _text({**_group_document(root), CONSOLIDATED: consolidated})}
+
+    def _root(self, store: Store, path: str) -> GroupModel:
+        key = join(path, DOCUMENT)
+        root = self.parse(path, hierarchy.fetch(store, [key]))
+        if not isinstance(root, GroupModel):
+            raise MetadataError(f"key {key!r}: no group of format 3 lies here to consolidate")
+        return root
 
     def consolidated_in(self, model: GroupModel) -> GroupModel | None:
         return _consolidated(model)

@@ -293,14 +293,14 @@ class Draft:
     def remove(self, store: Store, path: str) -> None:
         layout = self.layout
         if not path:
-            for prefix in ("meta/", "data/"):
+            for prefix in ("data/", "meta/"):
                 store.delete_prefix(prefix)
             store.delete(BOOTSTRAP)
             return
+        self._remove_chunks(store, path)
+        store.delete_prefix(join(META, path) + "/")
         for key in layout.document_keys(path, self._bootstrap(store).suffix):
             store.delete(key)
-        store.delete_prefix(join(META, path) + "/")
-        self._remove_chunks(store, path)
 
     def _remove_chunks(self, store: Store, path: str) -> None:
         prefix = self.layout.data_prefix(path)
@@ -349,6 +349,11 @@ class Draft:
                 + (" but at the root" if self.layout.zarr_python else "; convert it to format 3")
             )
         return v3draft_consolidated.consolidate(store, self._bootstrap(store))
+
+    def consolidated_anew(
+        self, store: Store, path: str, made: Mapping[str, bytes]
+    ) -> dict[str, bytes]:
+        return dict(made)  # documents that say nothing else
 
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
         return (CONSOLIDATED_KEY,) if self.layout.zarr_python else ()

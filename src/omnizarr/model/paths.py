@@ -8,6 +8,8 @@ has to think about it again.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import groupby
 
 from omnizarr.errors import InvalidKeyError
 
@@ -106,3 +108,29 @@ def ancestors(path: str) -> list[str]:
     """
     names = path.split("/") if path else []
     return ["/".join(names[:depth]) for depth in range(len(names))]
+
+
+DOCUMENT = re.compile(r"(?:^|/)(?:\.[^/]*|[^/]*json|meta|attrs|__zmeta__|__zattr__)$")
+"""Keys that are called like metadata: no format calls a chunk so."""
+_BESIDES = {".zattrs", ".zmetadata", "attrs", "__zattr__"}
+"""Metadata that mean nothing without others beside them."""
+
+
+def deletion_steps(keys: Iterable[str]) -> list[list[str]]:
+    """The keys, in the order in which they must be deleted: a step only after those before it have
+    succeeded.
+
+    Metadata come last, those of a parent after those of its children. A deletion that fails then
+    leaves a node that can be deleted again; without its metadata, the rest would belong to whatever
+    is created there next.
+
+    >>> deletion_steps(["a/.zarray", "a/.zattrs", "a/0", "a/1", ".zgroup"])
+    [['a/0', 'a/1'], ['a/.zattrs'], ['a/.zarray'], ['.zgroup']]
+    """
+    return [list(step) for _, step in groupby(sorted(keys, key=_deletion_step), _deletion_step)]
+
+
+def _deletion_step(key: str) -> tuple[int, int]:
+    if DOCUMENT.search(key) is None:
+        return 0, 0
+    return (1, 0) if name_of(key) in _BESIDES else (2, -key.count("/"))

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from omnizarr import parallel
 from omnizarr.errors import ReadOnlyError, StoreError, ValueChangedError
-from omnizarr.model.paths import check_prefix, is_key
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 
 Buffer = bytes | bytearray | memoryview
 """What a store takes and gives. A caller never writes into a buffer that a store gave."""
@@ -85,6 +85,9 @@ class Capabilities:
     without a wait, or where `get_many` is one request."""
     gap: int = 64 * 1024
     """Ranges of a value that lie closer together than this are cheaper to read as one."""
+    hierarchies_only: bool = False
+    """It takes no other keys than those of documents and chunks, and a chunk only after the
+    document of its array."""
 
 
 class Feeder(Protocol):
@@ -155,6 +158,11 @@ class Store(ABC):
     def set(self, key: str, value: Buffer) -> None:
         """Replace the value, whole or not at all."""
 
+    def check_storable(self, key: str) -> None:
+        """Raise if there can be no value under this key."""
+        self.check_writable()
+        check_key(key)
+
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         """Set only if the key does not exist; True if it was set."""
         if self.exists(key):
@@ -172,9 +180,11 @@ class Store(ABC):
         """Remove the key if it exists."""
 
     def delete_prefix(self, prefix: str) -> None:
-        """Remove every key that starts with `prefix` ("" or ending with "/")."""
-        for key in list(self.list_prefix(prefix)):
-            self.delete(key)
+        """Remove every key that starts with `prefix` ("" or ending with "/"): all at once, or in
+        the order of `model.paths.deletion_steps`."""
+        for step in deletion_steps(self.list_prefix(prefix)):
+            for key in step:
+                self.delete(key)
 
     def make_prefix(self, prefix: str) -> None:
         """Show `prefix` though nothing lies below it, on a store that has directories."""

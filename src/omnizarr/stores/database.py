@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 from omnizarr.errors import InvalidKeyError, NodeNotFoundError, StoreClosedError, StoreTimeoutError
 from omnizarr.model.paths import check_prefix
 from omnizarr.model.store import ByteRange, Listing, Store, Versioned, listing_of, read_range
-from omnizarr.stores.database_urls import local_path
+from omnizarr.stores.database_urls import local_path, refuse_url
 from omnizarr.stores.durations import seconds
 from omnizarr.stores.secrets import Secret
 
@@ -111,6 +111,7 @@ class FileDatabase(DatabaseStore):
         name = os.fspath(path)
         if not isinstance(name, str):
             raise TypeError(f"the path must be a str or a path, found {type(name).__name__}")
+        refuse_url(type(self).__name__, "path", name, "open it with omnizarr.stores.as_store(url)")
         if not name or "\0" in name:
             raise InvalidKeyError(f"invalid path of {self._kind}: {name!r}")
         self.path = os.path.abspath(name)

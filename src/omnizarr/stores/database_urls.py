@@ -12,14 +12,16 @@ from typing import Any
 from urllib.parse import unquote
 
 from omnizarr.errors import StoreError
+from omnizarr.stores.secrets import masked_url
 
 
 def local_path(url: str) -> str:
     """The path in `scheme:///absolute/path` or `scheme://relative/path`."""
     scheme, _, rest = url.partition("://")
-    if "?" in rest or "#" in rest or not rest.strip("/"):
+    wrong = "?" in rest or "#" in rest or "://" in rest or not rest.strip("/")
+    if wrong or re.match("[^/]*:[^/]*@", rest):
         raise StoreError(
-            f"{url!r}: expected {scheme}:///absolute/path or {scheme}://relative/path;"
+            f"{masked_url(url)!r}: expected {scheme}:///absolute/path or {scheme}://relative/path;"
             " options are given as storage_options"
         )
     if scheme.lower() == "sqlite" and rest.startswith("//"):
@@ -28,6 +30,13 @@ def local_path(url: str) -> str:
     if os.name == "nt" and re.match(r"/[A-Za-z]:/", path):
         path = path[1:]
     return path
+
+
+def refuse_url(store: str, name: str, value: object, instead: str) -> None:
+    """Raise a TypeError if what a store was given as another argument is a URL, of which nothing
+    is shown: it may hold a password."""
+    if isinstance(value, str) and "://" in value:
+        raise TypeError(f"the {name} of a {store} is no URL, found one: {instead}")
 
 
 def refuse_unknown(

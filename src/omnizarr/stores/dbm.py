@@ -19,10 +19,11 @@ import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from omnizarr.errors import NodeNotFoundError, StoreError, StoreTimeoutError, ZarrError
-from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities
 from omnizarr.stores.database import FileDatabase, Separator, openers
 from omnizarr.stores.dbm_dumb import DumbDatabase
@@ -189,7 +190,9 @@ class DBMStore(FileDatabase):
         with self._using(f"delete {prefix!r}", write=True) as values:
             found = [key for key in values.keys() if key.startswith(begin)]  # noqa: SIM118
             if found:
-                values.delete(found)
+                names = [key.decode("utf-8", "surrogateescape") for key in found]
+                ordered = chain.from_iterable(deletion_steps(names))
+                values.delete([name.encode("utf-8", "surrogateescape") for name in ordered])
 
     # -- listable -----------------------------------------------------------------------------
     def _keys(self, prefix: str) -> list[str]:

@@ -23,7 +23,7 @@ from omnizarr.errors import (
     NotListableError,
     StoreError,
 )
-from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import (
     Buffer,
     ByteRange,
@@ -37,9 +37,16 @@ from omnizarr.model.store import (
 from omnizarr.stores import fsspec_filesystems as filesystems
 from omnizarr.stores.exact import exact
 from omnizarr.stores.fsspec_calls import Entry, Files, files_of
-from omnizarr.stores.fsspec_faults import cause, failure, is_missing, masked, secrets_in, status_of
+from omnizarr.stores.fsspec_faults import (
+    cause,
+    failure,
+    is_missing,
+    masked_place,
+    secrets_in,
+    status_of,
+)
 from omnizarr.stores.local import LocalStore
-from omnizarr.stores.secrets import Secret
+from omnizarr.stores.secrets import Secret, secrets_in_url
 from omnizarr.stores.temporary import RESERVED, is_reserved
 
 DEADLINE = 60.0
@@ -85,10 +92,12 @@ class FsspecStore(Store):
         if getattr(fs, "asynchronous", False) and filesystems.is_asynchronous(fs):
             fs = filesystems.renewed(fs)  # one that no loop of the caller's has to serve
         self.root = root.rstrip("/")
-        self._secrets = frozenset(secrets_in([fs.storage_options, list(fs.storage_args)]))
-        self._shown = masked(
-            shown or f"{filesystems.protocol_of(fs)}://{self.root.lstrip('/')}", self._secrets
-        )
+        given = frozenset(secrets_in([fs.storage_options, list(fs.storage_args)]))
+        if shown is None:
+            at = self.root.lstrip("/")
+            shown = at if "://" in at else f"{filesystems.protocol_of(fs)}://{at}"
+        self._shown = masked_place(shown, given)
+        self._secrets = given.union(secrets_in_url(shown))
         self.deadline = deadline
         self.read_only = read_only or filesystems.is_read_only(fs)
         if dimension_separator is not None:
@@ -293,8 +302,8 @@ class FsspecStore(Store):
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
-        keys = list(self.list_prefix(prefix))
-        parallel.each(self.delete, keys, self.capabilities.requests)
+        for step in deletion_steps(self.list_prefix(prefix)):
+            parallel.each(self.delete, step, self.capabilities.requests)
 
     def _prune(self, key: str) -> None:
         """Remove the folders above a deleted file that are empty now, but never the root."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from omnizarr.errors import HTTPStatusError, StoreAccessError, StoreError, StoreTimeoutError
-from omnizarr.stores.secrets import without_login
+from omnizarr.stores.secrets import masked_text, masked_url
 
 _ABSENT = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 _GONE = (404, 410)
@@ -21,7 +21,7 @@ _SECRET = re.compile(
     r"key|secret|token|passw|pwd|credential|signature|\bsig\b|sas|auth|connection_string|cookie",
     re.IGNORECASE,
 )
-_QUERY = re.compile(r"([?&])([^=&\s'\"]+)=([^&\s'\"#)]+)")
+_QUERY = re.compile(r"([?&][^=&\s'\"]+)=[^&\s'\"#)]+")
 _ANSWER = "InvalidBucketName", "NoSuchBucket"
 """Codes of services that go with 404 and do not mean that a key is missing."""
 
@@ -123,15 +123,19 @@ def cause(error: BaseException, secrets: Iterable[str] = ()) -> BaseException:
 
 
 def masked(text: str, secrets: Iterable[str] = ()) -> str:
-    """`text` without passwords in URLs, signatures in queries, and the given secrets."""
-    for secret in secrets:
+    """`text` without passwords in URLs, values of queries, and the given secrets."""
+    return _QUERY.sub(r"\1=***", masked_text(_without(text, secrets)))
+
+
+def masked_place(url: str, secrets: Iterable[str] = ()) -> str:
+    """A URL, or a path, without what is secret in it, and without the given secrets."""
+    return masked_url(_without(url, secrets))
+
+
+def _without(text: str, secrets: Iterable[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
         text = text.replace(secret, "***")
-    return _QUERY.sub(_masked_value, without_login(text))
-
-
-def _masked_value(match: re.Match[str]) -> str:
-    separator, name, value = match.groups()
-    return f"{separator}{name}={'***' if _SECRET.search(name) else value}"
+    return text
 
 
 def secrets_in(options: Any, under: str = "") -> Iterator[str]:

@@ -15,7 +15,15 @@ from typing import Any
 
 from omnizarr.errors import MissingPackageError, StoreError
 from omnizarr.extras import package
-from omnizarr.stores.fsspec_faults import cause, failure, is_secret, masked, secrets_in
+from omnizarr.stores.fsspec_faults import (
+    cause,
+    failure,
+    is_secret,
+    masked,
+    masked_place,
+    secrets_in,
+)
+from omnizarr.stores.secrets import secrets_in_url
 
 _TUNING = ("asynchronous", "loop", "skip_instance_cache", "anon", "profile", "user", "username")
 _EXCLUSIVE = ("s3", "gs", "abfs", "az", "memory")
@@ -43,8 +51,8 @@ def implementation(name: str) -> Any:
 def filesystem_of(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     """The filesystem that a URL names, chained or not, and the path in it."""
     core = implementation("core")
-    secrets = tuple(secrets_in(options))
-    shown = masked(url, secrets)
+    shown = masked_place(url, tuple(secrets_in(options)))
+    secrets = (*secrets_in(options), *secrets_in_url(url))
     try:
         fs, path = core.url_to_fs(url, **options)
     except ImportError as error:

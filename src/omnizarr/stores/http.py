@@ -408,9 +408,9 @@ class HTTPStore(Store):
 class _Snapshot:
     """Reads parts of one value, and notices if it is another.
 
-    As far as the server shows it: a value that is replaced by one of the same length within the
-    second may have the same ETag on servers that make it of the file's time (see
-    `Version.settled`). Refusing parts of all that is new would be worse."""
+    A value that is replaced by one of the same length within the second may have the same ETag on
+    servers that make it of the file's time. So of one that is so new there is no second part: who
+    asks reads it whole, or waits a moment. A server that tells nothing is believed."""
 
     def __init__(self, store: HTTPStore, key: str) -> None:
         self._store = store
@@ -423,6 +423,10 @@ class _Snapshot:
         store, key, before = self._store, self._key, self._version
         if self._missing:
             return None
+        if before is not None and before.is_new:
+            raise ValueChangedError(
+                f"{store._where(key)}: it is so new that its next version may look the same"
+            )
         match = None if before is None else before.strong
         part = store._read(key, byte_range, store._clock(), match)
         with self._guard:

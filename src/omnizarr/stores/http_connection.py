@@ -154,7 +154,7 @@ class Connection(http.client.HTTPConnection):
     @property
     def usable(self) -> bool:
         """Whether the other side kept it open, and has said nothing that nobody asked for."""
-        if self.sock is None:
+        if self.sock is None or (isinstance(self.sock, ssl.SSLSocket) and self.sock.pending()):
             return False
         try:
             if hasattr(select, "poll"):

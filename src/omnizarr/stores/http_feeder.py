@@ -100,9 +100,11 @@ def head_of(head: bytes) -> tuple[int, dict[str, str]]:
 class Line:
     """One connection, and the item whose value it is asked for."""
 
-    def __init__(self, connection: Connection, address: Any) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.addresses: list[Any] = address
+        self.address: Any = None
+        self.addresses: list[Any] = []
+        """Those that were not tried yet."""
         self.state: Literal["connecting", "greeting", "asking", "idle"] = "idle"
         self.item: Item | None = None
         self.clock = Clock(0, 0)
@@ -178,6 +180,15 @@ def feeder_of(
     return Feeder(client, requests, request, judge, ordinary)
 
 
+def _check_silence(sock: Any) -> None:
+    """Nobody may have said anything before the next question: it would be taken for the answer."""
+    try:
+        sock.recv(1)
+    except (BlockingIOError, ssl.SSLWantReadError):
+        return
+    raise Unusual
+
+
 class Feeder:
     """Asks for values at one origin; see `model.store.Feeder`, and `feeder_of`."""
 
@@ -238,7 +249,7 @@ class Feeder:
             if now > look:
                 look = now + PAUSE
                 for line in [line for line in self._lines if line.until < now]:
-                    self._leave(line, desk)
+                    self._give_up(line, desk)
 
     # -- one connection -----------------------------------------------------------------------
     def _begin(self, item: Item, desk: Values) -> None:
@@ -247,7 +258,7 @@ class Feeder:
         try:
             clock = self._clock()
             connection = self._pool.take(self._origin, clock)
-            line = Line(connection, [])
+            line = Line(connection)
             self._lines.add(line)
             line.item, line.clock, line.until = item, clock, time.monotonic() + clock.patience()
             if connection.sock is not None:
@@ -268,7 +279,9 @@ class Feeder:
     def _dial(self, line: Line) -> None:
         if not line.addresses:
             raise Unusual
-        family, kind, protocol, _, address = line.addresses.pop(0)
+        # One address that does not answer leaves time for the others.
+        line.until = time.monotonic() + max(0.05, line.clock.patience() / len(line.addresses))
+        line.address = family, kind, protocol, _, address = line.addresses.pop(0)
         line.connection.sock = sock = socket.socket(family, kind, protocol)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -276,14 +289,22 @@ class Feeder:
         sock.connect_ex(address)  # how it went is asked when it is over
         self._selector.register(sock, selectors.EVENT_WRITE, line)
 
+    def _redial(self, line: Line) -> None:
+        """Try the next address of the host."""
+        self._selector.unregister(line.sock)
+        line.sock.close()
+        line.connection.sock = None
+        self._dial(line)
+
     def _connected(self, line: Line) -> None:
         sock = line.sock
-        self._selector.unregister(sock)
         if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-            sock.close()
-            line.connection.sock = None
-            self._dial(line)  # the next address of the host
+            self._redial(line)
             return
+        self._selector.unregister(sock)
+        # For those that follow, and what is left of the time for this one.
+        self._addresses.sort(key=lambda address: address is not line.address)
+        line.until = time.monotonic() + line.clock.patience()
         secure = line.connection.secure
         if secure is not None:
             line.connection.sock = sock = secure.wrap_socket(
@@ -309,6 +330,7 @@ class Feeder:
 
     def _ask(self, line: Line) -> None:
         assert line.item is not None
+        _check_silence(line.sock)
         line.state, line.missing, line.pieces = "asking", -1, []
         data = self._request(line.item[0])
         if line.sock.send(data) != len(data):
@@ -365,6 +387,18 @@ class Feeder:
         clock = self._clock()
         line.item, line.clock, line.until = following, clock, time.monotonic() + clock.patience()
         self._ask(line)
+
+    def _give_up(self, line: Line, desk: Values) -> None:
+        """Time is over for what a connection waits for."""
+        try:
+            if line.state == "connecting" and line.addresses:
+                self._redial(line)
+                return
+        except (OSError, Unusual):
+            pass
+        # Silence does not tell how a server answers.
+        self._unusual -= 1
+        self._leave(line, desk)
 
     def _leave(self, line: Line, desk: Values) -> None:
         """Give a connection up, and leave what it was asked for to others."""

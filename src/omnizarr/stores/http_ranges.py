@@ -62,6 +62,13 @@ class Version(NamedTuple):
         return changed is not None and said is not None and said - changed >= SETTLED
 
     @property
+    def is_new(self) -> bool:
+        """Whether it is known to have changed so short a time ago that the next value may look the
+        same."""
+        changed, said = _seconds(self.modified), _seconds(self.date)
+        return changed is not None and said is not None and -1 <= said - changed < SETTLED
+
+    @property
     def strong(self) -> str | None:
         """An ETag that stands for the same bytes, which `If-Match` needs."""
         etag = self.etag

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from omnizarr.errors import StoreError
+from omnizarr.stores.secrets import masked_query
 
 PORTS = {"http": 80, "https": 443}
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -73,16 +74,6 @@ class Base:
         login = f"{quote(self.user)}:***" if self.password else "***"
         scheme, _, rest = self.address.shown.partition("://")
         return f"{scheme}://{login}@{rest}"
-
-
-def masked_query(query: str) -> str:
-    """The names of a query's members; any value may be a signature."""
-    shown = []
-    for member in query.split("&"):
-        name, equals, _ = member.partition("=")
-        # Without a name the whole may be a token.
-        shown.append(f"{name}=***" if equals else "***")
-    return "&".join(shown)
 
 
 def parse(url: str) -> Base:

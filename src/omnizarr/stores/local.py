@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from omnizarr import limits
 from omnizarr.errors import InvalidKeyError, LimitError, StoreError
-from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
 from omnizarr.stores import files
 from omnizarr.stores.beneath import Beneath
@@ -335,14 +335,14 @@ class LocalStore(Store):
     def delete_prefix(self, prefix: str) -> None:
         """Remove everything below `prefix`: it vanishes at once, then its space is freed."""
         self.check_writable()
-        directory = check_prefix(prefix)[:-1]
-        if directory:
-            self._remove_directory(directory)
+        if check_prefix(prefix):
+            self._remove_directory(prefix[:-1])
             return
-        for name, is_directory in self._scan(""):
-            if is_directory:
-                self._remove_directory(name)
-            else:
+        is_directory = dict(self._scan(""))
+        for name in filter(is_directory.get, is_directory):
+            self._remove_directory(name)
+        for step in deletion_steps(name for name in is_directory if not is_directory[name]):
+            for name in step:
                 self.delete(name)
 
     def make_prefix(self, prefix: str) -> None:

@@ -12,16 +12,17 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from omnizarr.errors import StoreAccessError, StoreError, ZarrError
+from omnizarr.errors import StoreAccessError, StoreError, UncertainWriteError, ZarrError
 from omnizarr.extras import package
 from omnizarr.model.json import show
-from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
 from omnizarr.stores.database import Separator, ServerDatabase, leave_open
 from omnizarr.stores.database_keys import beyond
-from omnizarr.stores.database_urls import refuse_unknown
+from omnizarr.stores.database_urls import refuse_unknown, refuse_url
 
 T = TypeVar("T")
 
@@ -38,6 +39,7 @@ _USUAL = (
 )  # fmt: skip
 _REFUSED = {13, 18, 8000}  # Unauthorized, AuthenticationFailed, Atlas' own
 _DUPLICATE = 11000
+_NOT_PRIMARY = {10107, 13435}  # which writes nothing
 _FIELDS = {"key": 1, "value": 1, "_id": 0}
 """What is read of a document; others may have put more into it."""
 
@@ -66,6 +68,8 @@ class MongoDBStore(ServerDatabase):
         timeout: float = 30.0,
         **options: Any,
     ) -> None:
+        for name, value in (("database", database), ("collection", collection)):
+            refuse_url("MongoDBStore", name, value, "give it by name, MongoDBStore(url=...)")
         super().__init__(
             client,
             url,
@@ -193,7 +197,11 @@ class MongoDBStore(ServerDatabase):
         try:
             with self._pymongo.timeout(self.timeout):
                 document = self._document(key, value)
-                self._call(f"write {key!r}", lambda: self._documents.insert_one(document))
+                try:
+                    self._conditionally(key, lambda: self._documents.insert_one(document))
+                except UncertainWriteError:
+                    if not self._is_there(document.get("_id")):
+                        raise
         except StoreError as error:
             if _code(error.__cause__) != _DUPLICATE:
                 raise
@@ -206,10 +214,42 @@ class MongoDBStore(ServerDatabase):
         before = {"key": key, "value": version}
         with self._pymongo.timeout(self.timeout):
             document = self._document(key, value)
-            done = self._call(
-                f"write {key!r}", lambda: self._documents.replace_one(before, document)
-            )
+            done = self._conditionally(key, lambda: self._documents.replace_one(before, document))
         return bool(done.matched_count)
+
+    def _conditionally(self, key: str, write: Callable[[], T]) -> T:
+        """The answer to a write that must not be done twice. The server knows one that the client
+        repeats by its number, so an error means that no answer came to any of them."""
+        try:
+            return self._call(f"write {key!r}", write)
+        except StoreError as error:
+            cause = error.__cause__
+            if not self._is_lost(cause):
+                raise
+            raise UncertainWriteError(
+                f"{self!r}: whether {key!r} was written is unknown: the server's answer was lost;"
+                f" look at the value before you do the same again ({cause})"
+            ) from cause
+
+    def _is_lost(self, error: BaseException | None) -> bool:
+        """Whether a write may have been done, and may last, though this was raised."""
+        errors = self._pymongo.errors
+        if isinstance(error, errors.ServerSelectionTimeoutError):
+            return False
+        if isinstance(error, errors.NotPrimaryError):
+            answer = error.details
+            return not isinstance(answer, dict) or answer.get("code") not in _NOT_PRIMARY
+        return isinstance(error, (errors.ConnectionFailure, errors.WriteConcernError))
+
+    def _is_there(self, name: object) -> bool:
+        """Whether the document with the name that the client gave it was made. It keeps that name
+        when others replace the value."""
+        if name is None:
+            return False
+        with suppress(StoreError):  # what was lost first is what the caller must hear of
+            find = self._documents.find_one
+            return self._call("look for it", lambda: find({"_id": name}, {"_id": 1})) is not None
+        return False
 
     def delete(self, key: str) -> None:
         self.check_writable()
@@ -218,7 +258,13 @@ class MongoDBStore(ServerDatabase):
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
-        condition = _below(check_prefix(prefix))
+        below = _below(check_prefix(prefix))
+        self._delete_many(prefix, {"$and": [below, {"key": {"$not": DOCUMENT}}]})
+        for step in deletion_steps(self.list_prefix(prefix)):
+            for begin in range(0, len(step), BATCH):
+                self._delete_many(prefix, {"key": {"$in": step[begin : begin + BATCH]}})
+
+    def _delete_many(self, prefix: str, condition: dict[str, Any]) -> None:
         self._call(f"delete {prefix!r}", lambda: self._documents.delete_many(condition))
 
     def _document(self, key: str, value: Buffer) -> dict[str, Any]:
@@ -306,13 +352,15 @@ def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, 
     from urllib.parse import unquote, urlsplit
 
     try:
-        names = unquote(urlsplit(url).path.strip("/"))
+        path = urlsplit(url).path.strip("/")
     except ValueError:
         raise StoreError(f"invalid URL of a MongoDB server; expected {_FORM}") from None
-    if "/" in names:
+    names = unquote(path)
+    if "/" in names or "@" in path:
+        # Which may be the end of a password that a slash is in, so it is not shown.
         raise StoreError(
-            f"the path of a MongoDB URL is database.collection, found {names!r}; expected {_FORM},"
-            " and a node below it is named with path=..."
+            f"the path of a MongoDB URL is database.collection, as in {_FORM}, with user and"
+            " password percent-encoded; a node below it is named with path=..."
         )
     database, _, collection = names.partition(".")
     for name, value in (("database", database), ("collection", collection)):

@@ -16,13 +16,13 @@ built in `object_clients`, what errors mean in `object_errors`, forks in `object
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from omnizarr import parallel
 from omnizarr.errors import StoreError, StoreTimeoutError, UncertainWriteError, ValueChangedError
-from omnizarr.model.paths import check_key, check_prefix, is_key, normalize_path
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key, normalize_path
 from omnizarr.model.store import (
     Buffer,
     ByteRange,
@@ -37,7 +37,7 @@ from omnizarr.stores import object_clients, object_listing, object_reads, object
 from omnizarr.stores.object_attempts import Attempts
 from omnizarr.stores.object_clients import LEAST
 from omnizarr.stores.object_connection import Connection
-from omnizarr.stores.object_errors import Failure, error_of
+from omnizarr.stores.object_errors import Failure, error_of, unconditional
 from omnizarr.stores.object_listing import PAGE
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ class ObjectStore(Store):
         self._base = connection.base
         self._suffixes: bool | None = False if connection.kind == "AzureStore" else None
         """Whether the service is known to have suffix ranges, or not to have them."""
+        self._deletes_many = connection.kind in ("S3Store", "AzureStore")
+        """Whether it may have requests that delete many objects."""
         self._place: object_feeder.Place | None = None
         self.read_only = read_only
         self.deadline = connection.deadline
@@ -344,12 +346,8 @@ class ObjectStore(Store):
         answer = attempts.repeat(lambda: self._put(key, value, attempts, **options))
         if not isinstance(answer, Failure):
             return True
-        if answer.kind == "unsupported":
-            raise StoreError(
-                f"{self!r}: the service has no conditional writes, which safe updates need; open"
-                " the store with storage_options={'conditional': False} if no other process writes"
-                f" to it ({answer.text})"
-            ) from answer.cause
+        if answer.kind == "unsupported" or answer.status == 400:
+            raise unconditional(answer, repr(self), key) from answer.cause
         lost = answer.kind in ("conflict", "missing")
         if stamped and (lost or answer.uncertain):
             self._check_time(attempts.begun, key, answer)
@@ -390,22 +388,29 @@ class ObjectStore(Store):
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
-        self._delete_all(list(self.list_prefix(prefix)))
+        self._delete_all(self.list_prefix(prefix))
 
-    def _delete_all(self, keys: list[str]) -> None:
+    def _delete_all(self, keys: Iterable[str]) -> None:
+        for step in deletion_steps(keys):
+            self._delete_step(step)
+
+    def _delete_step(self, keys: list[str]) -> None:
         pages = [keys[at : at + PAGE] for at in range(0, len(keys), PAGE)]
-        if self._connection.kind not in ("S3Store", "AzureStore"):
+        if not self._deletes_many:
             parallel.each(self.delete, keys, CHANGES)
             return
 
         def delete(page: list[str]) -> None:
-            paths = [self._path(key) for key in page]
-            answer = self._connection.ask(
-                lambda functions, store: functions.delete(store, paths), "bulk"
-            )
-            if isinstance(answer, Failure):
-                # One by one: they say which, and what is gone already does no harm.
-                parallel.each(self.delete, page, CHANGES)
+            if self._deletes_many:
+                paths = [self._path(key) for key in page]
+                answer = self._connection.ask(
+                    lambda functions, store: functions.delete(store, paths), "bulk"
+                )
+                if not isinstance(answer, Failure):
+                    return
+                self._deletes_many = answer.kind != "unsupported"
+            # One by one: they say which, and what is gone already does no harm.
+            parallel.each(self.delete, page, CHANGES)
 
         parallel.each(delete, pages, AT_ONCE)
 

@@ -29,6 +29,9 @@ REBUILT = (*SERVICES, "HTTPStore")
 """obstore's classes whose objects can be built again from what they tell."""
 PAUSE = 0.02
 CONNECT = 0.20
+BULK_RETRIES = 2
+"""Fewer than elsewhere: obstore repeats even what a service says that it does not have, and what
+fails is then done one by one."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,9 @@ def build(recipe: Recipe, deadline: float, role: Role, share: Share = SHARES[0])
     }
     if role == "once":
         arguments["retry_config"]["max_retries"] = 0
+    elif role == "bulk":
+        retries = arguments["retry_config"]["max_retries"]
+        arguments["retry_config"]["max_retries"] = min(retries, BULK_RETRIES)
     if recipe.kind == "HTTPStore":
         store = module._store.HTTPStore(recipe.config["url"], **arguments)
         return Client(epoch, module, store)

@@ -45,7 +45,7 @@ _STATUS = re.compile(r"status code: (\d{3})")
 _BODY = re.compile(r"(status code: \d{3}[^:\n]*): ?(.*)", re.DOTALL)
 _CODE = re.compile(r"<Code>([\w.-]{1,80})</Code>")
 _QUERY = re.compile(r"\?[^\s\"'<>]*")
-_LOGIN = re.compile(r"://[^/\s\"'<>@]*@")
+_LOGIN = re.compile(r"://[^/\s\"'<>]*@")
 _TIMEOUT = re.compile(r"kind: Timeout|TimedOut|timed out", re.IGNORECASE)
 _TRANSPORT = re.compile(
     r"kind: (Connect|Interrupted|Decode|Request)\b|HTTP error|error sending request"
@@ -115,6 +115,8 @@ class Failure:
     @property
     def passing(self) -> bool:
         """Whether the same request may succeed a moment later."""
+        if self.kind == "unsupported":
+            return False
         if self.kind == "timeout" or self.status in (408, 429) or (self.status or 0) >= 500:
             return True
         return self.kind == "other" and bool(_TRANSPORT.search(str(self.error)))
@@ -197,6 +199,23 @@ def error_of(failure: Failure, store: str, doing: str, key: str, deadline: float
             f" or anon=True for public data ({failure.text})"
         )
     return StoreError(f"{where}: {failure.text}")
+
+
+def unconditional(failure: Failure, store: str, key: str) -> StoreError:
+    """The error for a conditional write that the service does not have, or (status 400) may not
+    have; to raise `from failure.cause`."""
+    needed = "which safe updates need"
+    advice = (
+        "open the store with storage_options={'conditional': False} if no other process writes to"
+        f" it ({failure.text})"
+    )
+    if failure.status == 400:
+        return HTTPStatusError(
+            f"{store}: cannot write {key!r}: the service answered with status 400; if it has no"
+            f" conditional writes, {needed}: {advice}",
+            400,
+        )
+    return StoreError(f"{store}: the service has no conditional writes, {needed}; {advice}")
 
 
 def no_client(failure: Failure, store: str) -> Exception:

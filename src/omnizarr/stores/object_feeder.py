@@ -11,6 +11,7 @@ This module knows which URLs objects have. It must not judge what obstore judges
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -29,7 +30,8 @@ from omnizarr.stores.object_connection import Connection
 
 GOOD_FOR = timedelta(minutes=15)
 """How long a signature lasts; it is used at once."""
-MISSING = b"<Code>NoSuchKey</Code>"
+_ERROR = re.compile(rb"\s*(?:<\?xml[^<>]*\?>\s*)?<Error\b")
+_CODE = re.compile(rb"<\s*Code\b[^>]*>([^<]*)<")
 _OPTIONS = frozenset({"allow_http", "connect_timeout", "timeout", "user_agent"})
 """What a client may have been told about its connections: ours keep it too, or need not."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
@@ -91,6 +93,12 @@ def _root(recipe: Recipe, connection: Connection) -> str:
     return named.partition("?")[0].removesuffix("probe")
 
 
+def _says_missing(body: bytes) -> bool:
+    """Whether a service says that the object is missing, and nothing but that."""
+    told = _CODE.findall(body)
+    return _ERROR.match(body) is not None and told == [b"NoSuchKey"] and b"<!" not in body
+
+
 def _below(root: str, url: str) -> str:
     if not url.startswith(root + "/"):
         raise Unusual
@@ -109,7 +117,7 @@ def feeder_of(
         return None
 
     def is_there(key: str, answer: Whole) -> bool:
-        if answer.status == 404 and MISSING in answer.read(MOST_BODY):
+        if answer.status == 404 and _says_missing(answer.read(MOST_BODY)):
             return False
         if answer.status != 206 or answer.header("ETag") is None:
             raise Unusual

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from omnizarr.errors import StoreError
 from omnizarr.model.paths import check_key
 from omnizarr.stores.object_clients import Recipe
+from omnizarr.stores.secrets import masked_url
 
 DEADLINE = 60.0
 _OWN = ("deadline", "conditional", "client_options", "retry_config", "credential_provider")
@@ -200,7 +201,7 @@ def place_of(url: str, options: Mapping[str, Any]) -> Place:
     scheme, _, rest = url.partition("://")
     service = SCHEMES.get(scheme.lower())
     if service is None:
-        raise StoreError(f"{masked(url)!r} is not the URL of an object store")
+        raise StoreError(f"{masked_url(url)!r} is not the URL of an object store")
     config: dict[str, Any] = {}
     container, path = _parts(url, rest, service, config)
     own = {name: options[name] for name in _OWN if name in options}
@@ -229,7 +230,7 @@ def _parts(url: str, rest: str, service: Service, config: dict[str, Any]) -> tup
     if query and service is AZURE:
         config["sas_key"] = query
     elif query:
-        raise StoreError(f"{masked(url)!r}: nothing may follow the path of such a URL")
+        raise StoreError(f"{masked_url(url)!r}: nothing may follow the path of such a URL")
     host, _, path = rest.partition("/")
     login, at, name = host.rpartition("@")
     if not at:
@@ -241,7 +242,7 @@ def _parts(url: str, rest: str, service: Service, config: dict[str, Any]) -> tup
         user, _, password = login.partition(":")
         config.update(access_key_id=unquote(user), secret_access_key=unquote(password))
     else:
-        raise StoreError(f"{masked(url)!r}: such a URL carries no user name")
+        raise StoreError(f"{masked_url(url)!r}: such a URL carries no user name")
     if ":" in name and "@" in path:
         # A secret key may hold a slash, and would be taken for a bucket and its path.
         raise StoreError(
@@ -249,7 +250,7 @@ def _parts(url: str, rest: str, service: Service, config: dict[str, Any]) -> tup
             " %2F); better give access_key_id and secret_access_key in storage_options"
         )
     if not name:
-        raise StoreError(f"{masked(url)!r} names no {service.container.partition('_')[0]}")
+        raise StoreError(f"{masked_url(url)!r} names no {service.container.partition('_')[0]}")
     path = path.strip("/")
     return name, check_key(path) if path else ""
 
@@ -403,14 +404,6 @@ def _is_true(value: Any) -> bool:
     return bool(value)
 
 
-def masked(url: str) -> str:
-    """The URL as it may be shown: a login and everything after "?" are hidden."""
-    url = re.sub(r"\?.*", "?***", url, flags=re.DOTALL)
-    if url.partition("://")[0].lower() in ("az", "azure", "abfs", "abfss", "adl"):
-        return re.sub(r"://[^/@]*:[^/@]*@", "://***@", url)  # container@account is no login
-    return re.sub(r"://[^/@]*@", "://***@", url)
-
-
 def check_endpoint(endpoint: object, where: str) -> None:
     """Refuse what obstore would stumble over."""
     if endpoint is None or endpoint == "":
@@ -432,7 +425,7 @@ def check_endpoint(endpoint: object, where: str) -> None:
 def shown(recipe: Recipe, prefix: str) -> str:
     """The URL of a place, without anything that is secret."""
     if recipe.kind not in _SHOWN:
-        return masked(recipe.container)
+        return masked_url(recipe.container)
     path = "/".join(part for part in (recipe.container, recipe.prefix, prefix) if part)
     return f"{_SHOWN[recipe.kind]}://{path}"
 

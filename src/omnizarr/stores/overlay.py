@@ -19,11 +19,12 @@ from base64 import b32decode, b32encode
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 from threading import get_ident
 from typing import Any
 
 from omnizarr.errors import InvalidKeyError, StoreError
-from omnizarr.model.paths import ancestors, check_key, check_prefix
+from omnizarr.model.paths import ancestors, check_key, check_prefix, deletion_steps
 from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned, read_range
 
 MARKS = ".omnizarr-deleted/"
@@ -241,14 +242,13 @@ class OverlayStore(Store):
         self.check_writable()
         self._check_prefix(prefix)
         if prefix == "":
-            self._hide("")
             for name in self._upper_dir("").prefixes:
                 self.upper.delete_prefix(name)
-            for key in self._upper_dir("").keys:
+            for key in chain.from_iterable(deletion_steps(self._upper_dir("").keys)):
                 self.upper.delete(key)
-            return
-        self._hide(prefix)
-        self.upper.delete_prefix(prefix)
+        else:
+            self.upper.delete_prefix(prefix)
+        self._hide(prefix)  # last: what is in the upper store may be chunks of a node in the lower
 
     def _hide(self, prefix: str) -> None:
         """One mark for all that the lower store shows below `prefix`."""

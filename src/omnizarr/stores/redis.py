@@ -2,8 +2,10 @@
 
 The key `a/b` of the store with the prefix `zarr` is the server's key `zarr:a/b`, as in zarr-python
 2. Many values come in one round trip. The server answers a range of a missing key with an empty
-string, so after an empty answer the whole value is asked for. A value's version is its SHA-1, which
-the server computes where it compares; reading, comparing and writing are one script.
+string, so after an empty answer it is asked how long the value is and whether there is one. No
+answer may be longer than what was asked for. A value's version is its SHA-1, which the server
+computes where it compares; reading, comparing and writing are one script, which `redis_once` keeps
+a client from repeating unnoticed.
 
 This module knows Redis; `redis_answers` knows what may be answered. Neither must know what values
 mean.
@@ -14,16 +16,18 @@ from __future__ import annotations
 import builtins
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any, TypeVar
 
-from omnizarr.errors import StoreAccessError, StoreError, ZarrError
+from omnizarr import limits
+from omnizarr.errors import StoreAccessError, StoreError, UncertainWriteError, ZarrError
 from omnizarr.extras import package
-from omnizarr.model.paths import check_key, is_key
-from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
+from omnizarr.model.paths import check_key, deletion_steps, is_key
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned
 from omnizarr.stores.database import Separator, ServerDatabase, leave_open
 from omnizarr.stores.database_deadline import allowing, bounded, left, within
-from omnizarr.stores.database_urls import refuse_unknown
+from omnizarr.stores.database_urls import refuse_unknown, refuse_url
 from omnizarr.stores.redis_answers import (
     NOTHING,
     Unexpected,
@@ -33,9 +37,11 @@ from omnizarr.stores.redis_answers import (
     getting,
     longest,
     number_of,
+    overlaps,
     value_of,
     versioned,
 )
+from omnizarr.stores.redis_once import Once
 
 T = TypeVar("T")
 
@@ -45,6 +51,8 @@ BATCH = 256
 """How many commands go out together."""
 ENVELOPE = 64 << 10
 """How much an answer may have beyond its value: its length, notes of the server."""
+NAMES = 64 << 20
+"""How much one step of a listing may have: about 1000 names."""
 MOST_BYTES = 512 << 20
 """The longest string that a server takes unless it is configured otherwise."""
 
@@ -93,6 +101,7 @@ class RedisStore(ServerDatabase):
     ) -> None:
         if not isinstance(prefix, str):
             raise TypeError(f"the prefix must be a str, found {type(prefix).__name__}")
+        refuse_url("RedisStore", "prefix", prefix, "give it by name, RedisStore(url=...)")
         super().__init__(
             client,
             url,
@@ -153,7 +162,8 @@ class RedisStore(ServerDatabase):
             self._place = f"{place.get('host', 'localhost')}:{place.get('port', 6379)}"
         self._database = int(place.get("db") or 0)
         self._read = client.register_script(_READ)
-        self._replace = client.register_script(_REPLACE)
+        self._replace = client.register_script(_REPLACE).sha
+        self._once = Once(client, errors)
         self._end = weakref.finalize(self, client.close if self._given is None else leave_open)
 
     @property
@@ -185,9 +195,9 @@ class RedisStore(ServerDatabase):
         what: str,
         batch: Sequence[tuple[bytes, tuple[int, int] | None]],
         ranges: Sequence[ByteRange | None],
+        tries: int = 2,
     ) -> list[Buffer | None]:
-        sizes = [longest(bounds) for _, bounds in batch]
-        most = None if None in sizes else sum(size or 0 for size in sizes) + ENVELOPE * len(batch)
+        sizes = [_most(bounds) for _, bounds in batch]
 
         def check(answers: list[Any]) -> list[Any]:
             return [
@@ -196,29 +206,46 @@ class RedisStore(ServerDatabase):
             ]
 
         commands = [getting(name, bounds) for name, bounds in batch]
-        found = self._pipeline(what, commands, check, most)
+        found = self._pipeline(what, commands, check, sum(sizes))
         unclear: list[int] = []
         for index, (_, bounds) in enumerate(batch):
             if bounds == NOTHING:
                 found[index] = b"" if found[index] else None
             elif bounds is not None and not found[index]:
                 unclear.append(index)  # is the value missing, or does it end before?
-        if unclear:
-            again = [("GET", batch[index][0]) for index in unclear]
-            whole = self._pipeline(what, again, _each(value_of))
-            for index, value in zip(unclear, whole, strict=True):
-                byte_range = ranges[index]
-                found[index] = None if value is None else read_range(value, byte_range)
+        lengths = self._lengths(what, [batch[index][0] for index in unclear])
+        again: list[int] = []
+        for index, length in zip(unclear, lengths, strict=True):
+            found[index] = None if length is None else b""
+            if length and overlaps(ranges[index], length):
+                again.append(index)  # it has been written since
+        if again:
+            if not tries:
+                raise StoreError(f"{self!r}: cannot {what}: it changes all the while")
+            rest = [batch[index] for index in again], [ranges[index] for index in again]
+            for index, value in zip(again, self._batch(what, *rest, tries - 1), strict=True):
+                found[index] = value
         return found
+
+    def _lengths(self, what: str, names: Sequence[bytes]) -> list[int | None]:
+        """How long values are; None for those that are missing, whose length is 0 for the server.
+        Whether one is there is asked before and after, as it may come or go in between."""
+        commands = [(each, name) for name in names for each in ("EXISTS", "STRLEN", "EXISTS")]
+        answers = self._pipeline(what, commands, _each(number_of)) if commands else []
+        return [
+            length or (0 if before and after else None)
+            for before, length, after in zip(*[iter(answers)] * 3, strict=True)
+        ]
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         name = self._name(key)
         bounds = bounds_of(byte_range)
-        arguments = bounds or (0, -1)
+        arguments, most = bounds or (0, -1), _most(bounds)
         return self._call(
             f"read {key!r}",
-            lambda: versioned(self._read(keys=[name], args=arguments), longest(bounds)),
+            lambda: versioned(self._read(keys=[name], args=arguments), most),
             repeat=True,
+            most=most,
         )
 
     def exists(self, key: str) -> bool:
@@ -228,13 +255,7 @@ class RedisStore(ServerDatabase):
         )
 
     def size(self, key: str) -> int | None:
-        name = self._name(key)
-        what = f"measure {key!r}"
-        length = self._call(what, lambda: number_of(self._client.strlen(name)), repeat=True)
-        if length:
-            return length
-        value = self._call(what, lambda: value_of(self._client.get(name)), repeat=True)
-        return None if value is None else len(value)
+        return self._lengths(f"measure {key!r}", [self._name(key)])[0]
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
@@ -256,21 +277,27 @@ class RedisStore(ServerDatabase):
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
 
-        def add() -> bool:
-            answer = self._client.set(name, data, nx=True)
+        def add(doubt: str) -> bool:
+            answer = self._once(doubt, "SET", name, data, "NX")
             return answer is not None and done(answer)
 
-        return self._call(f"write {key!r}", add)
+        return self._conditionally(key, add)
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
         if version is None:
             return self.set_if_absent(key, value)
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-        return self._call(
-            f"write {key!r}",
-            lambda: number_of(self._replace(keys=[name], args=[data, version])) > 0,
-        )
+        arguments = 1, name, data, version
+
+        def replace(doubt: str) -> bool:
+            try:
+                answer = self._once(doubt, "EVALSHA", self._replace, *arguments)
+            except self._errors.NoScriptError:  # which the server then keeps
+                answer = self._once(doubt, "EVAL", _REPLACE, *arguments)
+            return number_of(answer) > 0
+
+        return self._conditionally(key, replace)
 
     def delete(self, key: str) -> None:
         self.check_writable()
@@ -279,7 +306,8 @@ class RedisStore(ServerDatabase):
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
-        commands = [("DEL", self._name(key)) for key in self.list_prefix(prefix)]
+        keys = chain.from_iterable(deletion_steps(self.list_prefix(prefix)))
+        commands = [("DEL", self._name(key)) for key in keys]
         for begin in range(0, len(commands), BATCH):
             self._pipeline(f"delete {prefix!r}", commands[begin : begin + BATCH], _each(number_of))
 
@@ -295,7 +323,8 @@ class RedisStore(ServerDatabase):
             cursor = 0
             while True:
                 left()  # a client that was given does not look at the time, and a scan may not end
-                cursor, names = self._client.scan(cursor, match=pattern, count=1000)
+                with allowing(NAMES):
+                    cursor, names = self._client.scan(cursor, match=pattern, count=1000)
                 for name in names:
                     if not isinstance(name, bytes) or not name.startswith(start):
                         raise Unexpected(name, f"a name that begins with {start!r}")
@@ -325,30 +354,59 @@ class RedisStore(ServerDatabase):
         what: str,
         commands: Sequence[tuple[Any, ...]],
         check: Callable[[list[Any]], list[T]],
-        most: int | None = None,
+        most: int = 0,
     ) -> list[T]:
-        """The checked answers to many commands, of at most so many bytes, in one round trip."""
+        """The checked answers to many commands, with values of so many bytes in all, in one round
+        trip."""
 
         def send() -> list[T]:
-            with allowing(most), self._client.pipeline(transaction=False) as pipeline:
+            with self._client.pipeline(transaction=False) as pipeline:
                 for command in commands:
                     pipeline.execute_command(*command)
                 return check(pipeline.execute())
 
-        return self._call(what, send, repeat=True)
+        return self._call(what, send, repeat=True, most=most + ENVELOPE * len(commands))
 
-    def _call(self, what: str, function: Callable[[], T], repeat: bool = False) -> T:
-        """The answer. What may be done twice is, if the connection broke."""
+    def _call(self, what: str, function: Callable[[], T], repeat: bool = False, most: int = 0) -> T:
+        """The answer, with values of so many bytes. What may be done twice is, if the connection
+        broke."""
         self._check_open(what)
         with self._translated(what), within(self.timeout):
             try:
-                return function()
+                with allowing(most + ENVELOPE):
+                    return function()
             except self._errors.TimeoutError:
                 raise
             except self._errors.ConnectionError as error:
                 if not repeat or isinstance(error, self._errors.AuthenticationError):
                     raise
-            return function()
+            with allowing(most + ENVELOPE):
+                return function()
+
+    def _conditionally(self, key: str, send: Callable[[str], bool]) -> bool:
+        """Whether it was written. After a lost answer the same is asked for again: what is written
+        now was not written before, or is gone again. If not, nobody can tell."""
+        what = f"write {key!r}"
+        doubt = (
+            f"{self!r}: whether {key!r} was written is unknown: the server's answer was lost; look"
+            " at the value before you do the same again"
+        )
+        errors = self._errors
+        self._check_open(what)
+        with self._translated(what), within(self.timeout), allowing(2 * ENVELOPE):
+            try:
+                return send(doubt)
+            except UncertainWriteError as error:
+                lost = error
+            except errors.ConnectionError as error:  # nothing was sent
+                if isinstance(error, errors.AuthenticationError):
+                    raise
+                return send(doubt)
+            if not isinstance(lost.__cause__, (errors.TimeoutError, TimeoutError)):
+                with suppress(Exception):  # what was lost first is what the caller must hear of
+                    if send(doubt):
+                        return True
+            raise lost
 
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
@@ -374,6 +432,13 @@ class RedisStore(ServerDatabase):
             ) from error
 
 
+def _most(bounds: tuple[int, int] | None) -> int:
+    """The length of the longest answer; what has no end has at most what any value may have."""
+    most = longest(bounds)
+    caps = limits.current
+    return max(caps.max_chunk_bytes, caps.max_document_bytes) if most is None else most
+
+
 def _each(check: Callable[[Any], T]) -> Callable[[list[Any]], list[T]]:
     return lambda answers: [check(answer) for answer in answers]
 
@@ -386,8 +451,8 @@ def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, 
     database = parts.path.strip("/")
     if database and not (database.isascii() and database.isdigit()):
         raise StoreError(
-            f"the path of a Redis URL is the number of a database, found {parts.path!r}; expected"
-            f" {_FORM}, and a node below it is named with path=..."
+            f"the path of a Redis URL is the number of a database, as in {_FORM}, with user and"
+            " password percent-encoded; a node below it is named with path=..."
         )
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     prefix = str(query.pop("prefix", options.pop("prefix", "zarr")))

@@ -51,6 +51,12 @@ def longest(bounds: tuple[int, int] | None) -> int | None:
     return max(last - first + 1, 0)
 
 
+def overlaps(byte_range: ByteRange | None, length: int) -> bool:
+    """Whether there is anything in this range of a value of this length."""
+    start, stop = (0, length) if byte_range is None else span(byte_range, length)
+    return stop > start
+
+
 def getting(name: bytes, bounds: tuple[int, int] | None) -> tuple[Any, ...]:
     """The command that reads a value or part of it."""
     if bounds is None:

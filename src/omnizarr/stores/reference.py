@@ -30,7 +30,7 @@ from omnizarr.stores import reference_targets
 from omnizarr.stores.reference_json import Document, Place, Reference, parse
 from omnizarr.stores.reference_options import digest
 from omnizarr.stores.reference_targets import REMOTE, Target, Targets, Wanted
-from omnizarr.stores.secrets import Secret
+from omnizarr.stores.secrets import Secret, masked_url
 
 _SUFFIXES = (".json", ".json.zst", ".json.gz", ".json.zstd")
 
@@ -289,11 +289,12 @@ _IGNORED = {"asynchronous", "target_protocol", "simple_templates", "skip_instanc
 
 
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
-    """`reference://` with the option `fo`, as fsspec has it, or `reference://PATH_OR_URL`."""
+    """`reference://` with the option `fo`, as fsspec has it, or `reference://PATH_OR_URL`, or
+    `reference://::PATH_OR_URL`, as fsspec spells a chain."""
     given = dict(options)
     reference = given.pop("fo", None)
     if reference is None:
-        reference = url.partition("://")[2]
+        reference = url.partition("://")[2].removeprefix("::")
     if reference == "":
         raise TypeError("reference:// needs the reference file: storage_options={'fo': PATH}")
     return _open(reference, mode, given)
@@ -382,4 +383,4 @@ def _file(path: str) -> Buffer | None:
 
 
 def _masked(place: str) -> str:
-    return reference_targets.shown(place) if "://" in place else place
+    return masked_url(place) if "://" in place else place

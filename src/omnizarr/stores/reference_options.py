@@ -19,8 +19,10 @@ from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import Any
 
+from omnizarr.errors import StoreAccessError
 from omnizarr.model.store import Store
 from omnizarr.stores.fsspec_faults import is_secret
+from omnizarr.stores.secrets import masked_url
 
 _FAMILIES = (
     ("s3", "s3a"),
@@ -69,9 +71,30 @@ class RemoteOptions:
             return dict(self._by_place[max(beginnings, key=len)])
         if scheme in self._by_place:
             return dict(self._by_place[scheme])
-        # What is meant for https must not travel in the clear.
-        others = () if scheme in _WEB else _family(scheme)
-        return next((dict(self._by_place[name]) for name in others if name in self._by_place), {})
+        if scheme in _WEB:
+            # What is meant for https must not travel in the clear; what is forbidden there is here.
+            untrusted = any(_is_untrusted(self._by_place.get(name)) for name in _WEB)
+            return {"untrusted": True} if untrusted else {}
+        others = (name for name in _family(scheme) if name in self._by_place)
+        return next((dict(self._by_place[name]) for name in others), {})
+
+    def refuse_ignored(self, origin: str, scheme: str, options: Mapping[str, Any]) -> None:
+        """Raise if only servers with public addresses may be asked, as `untrusted` says, and the
+        store of `origin`, opened with `options`, would not see to it."""
+        if scheme in _WEB and _is_untrusted(options):
+            return
+        if any(scheme in family for family in _FAMILIES) and scheme not in _WEB:
+            return  # a reference names the bucket there, and the caller the service
+        asked = [self._flat, options]
+        if "::" in origin:
+            asked += self._by_place.values()
+        if any(map(_is_untrusted, asked)):
+            raise StoreAccessError(
+                f"a reference names {masked_url(origin)!r}, and the option untrusted of"
+                " remote_options cannot be honoured there: only web servers that are named without"
+                " a chain, with options that they know, are kept to public addresses; do not allow"
+                " others, or give options by protocol: {'https': {'untrusted': True}, …}"
+            )
 
     @property
     def all(self) -> dict[str, Any]:
@@ -81,6 +104,10 @@ class RemoteOptions:
     @property
     def told(self) -> Hashable:
         return told([self._by_place, self._flat, self._protocol])
+
+
+def _is_untrusted(options: object) -> bool:
+    return isinstance(options, Mapping) and bool(options.get("untrusted"))
 
 
 def _is_place(name: object, value: object) -> bool:

@@ -7,7 +7,8 @@ with the columns path, offset and size, and raw for values that are in the file 
 neither path nor raw is a chunk that does not exist; so are all rows of a file that does not.
 
 Files are read when a chunk in them is first wanted, and the latest are kept, `KEPT` bytes in all.
-They are parsed by pyarrow; its rows are counted before they are unpacked.
+They are parsed by pyarrow, after rows and pages were counted: what a file unpacks to is bounded by
+`limits.max_document_bytes` as the file itself is.
 
 This module knows the folder. It must not know where the files are that its rows name.
 """
@@ -29,6 +30,7 @@ from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import ByteRange, Listing, Store, listing_of
+from omnizarr.stores.parquet_pages import check_pages
 from omnizarr.stores.reference_json import BASE64, Place, Reference, inline
 
 KEPT = 64 * limits.MIB
@@ -154,8 +156,7 @@ class Folder:
         try:
             file = pyarrow.ParquetFile(buffer)
             rows, columns = file.metadata.num_rows, file.schema_arrow.names
-            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-            if rows > self._record_size or sum(group.total_byte_size for group in groups) > most:
+            if rows > self._record_size:
                 raise MetadataError(f"{where}: more than the {self._record_size} rows it may have")
             if rows > most // _ROW:  # columns of one value take no space in the file
                 raise MetadataError(f"{where}: {rows} rows; limits.max_document_bytes is {most}")
@@ -164,6 +165,7 @@ class Folder:
                 raise MetadataError(f"{where}: two columns have the same name: {wanted}")
             for name in wanted:
                 _check_type(file.schema_arrow.field(name).type, name, where)
+            check_pages(memoryview(data).cast("B"), _leaves(file, wanted), rows, most)
             # A value that many rows share is in the file once, and so it stays.
             shared = [name for name in wanted if name in _VALUES]
             file = pyarrow.ParquetFile(buffer, metadata=file.metadata, read_dictionary=shared)
@@ -206,6 +208,15 @@ class Folder:
             for row, there in enumerate(_there(table)[: max(0, total - first)]):
                 if there:
                     yield begin + _name(first + row, counts, separator)
+
+
+def _leaves(file: Any, wanted: list[str]) -> list[int]:
+    """The numbers of these columns among all that have values."""
+    paths = [file.schema.column(i).path for i in range(len(file.schema))]
+    leaves = [i for i, path in enumerate(paths) if path.partition(".")[0] in wanted]
+    if len(leaves) != len(wanted):  # pyarrow takes "path.x" for a part of "path"
+        raise ValueError(f"expected the columns {wanted}, found {[paths[i] for i in leaves]}")
+    return leaves
 
 
 def _check_type(found: Any, name: str, where: str) -> None:

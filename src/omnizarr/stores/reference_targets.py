@@ -24,7 +24,7 @@ from omnizarr.errors import InvalidKeyError, StoreAccessError, StoreError
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Buffer, ByteRange, Read, Store
 from omnizarr.stores.reference_options import RemoteOptions, digest, identity_of
-from omnizarr.stores.secrets import Secret
+from omnizarr.stores.secrets import Secret, masked_url
 
 REMOTE = (
     *("https://", "http://", "s3://", "s3a://", "gs://", "gcs://"),
@@ -137,6 +137,10 @@ class Targets:
     def _local(self, path: str, url: str) -> Target:
         if "\0" in path or not path:
             raise InvalidKeyError(f"the reference to {url!r} names no file")
+        if "://" in path:
+            raise StoreAccessError(
+                f"a reference names {masked_url(url)!r}, which is neither a URL nor a path"
+            )
         if "file" in self._given:
             return self._in_given("file", path.lstrip("/"), url)
         local = self._base if self._base is not None and not _scheme(self._base) else None
@@ -172,7 +176,7 @@ class Targets:
         places = self._prefixes if self._base is None else (*self._prefixes, self._base)
         if scheme not in self._given and not any(_is_below(url, place) for place in places):
             raise StoreAccessError(
-                f"a reference names {shown(url)!r}, which is not among what it may;"
+                f"a reference names {masked_url(url)!r}, which is not among what it may;"
                 f" pass allow=[{scheme + '://'!r}] if you trust it"
             )
         if scheme in self._given and not isinstance(self._given[scheme], Mapping):
@@ -189,7 +193,7 @@ class Targets:
 
     def _target(self, origin: str, path: str, url: str) -> Target:
         if not is_key(path):
-            raise InvalidKeyError(f"a reference names {shown(url)!r}, which names no file")
+            raise InvalidKeyError(f"a reference names {masked_url(url)!r}, which names no file")
         return Target(self._open(origin), path)
 
     def _in_given(self, scheme: str, path: str, url: str) -> Target:
@@ -200,7 +204,7 @@ class Targets:
             authority, _, path = path.partition("/")
             origin = f"{scheme}://{authority}"
         if not is_key(path):
-            raise InvalidKeyError(f"a reference names {shown(url)!r}, which names no file")
+            raise InvalidKeyError(f"a reference names {masked_url(url)!r}, which names no file")
         if origin not in self._opened:
             if origin == scheme:
                 from omnizarr.stores.resolve import as_store
@@ -224,6 +228,7 @@ class Targets:
                 options = self._options.all if chained else self._given.get(scheme)
                 if options is None:
                     options = self._options.of(origin, scheme)
+                self._options.refuse_ignored(origin, scheme, options)
                 store = as_store(origin, read_only=True, storage_options=options)
             else:
                 from omnizarr.stores.local import LocalStore
@@ -313,9 +318,3 @@ def _beside(base: str, path: str) -> str:
         elif name not in (".", ""):
             names.append(name)
     return f"{base.rstrip('/')}/{'/'.join(names)}"
-
-
-def shown(url: str) -> str:
-    """A URL without what may be secret in it."""
-    plain = re.sub(r"//[^/@]*@", "//***@", url.partition("?")[0])
-    return plain + ("?***" if "?" in url else "")

@@ -18,6 +18,7 @@ from omnizarr.stores import kinds
 from omnizarr.stores.local import LocalStore
 from omnizarr.stores.mapping import MappingStore
 from omnizarr.stores.memory import MemoryStore
+from omnizarr.stores.secrets import masked_url
 from omnizarr.stores.wrappers import PrefixStore, ReadOnlyStore
 
 StoreLike = Store | str | os.PathLike[str] | Mapping[str, Any] | Any | None
@@ -103,6 +104,11 @@ def _at_path(
         return store
     if scheme == "file":
         path = _path_of_url(path)
+    elif "://" in path and not os.path.splitdrive(path)[0]:
+        raise StoreError(
+            f"{masked_url(path)!r} is neither a path nor a URL, which begins with its scheme, as in"
+            " https://host/path, or in a chain as in simplecache::https://host/path"
+        )
     container = kinds.container_of(path)
     if container is not None:
         # What lies beside must stay, whatever is to become of this path.
@@ -137,7 +143,7 @@ def _path_of_url(url: str) -> str:
 
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
-        raise StoreError(f"{url!r}: a file URL has the form file:///path")
+        raise StoreError(f"{masked_url(url)!r}: a file URL has the form file:///path")
     path = unquote(parts.path)
     if re.match(r"/[A-Za-z]:/", path) and os.name == "nt":
         path = path[1:]

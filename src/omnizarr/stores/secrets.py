@@ -13,16 +13,28 @@ from __future__ import annotations
 import pickle
 import re
 from base64 import b85decode, b85encode
-from typing import Any, Generic, TypeVar
+from collections.abc import Container, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 SHOWN = "***"
-_LOGIN = re.compile(r"((?<![\w+.-])[A-Za-z][\w+.-]*:)?//([^/@\s:]*)(:[^/@\s]*)?@")
+_URL = re.compile(r"(?:(?<![\w+.-])[A-Za-z][\w+.-]*:)?//[^\s'\"<>]*")
+"""A URL in a text, as far as it can be told where it ends."""
+_NEXT = re.compile(r"::(?=[A-Za-z][\w+.-]*://)")
+"""What stands between two URLs of a chain."""
+_HOST = r"(?:\[[^\[\]@]*\]|[^\[\]:,@]*)(?::\d*)?"
+_HOSTS = re.compile(rf"{_HOST}(?:,{_HOST})*|arn:.*", re.DOTALL)
+_FILES = ("dbm", "dir", "file", "lmdb", "local", "memory", "sqlite", "tar", "zip")
 _NAMED = (
     "abfs", "abfss", "adl", "az", "azure", "ftp", "git", "github", "hdfs", "sftp", "smb", "ssh",
-    "webhdfs",
+    "webhdfs", *_FILES,
 )  # fmt: skip
 """Schemes of URLs in which the name of somebody or something stands before "@", with or without a
 password behind it. Elsewhere a name without a password may be a token."""
+_BUCKETS = ("s3", "s3a", "gs", "gcs")
+"""Schemes whose first name is public unless "@" follows it at once."""
+_SHORTEST, _SHORTEST_MEMBER = 4, 8
+"""What is shorter is not looked for in other texts: it would be found in everything."""
 _Value = TypeVar("_Value")
 
 
@@ -57,17 +69,102 @@ class Secret(Generic[_Value]):
         return _restored, (encoded(self.value),)
 
 
-def without_login(text: str) -> str:
-    """The text with the passwords of its URLs hidden, and with what may be a token."""
-    return _LOGIN.sub(_shown, text)
+class _Link(NamedTuple):
+    """A URL, or one of a chain, taken apart."""
+
+    begin: str
+    """The scheme and what is behind it: "https://"."""
+    login: str | None
+    """What stands before "@", which may hold a password, a token, or only look like that."""
+    place: str
+    """With "@" at its beginning where a login stands before it."""
+    query: str | None
+    certain: bool
+    """Whether the login can be nothing else."""
 
 
-def _shown(login: re.Match[str]) -> str:
-    scheme, user, password = login[1] or "", login[2], login[3] or ""
-    if len(password) > 1:
-        return f"{scheme}//{user}:{SHOWN}@"
-    named = scheme[:-1].lower() in _NAMED
-    return f"{scheme}//{user if named or not user else SHOWN}@"
+def masked_url(url: str, keep: Container[str] = ()) -> str:
+    """One URL, which may be a chain, without passwords, tokens and values of its query; those of
+    members that are to be kept stay.
+
+    Characters that should have been percent-encoded may stand in a password. So if in doubt, all
+    is hidden between "//" and the last "@" before the query.
+    """
+    return "::".join(_shown(_taken_apart(link), keep) for link in _NEXT.split(url))
+
+
+def masked_text(text: str) -> str:
+    """A text without what is secret in the URLs in it."""
+    return _URL.sub(lambda url: masked_url(url[0]), text)
+
+
+def masked_query(query: str, keep: Container[str] = ()) -> str:
+    """The names of a query's members; any value may be a signature."""
+    shown = []
+    for member in query.split("&"):
+        name, equals, _ = member.partition("=")
+        if equals and name in keep:
+            shown.append(member)
+        else:  # without a name the whole may be a token
+            shown.append(f"{name}={SHOWN}" if equals else SHOWN)
+    return "&".join(shown)
+
+
+def secrets_in_url(url: str) -> Iterator[str]:
+    """What is secret in a URL, however another library may take it apart and repeat it."""
+    for part in _NEXT.split(url):
+        link = _taken_apart(part)
+        found = []
+        if link.login is not None and link.certain and _shown_login(link) != link.login:
+            user, colon, password = link.login.partition(":")
+            found = [password if colon and password else user]
+        if link.query is not None and "@" in link.query:
+            found.append(link.query.rpartition("@")[0])
+        for secret in found:
+            pieces = {secret, unquote(secret), *re.split(r"[@/\s:?#]+", secret)}
+            yield from (piece for piece in pieces if len(piece) >= _SHORTEST)
+        for member in (link.query or "").split("&"):
+            name, equals, value = member.partition("=")
+            for piece in {value if equals else name, unquote(value if equals else name)}:
+                if len(piece) >= _SHORTEST_MEMBER:
+                    yield piece
+
+
+def _taken_apart(link: str) -> _Link:
+    scheme, slashes, rest = link.partition("//")
+    if not slashes:
+        return _Link("", None, link, None, True)  # no URL
+    begin, scheme = scheme + slashes, scheme.strip().removesuffix(":").lower()
+    plain, mark, asked = rest.partition("?")
+    query = asked if mark else None
+    authority = plain.partition("/")[0]
+    login, at, place = plain.rpartition("@")
+    broken = scheme not in ("", *_FILES) and _HOSTS.fullmatch(authority) is None
+    named = "@" in authority or ":" in authority
+    if not named:
+        public = not authority or "." in authority or scheme in (*_NAMED, *_BUCKETS)
+        at = "" if public else at  # it belongs to a path
+    if (named and "@" in asked) or (broken and "@" not in plain):
+        return _Link(begin, rest, "", None, broken)  # "?" in a password, perhaps
+    if at:
+        return _Link(begin, login, at + place, query, broken)
+    return _Link(begin, None, plain, query, True)
+
+
+def _shown(link: _Link, keep: Container[str]) -> str:
+    query = ""
+    if link.query is not None:
+        query = f"?{SHOWN if '@' in link.query else masked_query(link.query, keep)}"
+    return f"{link.begin}{_shown_login(link)}{link.place}{query}"
+
+
+def _shown_login(link: _Link) -> str:
+    user, _, password = (link.login or "").partition(":")
+    if password and "/" not in user and "@" not in user:
+        return f"{user}:{SHOWN}"
+    scheme = link.begin.strip().removesuffix("//").removesuffix(":").lower()
+    name = scheme in _NAMED and link.place and not password and "%3a" not in user.lower()
+    return user if name or not user else SHOWN
 
 
 def encoded(value: object) -> str:

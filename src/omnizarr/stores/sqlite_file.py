@@ -356,6 +356,9 @@ class Pool:
             return self._timed_out(what)
         if code == _STOPPED:
             return self.damaged(what)
+        folder = os.path.dirname(os.path.abspath(self.path))
+        if code == _CANNOT_OPEN and not os.path.isdir(folder):
+            return StoreError(f"{self!r}: cannot {what}: there is no folder {folder!r}; make it")
         kind = StoreAccessError if code in _FORBIDDEN else StoreError
         return kind(f"{self!r}: cannot {what}: {error}")
 

@@ -54,6 +54,9 @@ class WrapperStore(Store):
     def set(self, key: str, value: Buffer) -> None:
         self.store.set(key, value)
 
+    def check_storable(self, key: str) -> None:
+        self.store.check_storable(key)
+
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         return self.store.set_if_absent(key, value)
 
@@ -103,6 +106,9 @@ class ReadOnlyStore(WrapperStore):
         return self.store.feeder(byte_range, requests)
 
     def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+
+    def check_storable(self, key: str) -> None:
         self.check_writable()
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
@@ -190,6 +196,9 @@ class PrefixStore(WrapperStore):
 
     def set(self, key: str, value: Buffer) -> None:
         self.store.set(self._inner(key), value)
+
+    def check_storable(self, key: str) -> None:
+        self.store.check_storable(self._inner(key))
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         return self.store.set_if_absent(self._inner(key), value)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from omnizarr import parallel
 from omnizarr.errors import NotListableError, ReadOnlyError, StoreError
-from omnizarr.model.paths import check_key, check_prefix, is_key
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import (
     Buffer,
     ByteRange,
@@ -83,6 +83,7 @@ class ZarrPythonStore(Store):
             listable=bool(store.supports_listing) or self._rules.keys is not None,
             requests=1 if self._direct else REQUESTS,
             gap=Capabilities().gap if self._direct else 1 << 20,
+            hierarchies_only=self._rules.nodes,
         )
 
     @property
@@ -129,12 +130,13 @@ class ZarrPythonStore(Store):
             return ReadOnlyError(f"{self!r}: cannot {doing}: the store is read-only{hint}")
         return failure(error, repr(self), doing, ())
 
-    def _check_holds(self, key: str) -> None:
+    def check_storable(self, key: str) -> None:
         self.check_writable()
         if not self._rules.holds(check_key(key)):
             raise StoreError(
-                f"{self!r}: cannot write {key!r}: {self._rules.name} holds Zarr format 3 alone,"
-                " with '/' between the coordinates of chunks"
+                f"{self!r}: cannot write {key!r}: {self._rules.name} holds nothing but the"
+                " documents (zarr.json) and chunks of Zarr format 3, with '/' between the"
+                " coordinates of chunks"
             )
 
     # -- readable -----------------------------------------------------------------------------
@@ -225,7 +227,7 @@ class ZarrPythonStore(Store):
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        self._check_holds(key)
+        self.check_storable(key)
         buffer = rules.prototype().buffer.from_bytes(bytes(value))
         doing = f"write {key!r}"
         try:
@@ -234,10 +236,14 @@ class ZarrPythonStore(Store):
             else:
                 self._run(lambda: self.store.set(key, buffer), doing)
         except Exception as error:
+            if isinstance(error, KeyError) and self._rules.nodes:
+                raise StoreError(
+                    f"{self!r}: cannot {doing}: there is no array; write its zarr.json first"
+                ) from error
             raise self._failed(doing, error) from cause(error)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
-        self._check_holds(key)
+        self.check_storable(key)
         return super().set_if_absent(key, value)
 
     def delete(self, key: str) -> None:
@@ -261,12 +267,24 @@ class ZarrPythonStore(Store):
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
-        keys = list(self.list_prefix(check_prefix(prefix)))
+        steps = deletion_steps(self.list_prefix(check_prefix(prefix)))
         if self._rules.nodes and self.exists(f"{prefix}zarr.json"):
             remove = partial(self.store.delete_dir, prefix) if prefix else self.store.clear
             self._run(remove, f"delete {prefix!r}")
         else:
-            parallel.each(self.delete, keys, self.capabilities.requests)
+            for step in steps:
+                parallel.each(self.delete, step, self.capabilities.requests)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        if not self._rules.nodes:
+            super().move_prefix(source, target)
+            return
+        self.check_move(source, target)
+        for key in sorted(self.list_prefix(source), key=_documents_first):
+            value = self.get(key)
+            if value is not None:
+                self.set(target + key[len(source) :], value)
+        self.delete_prefix(source)
 
     # -- listable -----------------------------------------------------------------------------
     def _listed(self, names: Callable[[], AsyncIterator[str]], prefix: str) -> list[str]:
@@ -327,6 +345,11 @@ class ZarrPythonStore(Store):
 
     def close(self) -> None:
         self.store.close()
+
+
+def _documents_first(key: str) -> tuple[bool, int, str]:
+    """The order in which keys of nodes are written, groups before what lies in them."""
+    return not key.endswith("zarr.json"), key.count("/"), key
 
 
 # -- what `stores.kinds` asks for -------------------------------------------------------------
