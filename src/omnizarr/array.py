@@ -380,7 +380,7 @@ class Array(ArrayFacts):
         if whole is not None:
             source = Array._of(self._place, whole, self._options)._source
             chunks = (chunk for _, chunk in self._stored_chunks())
-            shrinking.forget(source, chunks, new, current)
+            shrinking.forget(source, chunks, new, current, new == before.shape)
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Add `data` at the end of a dimension; two processes that append both succeed."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from omnizarr import engine, formats, node, parallel
-from omnizarr.errors import NodeNotFoundError
+from omnizarr.errors import EncodeError, NodeNotFoundError
 from omnizarr.formats import Node
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Grid, RectilinearAxis, RegularAxis, Shape, same_cuts
@@ -84,17 +84,27 @@ def forget(
     stored: Iterable[Shape],
     new: Shape,
     current: Callable[[], Shape | None],
+    again: bool,
 ) -> None:
     """Delete chunks beyond the new edge, and fill the part of edge chunks that lies beyond, as far
     as it lies outside of the shape that is `current`.
 
-    source: the array as it was. stored: the chunks that there are.
+    source: the array as it was. stored: the chunks that there are. again: the shape is the same.
     """
     grid = source.model.grid
     chunks = {chunk for chunk in stored if _reaches(grid, chunk, new)}
     capabilities = source.store.capabilities
     workers = capabilities.requests if capabilities.concurrent_writes else 1
-    parallel.each(lambda chunk: engine.trim(source, chunk, current), sorted(chunks), workers)
+
+    def trim(chunk: Shape) -> None:
+        try:
+            engine.trim(source, chunk, current)
+        except EncodeError:
+            # What can only be read was not cut to this shape, so there is nothing left to do.
+            if not again:
+                raise
+
+    parallel.each(trim, sorted(chunks), workers)
 
 
 def _reaches(grid: Grid, chunk: Shape, shape: Shape) -> bool:
