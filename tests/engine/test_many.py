@@ -24,8 +24,9 @@ from omnizarr.stores import MemoryStore
 from tests.codecs.mutation_worker import mutate
 from tests.codecs.support import BIG, LITTLE, v3
 from tests.model.columns import mode, outcome
+from tests.native.installed import needed
 
-pytest.importorskip("omnizarr_native", reason="the native core is not installed")
+needed()
 
 CODECS: dict[str, list[Any]] = {
     "raw": [LITTLE],

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from omnizarr.codecs.loader import library
 from tests.codecs.support import make
 from tests.model.columns import mode
+from tests.native.installed import needed
 
-core = pytest.importorskip("omnizarr_native", reason="the native core is not installed")
+core = needed()
 
 TYPES = ("u1", "bool", "<i2", ">i2", "<f4", ">f8", "c8", "c16", "S3", "V5", "M8[ns]", "i1,<f4")
 

@@ -7,7 +7,6 @@ skipped where it cannot.
 from __future__ import annotations
 
 import gc
-import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -23,22 +22,15 @@ from hypothesis import strategies as st
 
 from omnizarr.native import API, Core
 from tests.native import oracle
+from tests.native.installed import core, needed
 from tests.native.oracle import outcome
-
-try:
-    import omnizarr_native as core
-except ModuleNotFoundError:
-    core = None
 
 TEXT = np.dtypes.StringDType()
 
 
 @pytest.fixture(autouse=True, scope="module")
 def installed() -> None:
-    if core is None and shutil.which("cargo"):
-        pytest.fail("omnizarr_native is not installed, but cargo is here: pip install ./native")
-    if core is None:
-        pytest.skip("omnizarr_native is not installed, and there is no cargo to build it with")
+    needed()
 
 
 # -- what is fed in --------------------------------------------------------------------------

@@ -396,15 +396,14 @@ class Feeder:
                 return
         except (OSError, Unusual):
             pass
-        # Silence does not tell how a server answers.
-        self._unusual -= 1
-        self._leave(line, desk)
+        self._leave(line, desk, silent=True)
 
-    def _leave(self, line: Line, desk: Values) -> None:
-        """Give a connection up, and leave what it was asked for to others."""
+    def _leave(self, line: Line, desk: Values, *, silent: bool = False) -> None:
+        """Give a connection up, and leave what it was asked for to others. Silence does not tell
+        how a server answers."""
         item, line.item = line.item, None
         self._drop(line)
-        self._unusual += 1
+        self._unusual += not silent
         if item is not None:
             self._clocks[item[0]] = line.clock
             desk.aside(item)

@@ -244,15 +244,12 @@ class RedisStore(ServerDatabase):
         return self._call(
             f"read {key!r}",
             lambda: versioned(self._read(keys=[name], args=arguments), most),
-            repeat=True,
             most=most,
         )
 
     def exists(self, key: str) -> bool:
         name = self._name(key)
-        return self._call(
-            f"find {key!r}", lambda: number_of(self._client.exists(name)) > 0, repeat=True
-        )
+        return self._call(f"find {key!r}", lambda: number_of(self._client.exists(name)) > 0)
 
     def size(self, key: str) -> int | None:
         return self._lengths(f"measure {key!r}", [self._name(key)])[0]
@@ -261,7 +258,7 @@ class RedisStore(ServerDatabase):
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-        self._call(f"write {key!r}", lambda: done(self._client.set(name, data)), repeat=True)
+        self._call(f"write {key!r}", lambda: done(self._client.set(name, data)))
 
     def update(self, values: Any) -> None:
         """Set all values, many in one round trip."""
@@ -302,7 +299,7 @@ class RedisStore(ServerDatabase):
     def delete(self, key: str) -> None:
         self.check_writable()
         name = self._name(key)
-        self._call(f"delete {key!r}", lambda: number_of(self._client.delete(name)), repeat=True)
+        self._call(f"delete {key!r}", lambda: number_of(self._client.delete(name)))
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -334,7 +331,7 @@ class RedisStore(ServerDatabase):
                 if not cursor:
                     return keys
 
-        return self._call(f"list {prefix!r}", scan, repeat=True)
+        return self._call(f"list {prefix!r}", scan)
 
     # -- the server ---------------------------------------------------------------------------
     def _name(self, key: str) -> bytes:
@@ -365,11 +362,11 @@ class RedisStore(ServerDatabase):
                     pipeline.execute_command(*command)
                 return check(pipeline.execute())
 
-        return self._call(what, send, repeat=True, most=most + ENVELOPE * len(commands))
+        return self._call(what, send, most=most + ENVELOPE * len(commands))
 
-    def _call(self, what: str, function: Callable[[], T], repeat: bool = False, most: int = 0) -> T:
-        """The answer, with values of so many bytes. What may be done twice is, if the connection
-        broke."""
+    def _call(self, what: str, function: Callable[[], T], most: int = 0) -> T:
+        """The answer, with values of so many bytes, to what may be done twice: it is, if the
+        connection broke."""
         self._check_open(what)
         with self._translated(what), within(self.timeout):
             try:
@@ -378,7 +375,7 @@ class RedisStore(ServerDatabase):
             except self._errors.TimeoutError:
                 raise
             except self._errors.ConnectionError as error:
-                if not repeat or isinstance(error, self._errors.AuthenticationError):
+                if isinstance(error, self._errors.AuthenticationError):
                     raise
             with allowing(most + ENVELOPE):
                 return function()

@@ -1,0 +1,25 @@
+"""The native core for tests that need it."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import pytest
+
+try:
+    import omnizarr_native as core
+except ModuleNotFoundError:
+    core = None
+
+
+def needed() -> Any:
+    """The core; what could have been built and was not is a failure."""
+    if core is None and shutil.which("cargo"):
+        pytest.fail("omnizarr_native is not installed, but cargo is here: pip install ./native")
+    if core is None:
+        pytest.skip(
+            "omnizarr_native is not installed, and there is no cargo to build it with",
+            allow_module_level=True,
+        )
+    return core
