@@ -17,7 +17,8 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup peers demo test check format bench bench-remote benchtext memory oracle long build clean
+.PHONY: help setup peers demo test test-all check format bench bench-remote benchtext memory oracle \
+	long campaigns build clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,8 +44,11 @@ peers: $(STAMP)  ## make the environments of other libraries in .peers; install 
 demo: $(STAMP)  ## write, read, check a climate hierarchy; convert it through every format
 	@$(BIN)/python examples/demo.py $(ARGS)
 
-test: $(STAMP) peers  ## run all tests but the long ones
-	@$(PYTEST) $(ARGS)
+test: $(STAMP)  ## run the tests that need Python alone
+	@$(PYTEST) -m "not long and not peers" $(ARGS)
+
+test-all: test peers  ## and those that need other libraries, servers, Node.js
+	@$(PYTEST) -m "peers and not long" $(ARGS)
 
 check: $(STAMP)  ## lint, formatting and types
 	@$(BIN)/ruff check $(SOURCES)
@@ -79,6 +83,12 @@ oracle: $(STAMP)  ## a million random selections against NumPy (long; CASES=… 
 
 long: $(STAMP) peers  ## the campaigns that take minutes: kills, mutations
 	@$(PYTEST) -m long $(ARGS)
+
+campaigns: $(STAMP)  ## random operations, forks, overwriters, damaged files (docs/reliability.md)
+	@$(BIN)/python -m tests.campaigns.stateful --steps 200000
+	@$(BIN)/python -m tests.campaigns.forks --forks 5000
+	@$(BIN)/python -m tests.campaigns.overwriters --seconds 60
+	@$(BIN)/python -m tests.campaigns.containers
 
 build: $(STAMP)  ## build the wheel into dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A time limit per example would fail on a busy machine and say nothing about the code.
@@ -13,6 +14,14 @@ settings.register_profile(
 settings.load_profile("omnizarr")
 
 pytest_plugins = ["tests.servers.fixtures"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test that asks for a server is one of `make test-all`."""
+    for item in items:
+        if "server" in getattr(item, "fixturenames", ()):
+            item.add_marker("peers")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

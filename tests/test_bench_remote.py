@@ -19,6 +19,8 @@ import pytest
 import omnizarr
 from omnizarr.model.store import ByteRange
 
+pytestmark = pytest.mark.peers
+
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
 

@@ -25,6 +25,8 @@ from omnizarr.stores import MemoryStore, as_store
 from . import fixtures
 from .fixtures import REPOSITORY
 
+pytestmark = pytest.mark.peers
+
 PYTHON = REPOSITORY / ".peers" / "zarr2" / "bin" / "python"
 C = "3-draft2020-10"
 Summary = Callable[[str], None]

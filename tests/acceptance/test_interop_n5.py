@@ -1,7 +1,7 @@
 """What we write as N5, others read; what they write, we read.
 
 The matrix of `n5_peer` against tensorstore, zarr-python 2.18.7 (both of its N5 stores) and z5,
-each in its own environment below `.peers` (made by `make peers`, also by `make test`).
+each in its own environment below `.peers` (made by `make peers`, also by `make test-all`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import omnizarr as zarr
 from . import n5_peer
 from .fixtures import REPOSITORY
 from .n5_peer import Array, Case
+
+pytestmark = pytest.mark.peers
 
 Summary = Callable[[str], None]
 

@@ -24,6 +24,8 @@ import omnizarr
 from . import fixtures, old_cases
 from .old_cases import Case
 
+pytestmark = pytest.mark.peers
+
 WORKER = Path(__file__).with_name("old_release.py")
 PEERS = {0: "zarr0", 1: "zarr1"}
 VERSIONS = {0: "0.4.0", 1: "1.1.0"}

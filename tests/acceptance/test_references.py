@@ -20,6 +20,8 @@ from omnizarr.errors import StoreError
 from omnizarr.stores import ReferenceStore, as_store
 from omnizarr.testing import CountingStore
 
+pytestmark = pytest.mark.peers
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PYTHON = REPOSITORY / ".peers" / "zarr3" / "bin" / "python"
 SCRIPT = Path(__file__).parent / "reference_peer.py"

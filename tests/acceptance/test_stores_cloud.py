@@ -18,6 +18,8 @@ import omnizarr
 
 from . import cloud_peer
 
+pytestmark = pytest.mark.peers
+
 HERE = Path(__file__).parent
 PYTHON = HERE.parent.parent / ".peers" / "zarr3" / "bin" / "python"
 Summary = Callable[[str], None]

@@ -26,6 +26,8 @@ from tests.acceptance import database_peer_values as expected
 from tests.acceptance import processes
 from tests.stores.dbm_flavours import FLAVOURS, OWN, load
 
+pytestmark = pytest.mark.peers
+
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PYTHON = REPOSITORY / ".peers" / "zarr2" / "bin" / "python"
 Summary = Callable[[str], None]

@@ -18,6 +18,8 @@ from omnizarr.stores import FsspecStore
 
 from . import zarr_python_peer
 
+pytestmark = pytest.mark.peers
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 PYTHON = ROOT / ".peers" / "zarr3" / "bin" / "python"

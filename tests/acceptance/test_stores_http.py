@@ -19,6 +19,8 @@ import omnizarr
 from omnizarr.stores import HTTPStore
 from omnizarr.testing import CountingStore
 
+pytestmark = pytest.mark.peers
+
 HERE = Path(__file__).parent
 PEERS = HERE.parent.parent / ".peers"
 PYTHON = PEERS / "zarr3" / "bin" / "python"

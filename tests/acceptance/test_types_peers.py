@@ -25,6 +25,8 @@ from . import type_exchange, type_ours, type_page, type_support, type_values
 from .type_cases import FORMATS, Case, Format, cases, types
 from .type_exchange import PEERS, Exchange, Peer
 
+pytestmark = pytest.mark.peers
+
 Summary = Callable[[str], None]
 OPTIONAL = ("zarr 0.4", "zarr 1.1", "zarrita.js")
 """Peers that need something which a machine may lack; `make peers` says what."""

@@ -12,6 +12,8 @@ import pytest
 
 import omnizarr as zarr
 
+pytestmark = pytest.mark.peers
+
 PEERS = Path(__file__).resolve().parents[2] / ".peers"
 
 READER = """

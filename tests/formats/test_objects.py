@@ -398,11 +398,13 @@ every_reading = pytest.mark.parametrize("name", sorted(EXCHANGED.keys() - GAPS))
 
 
 @pytest.mark.parametrize("name", GAPS)
+@pytest.mark.peers
 def test_what_zarr_2_cannot_read(outcomes: Outcomes, name: str) -> None:
     assert GAPS[name] in outcomes["read", name]["error"]
 
 
 @every_reading
+@pytest.mark.peers
 def test_zarr_2_reads_what_is_written_here(exchange: Exchange, name: str) -> None:
     case = EXCHANGED[name]
     found = exchange("read", name)["items"]
@@ -410,6 +412,7 @@ def test_zarr_2_reads_what_is_written_here(exchange: Exchange, name: str) -> Non
 
 
 @every_reading
+@pytest.mark.peers
 def test_zarr_2_changes_what_is_written_here(exchange: Exchange, name: str) -> None:
     case = EXCHANGED[name]
     found = exchange("change", name)
@@ -418,6 +421,7 @@ def test_zarr_2_changes_what_is_written_here(exchange: Exchange, name: str) -> N
 
 
 @every_exchange
+@pytest.mark.peers
 def test_what_zarr_2_writes_is_read_and_changed_here(exchange: Exchange, name: str) -> None:
     case = EXCHANGED[name]
     folder = exchange("write", name)["theirs"]
