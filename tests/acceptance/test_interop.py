@@ -1,7 +1,7 @@
 """What we write, others read; what others write, we read.
 
 The matrix of `interop_cases` against zarr-python 3, zarr-python 2.18.7 and tensorstore. Each peer
-lives in an environment of its own below `.peers` (made by `make peers`, also by `make test-all`) and
+lives in an environment of its own below `.peers` (made by `make peers`) and
 runs once per test over the whole list.
 """
 
