@@ -167,7 +167,8 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
         else chosen.group_documents(path, model)
     )
     looking = _looking(store, path)
-    if not overwrite or path:
+    taken = overwrite and _is_taken(looking, path)
+    if path or not taken:  # at the root all that is there will be gone
         chosen.check_place(looking, path)
     missing: dict[str, bytes] = {}
     for ancestor in paths.ancestors(path):
@@ -178,7 +179,7 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
             missing |= above if found is None else {}
         if found is not None and isinstance(found[1], ArrayModel):
             raise _below_array(place, ancestor)
-    if overwrite and _is_taken(looking, path):
+    if taken:
         if store.capabilities.hierarchies_only:
             remove(store, path)
         else:  # a full or failing store should say so before anything is gone
@@ -335,14 +336,11 @@ def exists(place: Place, node: Node) -> NodeExistsError:
 def remove(store: Store, path: str) -> None:
     """Delete a node and everything below it, a broken one included, in every format in which it
     has documents."""
-    for known in formats.FORMATS if path else ():
-        try:
-            found = formats.find(store, path, (known,))
-        except MetadataError:
-            continue
-        if found is not None:
-            known.remove(store, path)
-    store.delete_prefix(path + "/" if path else "")
+    for known in formats.owners(store, path):
+        prefixes, keys = known.owned(store, path)
+        for prefix in prefixes:
+            store.delete_prefix(prefix)
+        _delete(store, keys)
 
 
 def _keeps_chunks_apart(place: Place, model: ArrayModel) -> bool:

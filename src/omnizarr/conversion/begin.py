@@ -38,7 +38,8 @@ _EMPTY = "empty"
 _WRITES = "writes"
 """The nodes that a conversion writes."""
 _REPLACES = "replaces"
-"""The paths of nodes that are being removed to be replaced."""
+"""The nodes that are being removed to be replaced: the path of each, and the names of the formats
+in which it had documents, for these go first."""
 
 
 class Written(NamedTuple):
@@ -62,6 +63,13 @@ class Written(NamedTuple):
         return self.array.keys.decode(key[len(prefix) :], self.array.ndim) is not None
 
 
+class Replaced(NamedTuple):
+    """A node that makes room, and the formats that say which keys are its own."""
+
+    path: str
+    formats: tuple[Format, ...]
+
+
 class Unfinished(NamedTuple):
     """What the journal of an interrupted conversion says."""
 
@@ -69,7 +77,7 @@ class Unfinished(NamedTuple):
     empty: bool
     """Whether all that lies there is what the conversion wrote."""
     written: tuple[Written, ...]
-    replaced: tuple[str, ...]
+    replaced: tuple[Replaced, ...]
 
 
 def start(plan: Plan, manner: Manner) -> tuple[Journal, bool]:
@@ -85,14 +93,16 @@ def start(plan: Plan, manner: Manner) -> tuple[Journal, bool]:
     written = () if found is None else found.written
     replaced = list(() if found is None else found.replaced)
     if manner.overwrite:
-        known = {one.place.path for one in written}
-        replaced += [path for path in plan.roots if path not in known and is_taken(store, path)]
+        known = {one.place.path for one in written} | {one.path for one in replaced}
+        taken = [path for path in plan.roots if path not in known and is_taken(store, path)]
+        replaced += [Replaced(path, tuple(formats.owners(store, path))) for path in taken]
     if manner.overwrite or written:
         # A full or failing store says so before anything is gone; one that was emptied in part is
         # known by a journal that does not say that it is empty.
-        _begin(plan, {_WRITES: _described(written), _REPLACES: replaced})
-        for path in dict.fromkeys(replaced):
-            _remove(store, path, plan.journal_key)
+        names: list[Json] = [[one.path, *(known.name for known in one.formats)] for one in replaced]
+        _begin(plan, {_WRITES: _described(written), _REPLACES: names})
+        for one in replaced:
+            _remove(store, one, plan.journal_key)
         _clear((*written, *_writes(plan)) if manner.overwrite else written)
     return _begin(plan, {_EMPTY: True, _WRITES: _described(_writes(plan))}), False
 
@@ -211,23 +221,21 @@ def _clear(written: Sequence[Written]) -> None:
             node.remove_stale_chunks(one.place, one.array)
 
 
-def _remove(store: Store, path: str, journal_key: str) -> None:
-    """Delete what lies at a path: its documents first, so that half of it is no node, and the
+def _remove(store: Store, node: Replaced, journal_key: str) -> None:
+    """Delete what belongs to a node: its documents first, so that half of it is no node, and the
     journal last, so that half of it is not taken for nothing."""
-    try:
-        found = formats.find(store, path)
-    except MetadataError:
-        found = None
-    for key in formats.claimed(store, path):
+    owned = [known.owned(store, node.path) for known in node.formats]
+    for key in formats.claimed(store, node.path):
         store.delete(key)
-    listing = store.list_dir(f"{path}/" if path else "")
-    for prefix in listing.prefixes:
-        store.delete_prefix(prefix)
-    for key in listing.keys:
-        if key != journal_key:
+    for prefixes, keys in owned:
+        for listing in map(store.list_dir, prefixes):
+            for prefix in listing.prefixes:
+                store.delete_prefix(prefix)
+            for key in listing.keys:
+                if key != journal_key:
+                    store.delete(key)
+        for key in keys:
             store.delete(key)
-    if found is not None:
-        found[0].remove(store, path)
 
 
 # -- what a journal says --------------------------------------------------------------------------
@@ -261,10 +269,15 @@ def unfinished(plan: Plan) -> Unfinished | None:
     try:
         facts = found.get("facts", {})
         written = tuple(_node_of(plan.target, item) for item in facts.get(_WRITES, ()))
-        replaced = tuple(_inside(plan.target, path) for path in facts.get(_REPLACES, ()))
+        replaced = tuple(_replaced(plan.target, item) for item in facts.get(_REPLACES, ()))
         return Unfinished(found.get("fingerprint"), facts.get(_EMPTY) is True, written, replaced)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise damaged(store, key, error) from error
+
+
+def _replaced(target: Place, item: Any) -> Replaced:
+    path, *names = item
+    return Replaced(_inside(target, path), tuple(formats.get_format(name) for name in names))
 
 
 def _node_of(target: Place, item: Any) -> Written:

@@ -11,13 +11,14 @@ from collections.abc import Iterable
 
 from omnizarr.errors import MetadataError
 from omnizarr.formats.base import Format, FormatName, Node
-from omnizarr.formats.hierarchy import fetch, located
+from omnizarr.formats.hierarchy import BelowPath, fetch, in_draft, is_draft, located
 from omnizarr.formats.n5 import N5
 from omnizarr.formats.v0 import V0
 from omnizarr.formats.v1 import V1
 from omnizarr.formats.v2 import V2
 from omnizarr.formats.v3 import V3
-from omnizarr.formats.v3draft import DRAFTS
+from omnizarr.formats.v3draft import DRAFTS, Draft
+from omnizarr.formats.v3draft_layouts import BOOTSTRAP
 from omnizarr.model.json import show
 from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import Buffer, Store
@@ -48,7 +49,11 @@ def find(
     preferred."""
     asked: set[str] = set()
     documents: dict[str, Buffer] = {}
+    drafts_only = in_draft(store, path)
     for batch in _batches(store, preferred) if formats is None else (formats,):
+        batch = tuple(
+            known for known in batch if not (drafts_only and isinstance(known, BelowPath))
+        )
         # A path that is too long for the keys of one format may be that of another one.
         keys = {key: None for known in batch for key in known.probes(path) if is_key(key)}
         documents |= fetch(store, [key for key in keys if key not in asked])
@@ -96,8 +101,36 @@ def look_ahead(store: Store, path: str) -> None:
 
 def claimed(store: Store, path: str, also: Iterable[str] = ()) -> list[str]:
     """The documents at `path` that say that a node is there, known or not; and those of `also`."""
-    keys = dict.fromkeys([*(key for known in FORMATS for key in known.claims(path)), *also])
+    known = [known for known in FORMATS if _may_own(known, store, path)]
+    keys = dict.fromkeys([*(key for one in known for key in one.claims(path)), *also])
     return list(fetch(store, [key for key in keys if is_key(key)]))
+
+
+def owners(store: Store, path: str) -> list[Format]:
+    """The formats that have a node at `path`, a broken one included."""
+    return [known for known in FORMATS if _owns(known, store, path)]
+
+
+def _owns(known: Format, store: Store, path: str) -> bool:
+    if not _may_own(known, store, path):
+        return False
+    documents = known.claims(path)
+    try:
+        if find(store, path, (known,)) is not None:
+            return True
+    except MetadataError:
+        documents = known.keys(path) if path else known.probes(path)
+    return bool(fetch(store, [key for key in documents if is_key(key)]))
+
+
+def _may_own(known: Format, store: Store, path: str) -> bool:
+    """Whether the store is one in which the format can have a node at `path`. One draft must not
+    take keys of another for its own: they may be those of another node."""
+    if isinstance(known, Draft):
+        return known.may_hold(store)
+    if BOOTSTRAP in known.keys(path):
+        return not is_draft(store)  # the one document that has two meanings
+    return not in_draft(store, path)
 
 
 def documents_first(keys: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -140,5 +173,6 @@ __all__ = [
     "find",
     "get_format",
     "look_ahead",
+    "owners",
     "read",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import CodecSpec, Json
@@ -53,6 +53,13 @@ class ArrayRequest:
     key_encoding: Literal["default", "v2"] | None = None
     dimension_names: tuple[str | None, ...] | None = None
     attributes: Mapping[str, Json] = field(default_factory=dict)
+
+
+class Owned(NamedTuple):
+    """The keys of a node and of everything below it. They are deleted in this order."""
+
+    prefixes: tuple[str, ...]
+    keys: tuple[str, ...] = ()
 
 
 class Format(Protocol):
@@ -100,8 +107,9 @@ class Format(Protocol):
         has directories."""
         ...
 
-    def remove(self, store: Store, path: str) -> None:
-        """Delete the node at `path` and everything below it."""
+    def owned(self, store: Store, path: str) -> Owned:
+        """What belongs to the node at `path` and to those below it: all that may be deleted with
+        it, and nothing else."""
         ...
 
     def move(self, store: Store, source: str, target: str) -> None:

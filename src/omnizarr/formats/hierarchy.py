@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from omnizarr import limits
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.formats.base import FormatName, Node
+from omnizarr.formats.base import FormatName, Node, Owned
+from omnizarr.formats.v3draft_layouts import AREAS, BOOTSTRAP, read_bootstrap
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
 from omnizarr.model.paths import join
@@ -82,6 +83,21 @@ def descendants(
                 pending.append(child)
 
 
+def in_draft(store: Store, path: str) -> bool:
+    """Whether the keys below `path` are chunks and documents of a draft of v3. Nodes of other
+    formats, which keep theirs below their path, cannot lie there."""
+    return path.split("/")[0] in AREAS and is_draft(store)
+
+
+def is_draft(store: Store) -> bool:
+    """Whether the document at the root is the bootstrap of a draft."""
+    data = fetch(store, [BOOTSTRAP]).get(BOOTSTRAP)
+    try:
+        return data is not None and read_bootstrap(data) is not None
+    except MetadataError:
+        return True  # a draft that cannot be read
+
+
 def located(error: MetadataError, store: Store) -> MetadataError:
     """The error with its store in front of its key."""
     changed = error.at("")
@@ -122,10 +138,14 @@ class BelowPath(ABC):
     def claims(self, path: str) -> tuple[str, ...]:
         return ()
 
-    def check_place(  # noqa: B027 - a limit is optional
-        self, store: Store, path: str, besides: str = ""
-    ) -> None:
-        """Any path will do."""
+    def check_place(self, store: Store, path: str, besides: str = "") -> None:
+        if in_draft(store, path):
+            raise UnsupportedError(
+                f"{store!r} holds a hierarchy of a draft of v3, which keeps its chunks and"
+                f" documents below 'data' and 'meta', so no node of format {self.name} can be at"
+                f" {path!r}; choose another name or another store",
+                what="name",
+            )
 
     def parent_documents(self, path: str) -> dict[str, bytes]:
         return self.group_documents(path, self.new_group({}))
@@ -133,8 +153,8 @@ class BelowPath(ABC):
     def empty_prefixes(self, path: str) -> tuple[str, ...]:
         return ()
 
-    def remove(self, store: Store, path: str) -> None:
-        store.delete_prefix(f"{path}/" if path else "")
+    def owned(self, store: Store, path: str) -> Owned:
+        return Owned((f"{path}/" if path else "",))
 
     def move(self, store: Store, source: str, target: str) -> None:
         store.move_prefix(f"{source}/", f"{target}/")

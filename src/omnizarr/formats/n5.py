@@ -117,6 +117,7 @@ class N5(hierarchy.BelowPath):
 
     # -- writing ------------------------------------------------------------------------------
     def check_place(self, store: Store, path: str, besides: str = "") -> None:
+        super().check_place(store, path, besides)
         if ATTRIBUTES in path.split("/"):
             raise UnsupportedError(
                 f"no node of N5 can be named {ATTRIBUTES!r}, as its own document is; choose another"

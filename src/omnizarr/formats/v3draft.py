@@ -34,7 +34,7 @@ from dataclasses import replace
 
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import v3draft_consolidated, v3draft_create
-from omnizarr.formats.base import ArrayRequest, Format, FormatName, Node
+from omnizarr.formats.base import ArrayRequest, Format, FormatName, Node, Owned
 from omnizarr.formats.hierarchy import fetch, located
 from omnizarr.formats.v3draft_array import (
     DraftArray,
@@ -45,6 +45,7 @@ from omnizarr.formats.v3draft_array import (
     read_group,
 )
 from omnizarr.formats.v3draft_layouts import (
+    AREAS,
     BOOTSTRAP,
     CONSOLIDATED,
     CONSOLIDATED_KEY,
@@ -183,6 +184,7 @@ class Draft:
     # -- writing ------------------------------------------------------------------------------
     def check_place(self, store: Store, path: str, besides: str = "") -> None:
         if not path:
+            self._check_areas(store)
             return  # whatever lies at the root would have to be replaced with the whole store
         suffix = self._check_hierarchy(store)
         self._check_names(path)
@@ -209,6 +211,7 @@ class Draft:
         if data is None:
             from omnizarr import formats  # it imports this module
 
+            self._check_areas(store)
             other = formats.find(store, "")
             if other is not None:
                 raise UnsupportedError(
@@ -229,6 +232,22 @@ class Draft:
                 f" {self.layout.suffix!r}, found {found.suffix!r}"
             )
         return found.suffix
+
+    def _check_areas(self, store: Store) -> None:
+        """Refuse to begin a hierarchy where its keys would lie among those of other nodes."""
+        if not store.capabilities.listable or store.exists(BOOTSTRAP):
+            return
+        from omnizarr import formats  # it imports this module
+
+        others = (known for known in formats.FORMATS if not isinstance(known, Draft))
+        names = {key for known in others for key in known.keys("")}
+        for area in AREAS:
+            for key in store.list_prefix(f"{area}/"):
+                if name_of(key) in names:
+                    raise UnsupportedError(
+                        f"{store!r}, key {key!r}: a node of another format lies where a hierarchy"
+                        f" of {self.name} keeps its chunks and documents; choose another store"
+                    )
 
     def _check_siblings(self, store: Store, path: str, suffix: str, besides: str) -> None:
         """Document 002, "Node names": siblings differ in more than case."""
@@ -290,23 +309,29 @@ class Draft:
     def empty_prefixes(self, path: str) -> tuple[str, ...]:
         return ()
 
-    def remove(self, store: Store, path: str) -> None:
-        layout = self.layout
-        if not path:
-            for prefix in ("data/", "meta/"):
-                store.delete_prefix(prefix)
-            store.delete(BOOTSTRAP)
-            return
-        self._remove_chunks(store, path)
-        store.delete_prefix(join(META, path) + "/")
-        for key in layout.document_keys(path, self._bootstrap(store).suffix):
-            store.delete(key)
+    def may_hold(self, store: Store) -> bool:
+        """Whether nodes of this draft may lie in the store: not if it follows another one."""
+        data = fetch(store, [BOOTSTRAP]).get(BOOTSTRAP)
+        try:
+            found = None if data is None else read_bootstrap(data)
+        except MetadataError:
+            return True
+        return data is None or (found is not None and found.layout is self.layout)
 
-    def _remove_chunks(self, store: Store, path: str) -> None:
-        prefix = self.layout.data_prefix(path)
-        store.delete_prefix(prefix)
-        if "" in self.layout.scalars:
-            store.delete(prefix[:-1])
+    def owned(self, store: Store, path: str) -> Owned:
+        if not path:
+            return Owned(tuple(f"{area}/" for area in AREAS), (BOOTSTRAP,))
+        keys = self.layout.document_keys(path, self._bootstrap(store).suffix)
+        if not store.exists(BOOTSTRAP):
+            return Owned((), keys)  # no hierarchy: the chunks may be keys of other nodes
+        return Owned(
+            (self.layout.data_prefix(path), join(META, path) + "/"),
+            (*self._scalar_keys(path), *keys),
+        )
+
+    def _scalar_keys(self, path: str) -> tuple[str, ...]:
+        """The key of the only chunk of a 0-d array, where it is not below the array's prefix."""
+        return (self.layout.data_prefix(path)[:-1],) if "" in self.layout.scalars else ()
 
     def move(self, store: Store, source: str, target: str) -> None:
         """Copied whole, documents last, and only then removed: at every moment the old path or the
@@ -314,10 +339,12 @@ class Draft:
         layout = self.layout
         suffix = self._bootstrap(store).suffix
         from_data, to_data = layout.data_prefix(source), layout.data_prefix(target)
-        self._remove_chunks(store, target)  # of a move that was interrupted
+        store.delete_prefix(to_data)  # of a move that was interrupted
+        for key in self._scalar_keys(target):
+            store.delete(key)
         _copy_prefix(store, from_data, to_data)
-        if "" in layout.scalars:
-            _copy_key(store, from_data[:-1], to_data[:-1])
+        for key in self._scalar_keys(source):
+            _copy_key(store, key, to_data[:-1])
         _copy_prefix(store, join(META, source) + "/", join(META, target) + "/")
         pairs = zip(
             layout.document_keys(source, suffix),
@@ -326,7 +353,11 @@ class Draft:
         )
         for start, end in pairs:
             _copy_key(store, start, end)
-        self.remove(store, source)
+        prefixes, keys = self.owned(store, source)
+        for prefix in prefixes:
+            store.delete_prefix(prefix)
+        for key in keys:
+            store.delete(key)
 
     def chunk_prefix(self, path: str, model: ArrayModel) -> str:
         prefix = self.layout.data_prefix(path)

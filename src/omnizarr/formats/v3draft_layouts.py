@@ -33,6 +33,8 @@ from omnizarr.model.store import Buffer, Store
 
 BOOTSTRAP = "zarr.json"
 META = "meta/root"
+AREAS = ("data", "meta")
+"""Everything below these belongs to the hierarchy as a whole."""
 ARRAY, GROUP = ".array", ".group"
 CONSOLIDATED = "consolidated"
 CONSOLIDATED_KEY = f"{META}/{CONSOLIDATED}/.zmetadata"
