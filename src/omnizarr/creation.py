@@ -228,6 +228,8 @@ def _compressors(arguments: Mapping[str, Any]) -> Any:
         chosen = arguments.get("compressors", arguments.get("compressor", "auto"))
     if isinstance(chosen, str) and chosen in ("auto", "default"):
         return "auto"
+    if isinstance(chosen, str) and chosen == "fast":
+        return "fast"
     return _specs(chosen) or None
 
 

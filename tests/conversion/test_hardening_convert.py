@@ -137,7 +137,10 @@ DAMAGES: list[Callable[[dict[str, Any]], Any]] = [
     lambda document: document["facts"].update(writes=[[3, "a", 1, "v2", "x", None]]),
     lambda document: document["facts"].update(writes=[[3, "a", 0, "v2", ".", "thesis.txt"]]),
     lambda document: document["facts"].update(writes=[[3, "a", 10**9, "v2", ".", None]]),
-    lambda document: document["facts"].update(replaces=[["x"]]),
+    lambda document: document["facts"].update(replaces=["x"]),
+    lambda document: document["facts"].update(replaces=[[5, 3]]),
+    lambda document: document["facts"].update(replaces=[["x", 5]]),
+    lambda document: document["facts"].update(replaces=[["../x", 3]]),
 ]
 
 

@@ -186,7 +186,9 @@ def _parts(drop: Iterable[Part] | Part) -> frozenset[Part]:
 
 
 def _specs(compressors: Any) -> Any:
-    if compressors is None or (isinstance(compressors, str) and compressors in ("keep", "auto")):
+    if compressors is None or (
+        isinstance(compressors, str) and compressors in ("keep", "auto", "fast")
+    ):
         return compressors
     if isinstance(compressors, list | tuple):
         return [codecs.codec_spec(codec) for codec in compressors]

@@ -276,6 +276,8 @@ def unfinished(plan: Plan) -> Unfinished | None:
 
 
 def _replaced(target: Place, item: Any) -> Replaced:
+    if not isinstance(item, list):
+        raise TypeError(f"no node: {item!r}")
     path, *names = item
     return Replaced(_inside(target, path), tuple(formats.get_format(name) for name in names))
 

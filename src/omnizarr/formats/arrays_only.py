@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import hierarchy, v2_dtypes
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
-from omnizarr.formats.core_codecs import PREFIX, SHUFFLES, from_core, shuffle_name
+from omnizarr.formats.core_codecs import FAST, PREFIX, SHUFFLES, from_core, shuffle_name
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import CodecSpec, Json
@@ -215,6 +215,8 @@ def requested(request: ArrayRequest, default: CodecSpec, name: FormatName) -> Pa
             specs.append(request.serializer)
         if request.compressors == "auto":
             specs.append(default)
+        elif request.compressors == "fast":
+            specs.append(FAST)
         else:
             specs.extend(request.compressors or ())
     return parts_of(specs, len(request.shape), request.data_type, name)

@@ -19,6 +19,8 @@ from omnizarr.model.store import Buffer, Store
 FormatName = int | str
 Node = ArrayModel | GroupModel
 Auto = Literal["auto"]
+Fast = Literal["fast"]
+"""Shuffled Blosc, with a checksum where the format can have one behind a compressor."""
 
 
 class _Default:
@@ -43,7 +45,7 @@ class ArrayRequest:
     filters: Sequence[CodecSpec] | Auto | None = "auto"
     """Array-to-array codecs (final v3), or all filters (v2)."""
     serializer: CodecSpec | Auto = "auto"
-    compressors: Sequence[CodecSpec] | Auto | None = "auto"
+    compressors: Sequence[CodecSpec] | Auto | Fast | None = "auto"
     codecs: Sequence[CodecSpec] | None = None
     """The whole pipeline; excludes filters, serializer, compressors and shards."""
     fill_value: Any = DEFAULT

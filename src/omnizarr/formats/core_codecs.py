@@ -20,6 +20,11 @@ SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 _DEFAULT_SHUFFLE = 1
 _AUTO_SHUFFLE = -1
 
+FAST = CodecSpec(
+    "numcodecs.blosc", {"cname": "zstd", "clevel": 3, "shuffle": _DEFAULT_SHUFFLE, "blocksize": 0}
+)
+"""What `compressors="fast"` means in a format with one compressor."""
+
 ARRAY_TO_ARRAY = frozenset(
     {
         "transpose",

@@ -43,8 +43,7 @@ def write(
             f" for every dimension; found {names}",
             what="dimension_names",
         )
-    if ndim:
-        result[ATTRIBUTE] = list(names)
+    result[ATTRIBUTE] = list(names)  # an empty list too: xarray opens no array without it
     return result
 
 

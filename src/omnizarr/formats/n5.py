@@ -230,6 +230,7 @@ def _array(document: dict[str, Json]) -> ArrayModel:
     itemsize = data_type.numpy.itemsize
     own = {name: document[name] for name in RESERVED if name in document}
     attributes = {name: document[name] for name in document if name not in own}
+    names = dimensions.read(attributes, len(shape))
     return ArrayModel(
         shape=shape,
         data_type=data_type,
@@ -238,7 +239,7 @@ def _array(document: dict[str, Json]) -> ArrayModel:
         codecs=n5_codecs.pipeline(n5_codecs.decode(document, itemsize), len(shape), itemsize),
         fill_value=data_type.zero,
         attributes=attributes,
-        dimension_names=dimensions.read(attributes, len(shape)) or _axes(attributes, len(shape)),
+        dimension_names=_axes(attributes, len(shape)) if names is None else names,
         document=own,
     )
 

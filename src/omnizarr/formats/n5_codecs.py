@@ -29,7 +29,7 @@ from typing import Any
 
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import ArrayRequest
-from omnizarr.formats.core_codecs import PREFIX, SHUFFLES, shuffle_name, to_core
+from omnizarr.formats.core_codecs import FAST, PREFIX, SHUFFLES, shuffle_name, to_core
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
 
@@ -178,6 +178,8 @@ def new_compressor(request: ArrayRequest) -> CodecSpec | None:
     if request.compressors == "auto":
         if not any(spec.name == BLOCK for spec in specs):
             specs.append(DEFAULT_COMPRESSOR)
+    elif request.compressors == "fast":
+        specs.append(FAST)
     elif request.compressors is not None:
         specs.extend(request.compressors)
     return split(specs, ndim)

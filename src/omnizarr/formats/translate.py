@@ -40,7 +40,7 @@ class Choices:
     chunks: tuple[int | tuple[int, ...], ...] | None = None
     shards: Shape | Literal[False] | None = None
     """None keeps what is there."""
-    compressors: Sequence[CodecSpec] | Keep | Literal["auto"] | None = "keep"
+    compressors: Sequence[CodecSpec] | Keep | Literal["auto", "fast"] | None = "keep"
     same_keys: bool = False
     """Chunks must keep their keys."""
 
@@ -77,7 +77,7 @@ def translate_array(
     request = _request(model, source, target, choices)
     dropped: list[Part] = []
     notes = [*_unknown(model.document, ARRAY_MEMBERS)]
-    if request.dimension_names != model.dimension_names:
+    if request.dimension_names is None and model.dimension_names is not None:
         dropped.append("dimension_names")
         names = request.attributes[dimensions.ATTRIBUTE]
         notes.append(f"dimension names left out: {dimensions.ATTRIBUTE} says {show(names)}")
@@ -161,6 +161,8 @@ def _request(model: ArrayModel, source: Format, target: Format, choices: Choices
     if target.name == 3:
         codecs = tuple(readable(codecs))
     names = model.dimension_names
+    if names is None and not model.shape and source.name == 3:
+        names = ()  # xarray leaves an empty list out in format 3, and misses it in format 2
     attributes = dict(model.attributes)
     if not source.name == target.name == 3:  # where the attribute is one like any other
         attributes = dimensions.strip(attributes, names)
@@ -342,7 +344,7 @@ def _check_kept(request: ArrayRequest, made: ArrayModel, target: Format) -> None
         raise lost("dimensions", request.shape, made.shape)
     if made.data_type.native != request.data_type.native:
         raise lost("data_type", request.data_type.name, made.data_type.name)
-    names = request.dimension_names or None
+    names = request.dimension_names
     if names is not None and made.dimension_names != names:
         raise lost("dimension_names", names, made.dimension_names)
     kept: Mapping[str, Json] = dimensions.strip(made.attributes, made.dimension_names)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import ArrayRequest
-from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, PREFIX, from_core
+from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, FAST, PREFIX, from_core
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import (
     ArrowBinary,
@@ -220,6 +220,8 @@ def _from_parts(request: ArrayRequest) -> Pipeline:
         order = "F"
     if request.compressors == "auto":
         return Pipeline(order, filters, DEFAULT_COMPRESSOR)
+    if request.compressors == "fast":
+        return Pipeline(order, filters, FAST)
     compressors = split(tuple(request.compressors or ()), len(request.shape), request.data_type)
     # Several compressors run in turn: the last is the compressor, the others are filters.
     return Pipeline(order, filters + compressors.filters, compressors.compressor)

@@ -9,6 +9,7 @@ from typing import Any
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import dimensions, members, v2_codecs, v2_fill, v3draft_array, v3draft_codecs
 from omnizarr.formats.base import DEFAULT, ArrayRequest
+from omnizarr.formats.core_codecs import FAST
 from omnizarr.formats.v3draft_codecs import Stored
 from omnizarr.formats.v3draft_dtypes import encode as encode_type
 from omnizarr.formats.v3draft_layouts import Layout
@@ -98,6 +99,8 @@ def _from_parts(request: ArrayRequest) -> Sequence[CodecSpec]:
         given.append(request.serializer)
     if request.compressors == "auto":
         given.append(v3draft_codecs.DEFAULT_COMPRESSOR)
+    elif request.compressors == "fast":
+        given.append(FAST)
     else:
         given.extend(request.compressors or ())
     return given
