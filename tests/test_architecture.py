@@ -21,7 +21,7 @@ MODULES = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or pa
 # Imports go down only. Names in one row are one layer: they may import each other, except for
 # SIBLINGS. A new top-level module or folder gets its place here first.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "native"),
+    ("errors", "native", "forks", "properties"),
     ("limits", "config", "extras", "parallel"),
     ("model",),
     ("formats", "codecs", "indexing", "stores"),

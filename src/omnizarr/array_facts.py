@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from math import prod
 from typing import Any, Literal, Self
 
@@ -24,6 +23,7 @@ from omnizarr.model.grids import Grid, RegularAxis, regular_grid
 from omnizarr.model.store import Store, keys_at
 from omnizarr.node_facts import NodeFacts
 from omnizarr.pipeline import Pipeline
+from omnizarr.properties import cached_property
 
 TEXT_FORMS = ("string", "object", "bytes")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -12,6 +11,7 @@ from omnizarr import codecs
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import Bytes, String
+from omnizarr.properties import cached_property
 
 SHARDING = "sharding_indexed"
 N5_BLOCK = "n5_default"

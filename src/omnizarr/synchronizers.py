@@ -12,6 +12,7 @@ from collections import defaultdict
 from contextlib import AbstractContextManager
 from typing import Any
 
+from omnizarr import forks
 from omnizarr.stores import LocalStore
 
 
@@ -19,6 +20,10 @@ class ThreadSynchronizer:
     """A lock per key for the threads of one process."""
 
     def __init__(self) -> None:
+        self._begin()
+        forks.in_child(self._begin)
+
+    def _begin(self) -> None:
         self._guard = threading.Lock()
         self._locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 

@@ -14,7 +14,6 @@ This module knows threads and asyncio. It must not know arrays.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -23,7 +22,7 @@ from itertools import islice
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
-from omnizarr import parallel
+from omnizarr import forks, parallel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -133,8 +132,7 @@ class _Threads:
 
 
 _threads = _Threads()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.forget)
+forks.in_child(_threads.forget)
 
 
 async def to_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

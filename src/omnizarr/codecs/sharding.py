@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -33,6 +32,7 @@ from omnizarr.model.fill import is_fill
 from omnizarr.model.grids import Grid, Shape, regular_grid
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer, ByteRange
+from omnizarr.properties import cached_property
 
 if TYPE_CHECKING:
     from omnizarr.codecs.chain import Chain

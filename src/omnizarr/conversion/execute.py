@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from omnizarr import limits, parallel
@@ -25,6 +24,7 @@ from omnizarr.errors import MetadataError, UnsupportedError, ZarrError
 from omnizarr.jobs import Journal, Reporter, Shared, run, workers_for
 from omnizarr.model.store import ByteRange
 from omnizarr.node import Place
+from omnizarr.properties import cached_property
 
 MOST_REQUESTS = 32
 """How many portions run at once at the most where a store lets us wait; each may ask for several

@@ -12,7 +12,6 @@ anew. Between processes, a store with neither is as safe as its writers are care
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 import time
@@ -20,7 +19,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
-from omnizarr import parallel
+from omnizarr import forks, parallel
 from omnizarr.errors import ConflictError, UncertainWriteError
 from omnizarr.model.store import Buffer, ByteRange, Store
 from omnizarr.stores import WrapperStore
@@ -52,8 +51,7 @@ def _after_fork() -> None:
     _table.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+forks.in_child(_after_fork)
 
 
 class _InProcess:

@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes.struct import cleared, is_padded
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Store
+from omnizarr.properties import cached_property
 
 OBJECT_BYTES = 32
 """What a character of a list or an object costs at the most, once it is Python's."""

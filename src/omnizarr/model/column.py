@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 from omnizarr.model import packing
 from omnizarr.model.casting import cast
 from omnizarr.model.packing import Octets, Offsets
+from omnizarr.properties import cached_property
 
 Array = npt.NDArray[Any]
 TEXT = np.dtypes.StringDType()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from math import prod
 from typing import Protocol
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.errors import MetadataError
+from omnizarr.properties import cached_property
 
 Shape = tuple[int, ...]
 IntArray = npt.NDArray[np.intp]

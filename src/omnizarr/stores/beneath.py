@@ -15,10 +15,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from functools import cached_property
 
 from omnizarr.errors import StoreError
 from omnizarr.model.paths import ancestors
+from omnizarr.properties import cached_property
 from omnizarr.stores.files import is_missing
 
 _MOST_REMEMBERED = 1 << 16

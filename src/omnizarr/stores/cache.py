@@ -26,7 +26,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import replace
 from typing import Any, Literal
 
-from omnizarr import limits, parallel
+from omnizarr import forks, limits, parallel
 from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.paths import check_key
 from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned, read_range
@@ -100,20 +100,24 @@ class CacheStore(WrapperStore):
 
     def _prepare(self) -> None:
         self._space = space_of(self.store.identity)
-        self._guard = threading.Lock()
-        self._process = os.getpid()
-        self._reading: dict[str, list[_Reading]] = {}
-        self._held: dict[int, int] = {}
-        """How many locks each thread holds."""
         self._untold: dict[str, tuple[float, float]] = {}
         """Keys whose versions equal no other: until when that is believed, and for how long."""
         self._closed = False
+        self._forget_threads()
+        forks.in_child(self._forget_threads)
+
+    def _forget_threads(self) -> None:
+        """Nothing is being read and no lock is held, as far as this process is concerned."""
+        self._guard = threading.Lock()
+        self._reading: dict[str, list[_Reading]] = {}
+        self._held: dict[int, int] = {}
+        """How many locks each thread holds."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.store!r}, validate={self.validate!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_guard", "_reading", "_held", "_closed", "_process", "_space", "_untold")
+        own = ("_guard", "_reading", "_held", "_closed", "_space", "_untold")
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -122,10 +126,6 @@ class CacheStore(WrapperStore):
 
     def _bypassed(self) -> bool:
         """Whether this thread must see what the store has now."""
-        if self._process != os.getpid():
-            # After a fork: what other threads of the parent held or read is nobody's now.
-            self._guard, self._reading, self._held = threading.Lock(), {}, {}
-            self._process = os.getpid()
         return self._closed or (bool(self._held) and threading.get_ident() in self._held)
 
     # -- readable -----------------------------------------------------------------------------
@@ -342,7 +342,6 @@ class CacheStore(WrapperStore):
 
     def _changed(self, key: str) -> None:
         """After a key was written, or may have been: what was read before is outdated."""
-        self._bypassed()
         with self._guard:
             self._untold.pop(key, None)
             for reading in self._reading.get(key, ()):
@@ -350,7 +349,6 @@ class CacheStore(WrapperStore):
         self._entries.drop(self._space + key)
 
     def _all_changed(self) -> None:
-        self._bypassed()
         with self._guard:
             for under_way in self._reading.values():
                 for reading in under_way:
@@ -418,7 +416,6 @@ class CacheStore(WrapperStore):
     @contextmanager
     def lock(self, key: str) -> Iterator[object]:
         with self.store.lock(key) as held:
-            self._bypassed()
             thread = threading.get_ident()
             self._held[thread] = self._held.get(thread, 0) + 1
             try:

@@ -17,11 +17,13 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
+import sys
 import threading
 import time
 from collections import OrderedDict
 from typing import NamedTuple, Protocol
 
+from omnizarr import forks
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer
 from omnizarr.stores import files
@@ -39,11 +41,8 @@ _DAY = 24 * 60 * 60.0
 
 # One for all caches, never held while anything waits. A fork waits for it, so that the child finds
 # every cache in order.
-_guard = threading.Lock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_guard.release
-    )
+_guard = threading.RLock()
+forks.wait_for(sys.modules[__name__], "_guard")
 
 
 class Entry(NamedTuple):

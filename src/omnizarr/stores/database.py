@@ -13,12 +13,12 @@ import os
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from omnizarr.errors import InvalidKeyError, NodeNotFoundError, StoreClosedError, StoreTimeoutError
 from omnizarr.model.paths import check_prefix
 from omnizarr.model.store import ByteRange, Listing, Store, Versioned, listing_of, read_range
+from omnizarr.properties import cached_property
 from omnizarr.stores.database_urls import local_path, refuse_url
 from omnizarr.stores.durations import seconds
 from omnizarr.stores.secrets import Secret

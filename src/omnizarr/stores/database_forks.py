@@ -18,9 +18,11 @@ import weakref
 from collections import Counter
 from typing import Protocol
 
+# Its hooks are registered before those below, so that they hold nothing up while these wait.
+from omnizarr import forks
 from omnizarr.errors import StoreError
 
-PATIENCE = 5.0
+PATIENCE = forks.PATIENCE
 """Seconds that a fork waits for other threads."""
 
 
@@ -30,8 +32,9 @@ class Closing(Protocol):
 
 
 _changed = threading.Condition()
-_forking = False
-_closing: weakref.WeakSet[Closing] = weakref.WeakSet()
+_forking: set[int] = set()
+"""The threads that are about to fork."""
+_closing: dict[int, weakref.ref[Closing]] = {}
 _used: Counter[str] = Counter()
 """How often each file is in use."""
 _users: Counter[int] = Counter()
@@ -42,8 +45,14 @@ _inherited: set[str] = set()
 
 def watch(closing: Closing) -> None:
     """Have `before_fork` called, as long as the object lives."""
-    with _changed:
-        _closing.add(closing)
+    # Without the lock: the caller may hold one that somebody else awaits with this one.
+    reference = weakref.ref(closing, lambda dead: _closing.pop(id(dead), None))
+    _closing[id(reference)] = reference
+
+
+def was_inherited(path: str) -> bool:
+    """Whether the file was in use when this process was forked: it must be left alone."""
+    return path in _inherited
 
 
 class Using:
@@ -58,8 +67,9 @@ class Using:
         self._process = os.getpid()
         self._thread = threading.get_ident()
         with _changed:
-            # A thread that is inside already must not wait: the fork waits for it.
-            while _forking and not _users[self._thread]:
+            # A thread that is inside already must not wait: the fork waits for it. Nor must the one
+            # that forks, which may come here because it collects a store.
+            while _forking and not (_users[self._thread] or self._thread in _forking):
                 _changed.wait(PATIENCE)
             if self._name in _inherited:
                 raise StoreError(
@@ -85,30 +95,30 @@ class Using:
 
 
 def _before() -> None:
-    global _forking
     own = threading.get_ident()
     deadline = time.monotonic() + PATIENCE
     with _changed:
-        _forking = True
+        _forking.add(own)
         while sum(_used.values()) > _users[own]:
             left = deadline - time.monotonic()
             if left <= 0 or not _changed.wait(left):
                 break
-        for closing in list(_closing):
-            closing.before_fork()
+        for reference in list(_closing.values()):
+            closing = reference()
+            if closing is not None:
+                closing.before_fork()
 
 
 def _after_in_parent() -> None:
-    global _forking
     with _changed:
-        _forking = False
+        _forking.discard(threading.get_ident())
         _changed.notify_all()
 
 
 def _after_in_child() -> None:
-    global _changed, _forking
+    global _changed
     _changed = threading.Condition()
-    _forking = False
+    _forking.clear()
     _inherited.update(_used)
     _used.clear()
     _users.clear()

@@ -22,9 +22,11 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
+from omnizarr import forks
 from omnizarr.errors import NodeNotFoundError, StoreError, StoreTimeoutError, ZarrError
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities
+from omnizarr.stores import database_forks
 from omnizarr.stores.database import FileDatabase, Separator, openers
 from omnizarr.stores.dbm_dumb import DumbDatabase
 from omnizarr.stores.dbm_values import Dumb, Nothing, Other, Values, check_gnu, check_sqlite
@@ -91,9 +93,13 @@ class DBMStore(FileDatabase):
                 values.delete(values.keys())
 
     def _open(self) -> None:
-        self._guard = threading.RLock()
+        self._renew_guard()
+        forks.in_child(self._renew_guard)
         self._dumb = DumbDatabase(self.path, self.mode)
         self._end = weakref.finalize(self, self._dumb.close)
+
+    def _renew_guard(self) -> None:
+        self._guard = threading.RLock()
 
     @property
     def identity(self) -> Hashable:
@@ -216,7 +222,7 @@ class DBMStore(FileDatabase):
             lambda: None,
         )
         try:
-            with self._guard, _locked(lock, write):
+            with self._guard, _locked(lock, write), database_forks.Using(self._real_path):
                 if self.flavour == "dbm.dumb":
                     yield Dumb(self._dumb) if self._dumb.refresh(write) else Nothing()
                 else:

@@ -7,7 +7,8 @@ belongs to a newer file, and starts again. Only a holder unlinks, and only its o
 holders can never exist. A killed holder leaves an inert file: its lock ended with the process.
 
 `flock` belongs to the open file, which a forked child shares. Hence the explicit unlock before
-closing, and the hook that closes the child's copies, so that a child cannot prolong a lock.
+closing, and the hook that closes the child's copies, so that a child can neither prolong a lock
+nor wait for one that it has itself.
 
 A holder may also *become* the value: it writes into the lock file and renames that over the
 value (`publish`). The name of the lock is gone with the rename, which releases it; so writing a
@@ -26,6 +27,7 @@ import stat
 import sys
 from collections.abc import Callable
 
+from omnizarr import forks
 from omnizarr.model.store import Buffer
 from omnizarr.stores.writing import write_fully
 
@@ -81,10 +83,12 @@ else:
         fcntl.flock(file, fcntl.LOCK_UN)
 
     def _release(file: int, path: str) -> None:
-        if _named(path, file) is not None:  # not if the directory was replaced in the meantime
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-        _unlock(file)
+        try:
+            if _named(path, file) is not None:  # not if the directory was replaced meanwhile
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+        finally:
+            _unlock(file)
 
 
 def _close_in_child() -> None:
@@ -94,8 +98,7 @@ def _close_in_child() -> None:
     _open_files.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_in_child)
+forks.in_child(_close_in_child)
 
 
 def _named(path: str, file: int) -> os.stat_result | None:
@@ -109,9 +112,23 @@ def _named(path: str, file: int) -> os.stat_result | None:
     return here if here.st_nlink and os.path.samestat(there, here) else None
 
 
+def _open(path: str, flags: int) -> int:
+    # A child must know every open file, or it could not close its copy: no fork in between.
+    with forks.postponed:
+        file = os.open(path, flags, 0o666)
+        _open_files.add(file)
+    return file
+
+
 def _close(file: int) -> None:
     _open_files.discard(file)
     os.close(file)
+
+
+def _give_up(file: int) -> None:
+    with contextlib.suppress(OSError):  # it need not be locked
+        _unlock(file)
+    _close(file)
 
 
 class FileLock:
@@ -136,7 +153,7 @@ class FileLock:
         attempts = 0
         while True:
             try:
-                file = os.open(self._path, _FLAGS, 0o666)
+                file = _open(self._path, _FLAGS)
             except FileNotFoundError:
                 attempts += 1
                 if attempts > _ATTEMPTS:
@@ -145,16 +162,15 @@ class FileLock:
                     self._prepare()
                 self._prepared = True
                 continue
-            _open_files.add(file)
             try:
                 _acquire(file)
                 state = _named(self._path, file)
             except BaseException:
-                _close(file)
+                _give_up(file)
                 raise
             if state is not None:
                 if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
-                    _close(file)
+                    _give_up(file)
                     raise OSError(
                         errno.EINVAL,
                         f"{self._path!r} stands where the lock file should be, and is not a"
@@ -164,7 +180,7 @@ class FileLock:
                 self._file = file
                 self._process = os.getpid()
                 return self
-            _close(file)
+            _give_up(file)
 
     @property
     def held(self) -> bool:
@@ -209,10 +225,9 @@ class FileLock:
 def remove_if_free(path: str) -> bool:
     """Remove a lock file that nobody holds; True if it was removed."""
     try:
-        file = os.open(path, _FLAGS & ~os.O_CREAT)
+        file = _open(path, _FLAGS & ~os.O_CREAT)
     except OSError:
         return False
-    _open_files.add(file)
     try:
         if not _try_acquire(file):
             return False

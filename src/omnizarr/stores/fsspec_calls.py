@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from omnizarr import forks
 from omnizarr.errors import StoreError
 from omnizarr.model.store import ByteRange, span
 from omnizarr.stores import fsspec_filesystems as filesystems
@@ -208,8 +209,7 @@ def _after_fork() -> None:
     _creating = threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+forks.in_child(_after_fork)
 
 
 class CachedFiles(DirectFiles):

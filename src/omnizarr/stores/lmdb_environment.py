@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from omnizarr import forks
 from omnizarr.errors import StoreAccessError, StoreError, StoreTimeoutError
 from omnizarr.extras import package
 from omnizarr.stores import database_forks
@@ -38,8 +39,7 @@ def _after_fork() -> None:
     _guard = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+forks.in_child(_after_fork)
 
 
 def library() -> Any:
@@ -63,12 +63,17 @@ class Environment:
         self._process = os.getpid()
         self._env: Any = given
         self._writable = given is not None and not given.flags().get("readonly", False)
+        self._begin()
+        forks.in_child(self._begin)
+        database_forks.watch(self)
+
+    def _begin(self) -> None:
+        """No thread of this process uses the environment."""
         self._changed = threading.Condition(threading.RLock())
         self._inside: Counter[int] = Counter()
         """Open transactions by thread."""
         self._waiting = 0
         """How many threads wait to be alone; nobody else is let in meanwhile."""
-        database_forks.watch(self)
 
     def __repr__(self) -> str:
         return f"LMDBStore({self.path!r})"

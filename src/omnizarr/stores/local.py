@@ -18,7 +18,6 @@ import os
 import stat
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,6 +25,7 @@ from omnizarr import limits
 from omnizarr.errors import InvalidKeyError, LimitError, StoreError
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
+from omnizarr.properties import cached_property
 from omnizarr.stores import files
 from omnizarr.stores.beneath import Beneath
 from omnizarr.stores.file_lock import CAN_PUBLISH, FileLock

@@ -5,12 +5,12 @@ This module knows a dict. It must not know what values mean.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
+from omnizarr import forks
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
     Buffer,
@@ -34,8 +34,7 @@ def _after_fork() -> None:
     _guard = threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+forks.in_child(_after_fork)
 
 
 class MemoryStore(Store):

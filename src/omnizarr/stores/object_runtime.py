@@ -16,6 +16,7 @@ import sys
 import threading
 from typing import Any
 
+from omnizarr import forks
 from omnizarr.errors import StoreError
 from omnizarr.extras import package
 
@@ -36,8 +37,7 @@ def _after_fork() -> None:
     _forked = _forked or "obstore" in sys.modules
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+forks.in_child(_after_fork)
 
 
 def epoch() -> int:

@@ -15,15 +15,15 @@ This module knows the folder. It must not know where the files are that its rows
 
 from __future__ import annotations
 
-import os
 import re
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
-from omnizarr import extras, limits
+from omnizarr import extras, forks, limits
 from omnizarr.errors import MetadataError, StoreError
 from omnizarr.model import json
 from omnizarr.model.codec import Json
@@ -46,11 +46,8 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,18}")
 _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,18})\.parq")
 
 # One for all; never held while a file is read. A fork waits for it.
-_guard = threading.Lock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_guard.release
-    )
+_guard = threading.RLock()
+forks.wait_for(sys.modules[__name__], "_guard")
 
 
 class Folder:

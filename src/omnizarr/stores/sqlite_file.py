@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from omnizarr import forks
 from omnizarr.errors import StoreAccessError, StoreClosedError, StoreError, StoreTimeoutError
 from omnizarr.stores import database_forks
 
@@ -68,8 +69,7 @@ def _after_fork() -> None:
     _writing.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+forks.in_child(_after_fork)
 
 
 class Connection(sqlite3.Connection):
@@ -113,9 +113,13 @@ class Pool:
         self.closed = False
         self._idle: list[Lent] = []
         self._wrote = False
-        self._guard = threading.RLock()  # a store that is collected closes its pool at any point
+        self._renew_guard()
+        forks.in_child(self._renew_guard)
         database_forks.watch(self)
         _pools.add(self)
+
+    def _renew_guard(self) -> None:
+        self._guard = threading.RLock()  # a store that is collected closes its pool at any point
 
     def __repr__(self) -> str:
         return f"SQLiteStore({self.path!r})"
@@ -202,18 +206,21 @@ class Pool:
     def close(self) -> None:
         """Close what is idle; what is lent is closed when it comes back. A file that nobody else
         uses is left as one file, which can be read from a read-only place."""
-        with self._guard:
-            self.closed = True
-            _pools.discard(self)
-            last = self._idle.pop() if self._idle else None
-            self.before_fork()
-        if last is None:
+        self.closed = True
+        _pools.discard(self)
+        if database_forks.was_inherited(self.real_path):
             return
-        if self._wrote and os.getpid() == last.process:
-            with suppress(sqlite3.Error):
-                _set_busy_timeout(last.db, 0)
-                last.db.execute("PRAGMA journal_mode = DELETE")
-        last.db.close()
+        with database_forks.Using(self.real_path):  # SQLite has locks of its own meanwhile
+            with self._guard:
+                last = self._idle.pop() if self._idle else None
+                self.before_fork()
+            if last is None:
+                return
+            if self._wrote and os.getpid() == last.process:
+                with suppress(sqlite3.Error):
+                    _set_busy_timeout(last.db, 0)
+                    last.db.execute("PRAGMA journal_mode = DELETE")
+            last.db.close()
 
     # -- opening ------------------------------------------------------------------------------
     def _open(self, create: bool) -> Connection:

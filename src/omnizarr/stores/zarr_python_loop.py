@@ -9,10 +9,11 @@ This module knows event loops. It must not know what they are used for.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
+
+from omnizarr import forks
 
 T = TypeVar("T")
 
@@ -28,8 +29,7 @@ def _after_fork() -> None:
     _loop = None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+forks.in_child(_after_fork)
 
 
 def _running() -> asyncio.AbstractEventLoop:

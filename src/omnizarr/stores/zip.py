@@ -23,6 +23,7 @@ import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Literal
 
+from omnizarr import forks
 from omnizarr.errors import NodeNotFoundError, StoreClosedError, StoreError, ZarrError
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
@@ -104,10 +105,14 @@ class ZipStore(Store):
         self._waiting: dict[str, bytes] = {}
         self._waiting_bytes = 0
         self._guard = threading.RLock()
+        self._half_changed = False
+        """In a forked child: the parent was changing the archive and did not finish in time."""
         self._process = os.getpid()
         self._archive = self._open(root, allowZip64, fsync)
         self._changed = self.mode in ("w", "x")
         self._closed = False
+        forks.wait_for(self, "_guard")
+        forks.in_child(self._after_fork)
         _remember(self)
 
     def _open(self, root: str | None, wide: bool, fsync: bool) -> Archive:
@@ -321,9 +326,18 @@ class ZipStore(Store):
         with contextlib.suppress(Exception):
             self.close()
 
+    def _after_fork(self) -> None:
+        # The thread that forked has the lock, or another thread has it still.
+        self._half_changed = not self._guard.acquire(blocking=False)
+
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosedError(f"{self!r} is closed; open it again")
+        if self._half_changed:
+            raise StoreError(
+                f"{self!r} was being changed when this process was forked, and cannot be used here;"
+                " open it again once the parent has closed it"
+            )
 
     def _check_changeable(self) -> None:
         self._check_open()
@@ -353,16 +367,9 @@ def _register_once() -> None:
         return
     _registered = True
     atexit.register(_close_all)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_after_fork)
 
 
 def _close_all() -> None:
     for store in list(_stores):
         with contextlib.suppress(Exception):
             store.close()
-
-
-def _after_fork() -> None:
-    for store in list(_stores):
-        store._guard = threading.RLock()  # a thread of the parent may have held it

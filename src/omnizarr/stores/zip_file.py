@@ -21,6 +21,7 @@ import threading
 import zlib
 from typing import Any, Protocol
 
+from omnizarr import forks
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer
 from omnizarr.stores.files import (
@@ -53,6 +54,8 @@ class DescriptorFile:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self._guard = None if hasattr(os, "pread") else threading.Lock()
+        self.locked_by = 0
+        """The process that excludes other writers through this file."""
 
     def read_at(self, offset: int, length: int) -> Buffer:
         if self._guard is None:
@@ -75,6 +78,8 @@ class DescriptorFile:
 
     def close(self) -> None:
         if self.descriptor >= 0:
+            if self.locked_by == os.getpid():
+                _unlock(self.descriptor)  # a forked child may have the file open for longer
             os.close(self.descriptor)
             self.descriptor = -1
 
@@ -84,7 +89,8 @@ class ObjectFile:
 
     def __init__(self, file: Any) -> None:
         self.file = file
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
+        forks.wait_for(self, "_guard")
 
     def read_at(self, offset: int, length: int) -> Buffer:
         with self._guard:
@@ -174,10 +180,18 @@ def exclude_writers(file: DescriptorFile, path: str) -> None:
 
     try:
         fcntl.flock(file.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.locked_by = os.getpid()
     except BlockingIOError as error:
         raise StoreError(f"{path!r} is being written by somebody else") from error
     except OSError:
         return  # a file system without locks
+
+
+def _unlock(descriptor: int) -> None:
+    import fcntl
+
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def create_beside(path: str) -> tuple[str, DescriptorFile]:

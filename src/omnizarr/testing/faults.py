@@ -11,7 +11,7 @@ This module knows the interface of stores. It must not know any one store.
 from __future__ import annotations
 
 import logging
-import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,18 +19,13 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from omnizarr import parallel
+from omnizarr import forks, parallel
 from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned
 from omnizarr.stores.wrappers import WrapperStore
 
 # One for all stores: it is held while a number is increased, and a store with it can be pickled.
-_counting = threading.Lock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_counting.acquire,
-        after_in_parent=_counting.release,
-        after_in_child=_counting.release,
-    )
+_counting = threading.RLock()
+forks.wait_for(sys.modules[__name__], "_counting")
 
 
 class WatchedStore(WrapperStore):
@@ -175,7 +170,8 @@ class FaultStore(WatchedStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self._faults: list[_Fault] = []
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
+        forks.wait_for(self, "_guard")
 
     def fail(
         self,

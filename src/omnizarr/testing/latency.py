@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from omnizarr import forks
 from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned
 from omnizarr.testing.faults import CountingStore
 
@@ -42,8 +43,12 @@ class LatencyStore(CountingStore):
         self.bandwidth = bandwidth
         self.requests = requests
         self.capabilities = replace(store.capabilities, requests=requests)
-        self._wire = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._wire = threading.RLock()
         self._free_at = 0.0
+        forks.wait_for(self, "_wire")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.store!r}, seconds={self.seconds})"
@@ -52,7 +57,8 @@ class LatencyStore(CountingStore):
         return {name: value for name, value in self.__dict__.items() if name != "_wire"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _wire=threading.Lock(), _free_at=0.0)
+        self.__dict__.update(state)
+        self._begin()
 
     def before(self, operation: str, key: str) -> None:
         super().before(operation, key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType, element, from_base64, from_byte_list, unwrap
 from omnizarr.model.json import show
+from omnizarr.properties import cached_property
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType, from_base64, unwrap
 from omnizarr.model.json import show
+from omnizarr.properties import cached_property
 
 
 class Field(NamedTuple):
