@@ -347,6 +347,64 @@ def test_passing_a_version_on_is_allowed(source: str) -> None:
     assert version_questions(source) == []
 
 
+# -- forks -----------------------------------------------------------------------------------
+
+OF_ONE_CALL = {
+    "parallel": "the threads of one call, which a child does not continue",
+    "stores/http": "a snapshot, which belongs to one call",
+    "stores/zip_file": "where there is no pread, there is no fork",
+    "conversion/meter": "each thread has stores of its own",
+    "engine/read": "the threads of one call",
+    "stores/sqlite": "a snapshot, which a child refuses",
+}
+"""Modules with locks that no forked child can find locked, and why."""
+
+
+def fork_hazards(source: str, name: str) -> list[str]:
+    """What a thread may hold when another one forks, and that nothing sets free in the child."""
+    complaints = []
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module="functools", names=names) if name != "properties":
+                if any(alias.name == "cached_property" for alias in names):
+                    complaints.append(f"line {node.lineno}: use omnizarr.properties")
+            case ast.Attribute(attr="cached_property"):
+                complaints.append(f"line {node.lineno}: use omnizarr.properties")
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="os"), attr="register_at_fork")):
+                if name not in ("forks", "stores/database_forks"):
+                    complaints.append(f"line {node.lineno}: use omnizarr.forks")
+            case ast.Call(func=function) if _last_name(function) in {
+                *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore")
+            }:
+                known = any(target == ("forks",) for _, target in imported(tree, ()))
+                if name != "forks" and not known and name not in OF_ONE_CALL:
+                    complaints.append(f"line {node.lineno}: a lock unknown to omnizarr.forks")
+    return complaints
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_no_lock_is_left_locked_in_a_forked_child(file: Path) -> None:
+    name = "/".join(module_parts(file))
+    if not name.startswith("testing/store_"):  # tests, which end what they start
+        assert fork_hazards(file.read_text(encoding="utf-8"), name) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from functools import cache, cached_property",
+        "import functools\nclass A:\n    @functools.cached_property\n    def b(self): ...",
+        "import os\nos.register_at_fork(after_in_child=f)",
+        "import threading\n_guard = threading.Lock()",
+        "from threading import RLock\nclass A:\n    def __init__(self): self.guard = RLock()",
+    ],
+)
+def test_what_a_fork_could_leave_locked_is_found(source: str) -> None:
+    assert len(fork_hazards(source, "stores/sample")) == 1
+    assert fork_hazards("from omnizarr import forks\n_guard = threading.Lock()", "a") == []
+
+
 # -- size and surface ------------------------------------------------------------------------
 
 

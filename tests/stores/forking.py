@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable
 
@@ -20,6 +21,7 @@ def in_child(work: Callable[[], int]) -> int:
     if child == 0:
         code = 1
         try:
+            signal.alarm(60)  # ends a child that hangs
             code = work()
         finally:
             os._exit(code)

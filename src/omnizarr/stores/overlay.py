@@ -15,6 +15,7 @@ This module knows the interface of stores. It must not know any one store.
 from __future__ import annotations
 
 import heapq
+import os
 from base64 import b32decode, b32encode
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -84,8 +85,8 @@ class OverlayStore(Store):
 
             upper = as_store(upper)
             lower = lower if isinstance(lower, Store) else as_store(lower, read_only=True)
-        self._held: set[tuple[str, int]] = set()
-        """Locks by key and thread, so that `delete` inside a lock does not wait for itself."""
+        self._held: set[tuple[str, int, int]] = set()
+        """Locks by key, process and thread: `delete` inside a lock must not wait for itself."""
         self.upper = upper
         self.lower = lower
         self.read_only = upper.read_only
@@ -229,7 +230,7 @@ class OverlayStore(Store):
 
     def _keep_out(self, key: str, held: ExitStack) -> None:
         """Wait for those who may be about to write what they read of the lower store."""
-        if not self.capabilities.locks or (key, get_ident()) in self._held:
+        if not self.capabilities.locks or (key, os.getpid(), get_ident()) in self._held:
             return
         try:
             held.enter_context(self.lock(key))
@@ -335,7 +336,7 @@ class OverlayStore(Store):
     @contextmanager
     def _locked(self, key: str) -> Iterator[object]:
         with self.upper.lock(key) as held:
-            owner = key, get_ident()
+            owner = key, os.getpid(), get_ident()
             self._held.add(owner)
             try:
                 yield held
