@@ -374,9 +374,9 @@ def fork_hazards(source: str, name: str) -> list[str]:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="os"), attr="register_at_fork")):
                 if name not in ("forks", "stores/database_forks"):
                     complaints.append(f"line {node.lineno}: use omnizarr.forks")
-            case ast.Call(func=function) if _last_name(function) in {
-                *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore")
-            }:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="threading"), attr=kind) | ast.Name(id=kind)
+            ) if kind in {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"}:
                 known = any(target == ("forks",) for _, target in imported(tree, ()))
                 if name != "forks" and not known and name not in OF_ONE_CALL:
                     complaints.append(f"line {node.lineno}: a lock unknown to omnizarr.forks")

@@ -26,6 +26,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from threading import get_ident
 from types import FrameType, MethodType
 from typing import Any
@@ -40,7 +41,7 @@ _forking = 0
 """The thread that is about to fork and waits for nothing but blocks that have begun."""
 _busy: set[int] = set()
 """The threads that are inside `postponed`."""
-_functions: dict[int, Callable[[], Callable[[], None] | None]] = {}
+_functions: dict[int, tuple[weakref.ref[Any] | None, Callable[..., None]]] = {}
 _locks: dict[int, tuple[weakref.ref[Any], str]] = {}
 _taken: list[tuple[Any, str]] = []
 """The locks that the forking thread has taken."""
@@ -49,17 +50,21 @@ _taken: list[tuple[Any, str]] = []
 def in_child(function: Callable[[], None]) -> None:
     """Call `function` in every forked child; a bound method, as long as its object lives."""
     if isinstance(function, MethodType):
-        method = weakref.WeakMethod(function, lambda dead: _functions.pop(id(dead), None))
-        _functions[id(method)] = method
+        owner = weakref.ref(function.__self__, partial(_forget, _functions))
+        _functions[id(owner)] = owner, function.__func__
     else:
-        _functions[id(function)] = lambda: function
+        _functions[id(function)] = None, function
 
 
 def wait_for(owner: Any, name: str) -> None:
     """Let forks wait for the `RLock` that is the attribute `name` of an object or a module. The
     child gets a new one."""
-    reference = weakref.ref(owner, lambda dead: _locks.pop(id(dead), None))
+    reference = weakref.ref(owner, partial(_forget, _locks))
     _locks[id(reference)] = reference, name
+
+
+def _forget(registered: dict[int, Any], dead: weakref.ref[Any]) -> None:
+    registered.pop(id(dead), None)  # no global name: they are gone when Python ends
 
 
 class _Postponed:
@@ -84,7 +89,7 @@ postponed = _Postponed()
 
 
 def _is_importing(frame: FrameType | None) -> bool:
-    """Whether code of omnizarr waits for an import in the thread whose innermost frame this is."""
+    """Whether a thread, whose innermost frame this is, imports something that omnizarr needs."""
     importing = False
     while frame is not None:
         name = str(frame.f_globals.get("__name__"))
@@ -92,8 +97,6 @@ def _is_importing(frame: FrameType | None) -> bool:
             importing = True
         elif importing and name.partition(".")[0] == "omnizarr":
             return True
-        elif name != "importlib":
-            importing = False
         frame = frame.f_back
     return False
 
@@ -134,10 +137,12 @@ def _after_in_child() -> None:
     global _forking, _gate
     _forking, _gate = 0, threading.RLock()
     _busy.clear()
-    for reference in list(_functions.values()):
-        function = reference()
-        if function is not None:
+    for method_of, function in list(_functions.values()):
+        owner = None if method_of is None else method_of()
+        if method_of is None:
             function()
+        elif owner is not None:
+            function(owner)
     for owner_of, name in list(_locks.values()):
         owner = owner_of()
         if owner is not None:

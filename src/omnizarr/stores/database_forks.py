@@ -16,6 +16,7 @@ import threading
 import time
 import weakref
 from collections import Counter
+from functools import partial
 from typing import Protocol
 
 # Its hooks are registered before those below, so that they hold nothing up while these wait.
@@ -46,8 +47,12 @@ _inherited: set[str] = set()
 def watch(closing: Closing) -> None:
     """Have `before_fork` called, as long as the object lives."""
     # Without the lock: the caller may hold one that somebody else awaits with this one.
-    reference = weakref.ref(closing, lambda dead: _closing.pop(id(dead), None))
+    reference = weakref.ref(closing, partial(_forget, _closing))
     _closing[id(reference)] = reference
+
+
+def _forget(closing: dict[int, weakref.ref[Closing]], dead: weakref.ref[Closing]) -> None:
+    closing.pop(id(dead), None)  # no global name: they are gone when Python ends
 
 
 def was_inherited(path: str) -> bool:
