@@ -54,7 +54,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         ),
     ),
     ("jobs",),
-    ("api", "copying", "checking", "conversion"),
+    ("api", "copying", "checking", "conversion", "verification"),
     ("__init__",),
     ("testing", "integrations", "geo", "cli", "server", "aio"),
     ("__main__",),
@@ -118,6 +118,7 @@ PUBLIC = [
     "storage",
     "stores",
     "tree",
+    "verify",
     "zeros",
     "zeros_like",
 ]

@@ -111,6 +111,7 @@ __all__ = [
     "storage",
     "stores",
     "tree",
+    "verify",
     "zeros",
     "zeros_like",
 ]
@@ -127,6 +128,10 @@ def __getattr__(name: str) -> Any:
         from omnizarr.checking import check
 
         return check
+    if name == "verify":
+        from omnizarr.verification import verify
+
+        return verify
     if name == "convert":
         from omnizarr.conversion import convert
 

@@ -62,6 +62,7 @@ class Report:
             "path": self.path,
             "ok": self.ok,
             "nodes": self.nodes,
+            "chunks_decoded": False,
             "counts": self.counts,
             "findings": [finding.to_dict() for finding in self.findings],
         }
@@ -83,7 +84,10 @@ class Report:
     def summary(self) -> str:
         """One line: how many nodes, how many findings of each level."""
         counts = [checks.plural(count, level) for level, count in self.counts.items()]
-        return f"{checks.plural(self.nodes, 'node')}: {', '.join(counts)}"
+        return (
+            f"{checks.plural(self.nodes, 'node')}: {', '.join(counts)}"
+            " (no chunk was decoded; omnizarr verify does that)"
+        )
 
 
 def check(
@@ -96,7 +100,8 @@ def check(
     """Every departure of a node, and of all nodes below it, from the specification of its format.
 
     `standard` chooses the document for format 2: "000" (Zarr) or "003" ("ogc"); by default 000
-    judges and what 003 sees otherwise is mentioned. Nothing is changed, and no chunk is decoded.
+    judges and what 003 sees otherwise is mentioned. Nothing is changed, and no chunk is decoded:
+    `omnizarr.verify` does that.
     Where a store cannot be listed, the nodes that consolidated metadata name are checked, and a
     warning says what could not be.
     NodeNotFoundError if no node lies at `path`; a store that fails raises.
@@ -132,7 +137,7 @@ def _about_codecs(
         return  # a limit, say: no fault of what is stored
 
 
-class _Seen(WrapperStore):
+class Seen(WrapperStore):
     """A store that is asked for listings, or is not, whatever it says of itself."""
 
     def __init__(self, store: Store, listable: bool) -> None:
@@ -147,9 +152,7 @@ def _walk(
     store: Store, start: str, standard: checks.Standard | None
 ) -> Iterator[tuple[str, checks.Visit]]:
     """Every place below `start`, parents first. Chunks are no places."""
-    listed = (
-        store if store.capabilities.listable or not _lists(store, start) else _Seen(store, True)
-    )
+    listed = store if store.capabilities.listable or not lists(store, start) else Seen(store, True)
     pending: list[tuple[str, Inside | None]] = [(start, None)]
     while pending:
         parallel.check()
@@ -157,12 +160,12 @@ def _walk(
         try:
             place = checks.visit(listed, path, standard, inside)
         except NotListableError:
-            place = checks.visit(_Seen(store, False), path, standard, inside)
+            place = checks.visit(Seen(store, False), path, standard, inside)
         yield path, place
         pending.extend(reversed(place.below))
 
 
-def _lists(store: Store, path: str) -> bool:
+def lists(store: Store, path: str) -> bool:
     """Whether a store that does not promise listings gives one here, as some web servers do."""
     try:
         store.list_dir(f"{path}/" if path else "")

@@ -127,3 +127,8 @@ async def convert(source: Any, destination: Any = None, **arguments: Any) -> Any
 async def check(store: Any, path: str = "", **arguments: Any) -> Any:
     """Report every departure from the specification: `omnizarr.check`."""
     return await call(lambda: omnizarr.check(store, path, **arguments), reads=True)
+
+
+async def verify(store: Any, path: str = "", **arguments: Any) -> Any:
+    """Decode every stored chunk and list the bad ones: `omnizarr.verify`."""
+    return await to_thread(omnizarr.verify, store, path, **arguments)

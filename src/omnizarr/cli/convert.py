@@ -28,7 +28,8 @@ examples:
   omnizarr convert data.zarr --in-place --to 3 --remove-source
   omnizarr convert data.zarr s3://bucket/data.zarr --to 3 --storage-option region=eu-west-1
 
-An interrupted conversion goes on when the same command is run again.
+An interrupted conversion goes on when the same command is run again. The exit status is 1 if
+damaged chunks were skipped or filled.
 """
 INTERRUPTED = "interrupted; run the same command again to go on"
 PARTS = ("groups", "attributes", "dimension_names", "fill_value")
@@ -53,6 +54,12 @@ def add_arguments(parser: Any) -> None:
         help="leave out the nodes whose path matches, such as 'raw/*'; may be repeated",
     )  # fmt: skip
     add("--reencode", action="store_true", help="other codecs where the format lacks the stored")
+    add("--verify", action="store_true", help="decode every chunk before it is copied")
+    add(
+        "--on-damage", choices=("raise", "skip", "fill"), default="raise",
+        help="a chunk that cannot be decoded ends the conversion (raise, the default), is left out"
+        " with every chunk that would need it (skip), or becomes the fill value (fill)",
+    )  # fmt: skip
     add("--chunks", metavar="N,N", type=lengths, help="another chunk shape, such as 10,20")
     urls.add_option(parser)
     urls.add_option(
@@ -99,6 +106,8 @@ def run(arguments: Any, out: Output) -> int:
                 ),
                 drop=tuple(arguments.drop),
                 reencode=arguments.reencode,
+                verify=arguments.verify,
+                on_damage=arguments.on_damage,
                 overwrite=arguments.overwrite,
                 remove_source=arguments.remove_source,
                 resume=not arguments.no_resume,
@@ -116,14 +125,14 @@ def run(arguments: Any, out: Output) -> int:
             there = place.file if arguments.in_place else arguments.destination
             there = urls.masked(there) if urls.is_url(there) else there
             out.json({**done.to_dict(), "source": str(place), "destination": there})
-        elif not arguments.quiet:
+        elif done.damaged or not arguments.quiet:
             for line in str(done).splitlines():
                 out.line(line)
         out.flush()
     except Unwritable as error:
         error.hint = None if arguments.dry_run else "the conversion itself is complete"
         raise
-    return 0
+    return 1 if done.damaged else 0
 
 
 def options_of(arguments: Any) -> tuple[Given, Given]:
@@ -179,6 +188,8 @@ def check(arguments: Any) -> None:
         "--drop": arguments.drop,
         "--exclude": arguments.exclude,
         "--reencode": arguments.reencode,
+        "--verify": arguments.verify,
+        "--on-damage": arguments.on_damage != "raise",
         "--chunks": arguments.chunks,
     }
     for option in [name for name, given in changes.items() if given and arguments.in_place]:

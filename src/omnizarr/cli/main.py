@@ -1,8 +1,8 @@
 """The entry: arguments, the command that they name, and what is said when it fails.
 
-Exit status: 0 done; 1 the check found errors; 2 it could not be done (usage, nothing found, a
-refusal, a failing store, output that nobody takes); 130 interrupted. Errors are one line on the
-standard error, with a hint where something helps; `--debug` shows where they arose.
+Exit status: 0 done; 1 the check found errors, or damage was found; 2 it could not be done (usage,
+nothing found, a refusal, a failing store, output that nobody takes); 130 interrupted. Errors are
+one line on the standard error, with a hint where something helps; `--debug` shows where they arose.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import omnizarr
-from omnizarr.cli import check, convert, info, tree
+from omnizarr.cli import check, convert, info, tree, verify
 from omnizarr.cli.output import (
     Output,
     Unwritable,
@@ -29,7 +29,13 @@ from omnizarr.cli.urls import hidden
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-COMMANDS: dict[str, Any] = {"tree": tree, "info": info, "convert": convert, "check": check}
+COMMANDS: dict[str, Any] = {
+    "tree": tree,
+    "info": info,
+    "convert": convert,
+    "check": check,
+    "verify": verify,
+}
 
 DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
@@ -133,7 +139,7 @@ def make_parser(out: Output, err: Output) -> ArgumentParser:
 
     parser = Parser(
         prog="omnizarr",
-        description="Look at, convert and check Zarr stores of every format.",
+        description="Look at, convert, check and verify Zarr stores of every format.",
         epilog="`omnizarr COMMAND --help` shows a command's options and examples.",
     )
     parser.add_argument("--version", action="version", version=f"omnizarr {omnizarr.__version__}")

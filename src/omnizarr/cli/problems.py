@@ -80,7 +80,7 @@ def _hint(error: errors.ZarrError) -> str | None:
         case errors.NodeExistsError():
             return "--overwrite replaces what is there"
         case errors.DecodeError():
-            return "the stored bytes are damaged; omnizarr check shows what else is"
+            return "the stored bytes are damaged; omnizarr verify lists every bad chunk"
         case errors.PickleCodecDisabledError():
             return "read it in Python with allow_pickle=True if you trust the data"
         case errors.LimitError():

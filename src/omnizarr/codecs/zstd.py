@@ -104,6 +104,15 @@ def _blocks(view: memoryview, position: int) -> tuple[int, int]:
             return room, position
 
 
+def is_one_frame(view: memoryview) -> bool:
+    """Whether it is one frame that declares its size, and nothing else."""
+    if view[:4] != MAGIC:
+        return False
+    size, checksum, position = _frame_header(view, 4)
+    end = _blocks(view, position)[1] + (4 if checksum else 0)
+    return size is not None and end == len(view)
+
+
 @dataclass(frozen=True)
 class ZstdCodec:
     kind: ClassVar[Kind] = "bytes-bytes"

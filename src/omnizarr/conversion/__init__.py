@@ -5,6 +5,7 @@ planning  deciding it, before anything is written
 walking   the nodes of the source, but for those that are excluded
 apart     whether source and destination are in each other's way
 chunks    the chunks of an array as numbered portions of work
+damage    chunks that cannot be decoded, and what can be saved around them
 begin     what may lie at the destination, and what is removed
 execute   carrying the plan out, safe to interrupt
 migrate   new documents in place, chunks untouched
@@ -24,6 +25,7 @@ from omnizarr.array import Array
 from omnizarr.config import config
 from omnizarr.conversion.apart import Location, check_apart, check_nodes_apart
 from omnizarr.conversion.begin import check_free
+from omnizarr.conversion.damage import CHOICES, BadChunk, OnDamage
 from omnizarr.conversion.execute import execute
 from omnizarr.conversion.migrate import (
     check_agreement,
@@ -63,6 +65,8 @@ def convert(
     drop: Iterable[Part] | Part = (),
     exclude: Iterable[str] | str = (),
     reencode: bool = False,
+    verify: bool = False,
+    on_damage: OnDamage = "raise",
     chunks: Any = None,
     shards: Any = None,
     compressors: Any = "keep",
@@ -89,7 +93,14 @@ def convert(
     exclude: nodes to leave out, with everything below them: paths from the node that is converted,
         or patterns such as "stations/*". One that cannot be opened is no obstacle then.
     reencode: codecs, shards and chunk grids that have no equal in the format may be replaced by
-        what the format has by default.
+        what the format has by default. Chunks that are copied all the same are decoded first.
+    verify: decode every chunk before it is copied. Without it, a chunk that is copied is not
+        decoded, so that damage in it is copied too (`omnizarr.verify` finds it there).
+    on_damage: what becomes of a chunk that cannot be decoded. "raise" (the default) ends the
+        conversion. "skip" leaves out every destination chunk (inner chunk, where there are shards)
+        that would need it: it is missing afterwards, and reads as the fill value. "fill" stores the
+        fill value in place of the damaged part alone, and keeps all else. Either is named in the
+        result's `damaged`, and decodes chunks before they are copied. A store that fails raises.
     chunks, shards, compressors: other ones than the source has, for all arrays; chunks and shards
         also as a mapping, by path. `shards=False` means none.
     overwrite: replace the node that lies at the destination, and everything below it.
@@ -109,9 +120,12 @@ def convert(
         config.get("default_zarr_format") if zarr_format is None else zarr_format
     )
     excluded = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    if on_damage not in CHOICES:
+        raise ValueError(f"on_damage takes {', '.join(map(repr, CHOICES))}; found {on_damage!r}")
     wanted = Wanted(
-        _parts(drop), bool(reencode), chunks, shards, _specs(compressors), exclude=excluded
-    )
+        _parts(drop), bool(reencode), chunks, shards, _specs(compressors), exclude=excluded,
+        on_damage=on_damage, verify=bool(verify),
+    )  # fmt: skip
     manner = Manner(overwrite, resume, progress, workers, executor)
     with ExitStack() as stack:
         if destination is None:
@@ -134,6 +148,7 @@ def convert(
     finished = Conversion(
         result.rows, result.dropped, time.monotonic() - begin, dry_run,
         str(here), str(there) if destination is not None else str(here), result.resumed,
+        result.damaged,
     )  # fmt: skip
     if dry_run:
         sys.stdout.write(f"{finished}\n")
@@ -155,6 +170,7 @@ class _Result(NamedTuple):
     rows: tuple[Row, ...]
     dropped: tuple[Part, ...] = ()
     resumed: bool = False
+    damaged: tuple[BadChunk, ...] = ()
 
 
 @contextmanager
@@ -236,8 +252,8 @@ def _to(
     if dry_run:
         check_free(plan, manner)
         return _Result(_rows(plan), plan.dropped)
-    rows, resumed = execute(plan, manner)
-    return _Result(rows, plan.dropped, resumed)
+    done = execute(plan, manner)
+    return _Result(done.rows, plan.dropped, done.resumed, done.damaged)
 
 
 def _in_place(

@@ -42,10 +42,10 @@ Region = tuple[slice, ...]
 
 
 class Copying(NamedTuple):
-    """Stored values and the keys that they get."""
+    """Stored values, their coordinates, and the keys that they get."""
 
     number: int
-    keys: tuple[tuple[str, str], ...]
+    keys: tuple[tuple[str, Shape, str], ...]
 
     @property
     def units(self) -> int:
@@ -72,7 +72,7 @@ def is_whole(portion: Portion, target: Source) -> bool:
     """Whether every chunk that a portion can write lies at the destination. One that holds nothing
     but fill values is not written, so a portion may be complete and not look so."""
     if isinstance(portion, Copying):
-        keys: Iterable[str] = (new for _, new in portion.keys)
+        keys: Iterable[str] = (new for _, _, new in portion.keys)
     else:
         keys = (key for region in portion.regions for key in _keys_of(region, target))
     return all(target.store.exists(key) for key in keys)
@@ -288,8 +288,8 @@ def per_portion(nbytes: int) -> int:
 
 def copying(listed: Listed, target: Source) -> Iterator[Copying]:
     """Every stored chunk with the key that it gets."""
-    pairs = ((key, target.key(coordinates)) for key, coordinates in listed.located())
-    for number, portion in enumerate(_portions(pairs, per_portion(listed.source.chunk_bytes))):
+    chunks = ((key, coordinates, target.key(coordinates)) for key, coordinates in listed.located())
+    for number, portion in enumerate(_portions(chunks, per_portion(listed.source.chunk_bytes))):
         yield Copying(number, portion)
 
 

@@ -9,23 +9,32 @@ portion that was done but not yet in the journal is done again, with the same re
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from omnizarr import limits, parallel
 from omnizarr.array import Array
+from omnizarr.codecs import Chain
+from omnizarr.codecs.conforming import conforms
 from omnizarr.conversion.begin import start
 from omnizarr.conversion.chunks import Copying, Portion, Region, is_whole
+from omnizarr.conversion.damage import BadChunk, bounds_of, put, recover
 from omnizarr.conversion.meter import MeteredStore
 from omnizarr.conversion.plan import Manner, NodePlan, Plan, ordered, region_blocks, source_changed
 from omnizarr.conversion.report import Row
-from omnizarr.errors import MetadataError, UnsupportedError, ZarrError
+from omnizarr.engine.examine import examine_bytes
+from omnizarr.errors import DecodeError, MetadataError, UnsupportedError, ZarrError
 from omnizarr.jobs import Journal, Reporter, Shared, run, workers_for
+from omnizarr.jobs.journal import damaged as damaged_journal
+from omnizarr.model.grids import Shape
 from omnizarr.model.store import ByteRange
 from omnizarr.node import Place
 from omnizarr.properties import cached_property
 
+_DAMAGED = "damaged"
+"""The journal's word for the damaged chunks that were met."""
 MOST_REQUESTS = 32
 """How many portions run at once at the most where a store lets us wait; each may ask for several
 chunks itself."""
@@ -40,6 +49,16 @@ class _Ends(NamedTuple):
     writing: MeteredStore
     source: Array
     target: Array
+    explicit: Array
+    """The target, storing chunks of fill values too."""
+
+
+class Done(NamedTuple):
+    """What one portion came to."""
+
+    read: int
+    written: int
+    bad: tuple[BadChunk, ...] = ()
 
 
 class ArrayWork:
@@ -79,6 +98,7 @@ class ArrayWork:
             writing,
             Array._of(source._place, source._stored, source._options.changed(chunk_store=reading)),
             Array._of(there, target._stored, target._options),
+            Array._of(there, target._stored, target._options.changed(write_empty_chunks=True)),
         )
 
     @cached_property
@@ -89,38 +109,84 @@ class ArrayWork:
         except ZarrError:  # a codec that is not installed need not be, to be copied
             return ByteRange(0, limits.current.max_chunk_bytes + 1)
 
-    def do(self, portion: Portion) -> tuple[int, int]:
-        """Bytes read and bytes written."""
+    def do(self, portion: Portion) -> Done:
+        """Convert a portion."""
         ends = self._ends
+        bad: list[BadChunk] = []
         if isinstance(portion, Copying):
-            for key, new in portion.keys:
+            for key, coordinates, new in portion.keys:
                 parallel.check()
-                self._copy(key, new)
+                bad += self._copy(key, coordinates, new)
         else:
             for region, stored in zip(portion.regions, portion.stored, strict=True):
-                self._encode(region, stored)
-        return ends.reading.take()[0], ends.writing.take()[1]
+                bad += self._encode(region, stored)
+        return Done(ends.reading.take()[0], ends.writing.take()[1], tuple(bad))
 
-    def _encode(self, region: Region, stored: int) -> None:
+    def _encode(self, region: Region, stored: int) -> list[BadChunk]:
         """Write a region again. A chunk that was listed must not read as one that never was."""
         ends = self._ends
         ends.reading.take_found()
-        values = ends.source[(*region, ...)]
+        try:
+            values = ends.source[(*region, ...)]
+        except DecodeError:
+            if self._planned.on_damage == "raise":
+                raise
+            return self._rescue(region, stored)
         if len(ends.reading.take_found()) != stored:
             raise source_changed(f"{ends.reading!r}, path {'/' + ends.source.path!r}")
         ends.target[region] = values
+        return []
 
-    def _copy(self, key: str, new: str) -> None:
-        reading, writing = self._ends[:2]
-        value = reading.get(key, self._most)
+    def _rescue(self, region: Region, stored: int) -> list[BadChunk]:
+        """Write what is sound of a region that holds damaged chunks."""
+        ends, planned = self._ends, self._planned
+        found = recover(ends.source, planned.path, region)
+        if found.stored != stored:
+            raise source_changed(f"{ends.reading!r}, path {'/' + ends.source.path!r}")
+        put(ends.target, ends.explicit, region, found, planned.on_damage)
+        return found.bad
+
+    def _copy(self, key: str, coordinates: Shape, new: str) -> list[BadChunk]:
+        """Copy a stored value. One whose form only decoders here accept is encoded anew."""
+        ends, planned = self._ends, self._planned
+        value = ends.reading.get(key, self._most)
         if value is None:
-            raise source_changed(f"{reading!r}, key {key!r}")
+            raise source_changed(f"{ends.reading!r}, key {key!r}")
         if self._most.stop is not None and len(value) >= self._most.stop:
-            raise MetadataError(
-                f"{reading!r}, key {key!r}: a stored chunk takes at most {self._most.stop - 1}"
-                f" bytes here, found {reading.size(key)}"
-            )
-        writing.set(new, value)
+            if planned.on_damage == "raise":
+                raise MetadataError(
+                    f"{ends.reading!r}, key {key!r}: a stored chunk takes at most"
+                    f" {self._most.stop - 1} bytes here, found {ends.reading.size(key)}"
+                )
+            return self._rescue(self._region(coordinates), 1)
+        chain = self._chain(coordinates)
+        if planned.verify and chain is not None:
+            found = examine_bytes(chain, value)
+            for fault in found.faults:
+                if planned.on_damage == "raise" or not isinstance(fault.error, DecodeError):
+                    inner = "" if fault.inner is None else f", inner chunk {fault.inner}"
+                    where = ends.source._source.where(key, coordinates)
+                    raise fault.error.at(f"{where}{inner}")
+                return self._rescue(self._region(coordinates), 1)
+            sound = found.conforming
+        else:
+            sound = chain is None or conforms(chain, value)
+        if not sound:
+            return self._encode(self._region(coordinates), 1)
+        ends.writing.set(new, value)
+        return []
+
+    def _region(self, coordinates: Shape) -> Region:
+        return bounds_of(self._ends.source._source.model.grid, coordinates)
+
+    def _chain(self, coordinates: Shape) -> Chain | None:
+        """How a chunk is decoded; None if that cannot be known here, and need not be."""
+        try:
+            return self._ends.source._source.chain_for(coordinates)
+        except ZarrError:
+            if self._planned.verify:
+                raise
+            return None
 
 
 class _Task(NamedTuple):
@@ -128,15 +194,22 @@ class _Task(NamedTuple):
     portion: Portion
 
 
-def _do(task: _Task) -> tuple[int, int]:
+def _do(task: _Task) -> Done:
     return task.work.value.do(task.portion)
 
 
 # -- the whole ----------------------------------------------------------------------------------
 
 
-def execute(plan: Plan, manner: Manner) -> tuple[tuple[Row, ...], bool]:
-    """The rows of the report, and whether an earlier run was taken up."""
+class Executed(NamedTuple):
+    rows: tuple[Row, ...]
+    resumed: bool
+    """Whether an earlier run was taken up."""
+    damaged: tuple[BadChunk, ...]
+
+
+def execute(plan: Plan, manner: Manner) -> Executed:
+    """Do what the plan says."""
     store = plan.target.store
     store.check_writable()
     journal, resumed = start(plan, manner)
@@ -156,9 +229,23 @@ def execute(plan: Plan, manner: Manner) -> tuple[tuple[Row, ...], bool]:
         raise
     finally:
         reporter.close()
+    damaged = _damaged(journal)
     journal.remove()
-    rows = tuple(planned.row(*totals.get(planned.path, (0, 0))) for planned in plan.nodes)
-    return rows + plan.left_out, resumed
+    counts = Counter(bad.path for bad in damaged)
+    rows = tuple(
+        planned.row(*totals.get(planned.path, (0, 0)), counts[planned.path])
+        for planned in plan.nodes
+    )
+    return Executed(rows + plan.left_out, resumed, damaged)
+
+
+def _damaged(journal: Journal) -> tuple[BadChunk, ...]:
+    """The damage that this run and those before it have met."""
+    try:
+        found = {BadChunk.from_dict(facts) for facts in journal.facts.get(_DAMAGED, ())}
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged_journal(journal.store, journal.key, error) from error
+    return tuple(sorted(found, key=lambda bad: (bad.path, bad.coordinates, bad.inner or ())))
 
 
 def _documents(plan: Plan) -> dict[str, bytes]:
@@ -208,11 +295,13 @@ def _array(
             if portion.number not in done or not is_whole(portion, target):
                 yield _Task(work, portion)
 
-    def finished(task: _Task, counted: tuple[int, int]) -> None:
-        nbytes[0] += counted[0]
-        nbytes[1] += counted[1]
+    def finished(task: _Task, counted: Done) -> None:
+        nbytes[0] += counted.read
+        nbytes[1] += counted.written
+        for bad in counted.bad:
+            journal.facts.setdefault(_DAMAGED, []).append(bad.to_dict())
         journal.mark(_part(planned), task.portion.number)
-        reporter.advance(task.portion.units, counted[1], _part(planned))
+        reporter.advance(task.portion.units, counted.written, _part(planned))
 
     run(_do, tasks(), finished, workers=_workers(planned, manner), executor=manner.executor)
     return nbytes[0], nbytes[1]

@@ -46,10 +46,11 @@ def source_of(store: Store, path: str, target: Format) -> tuple[Place, Node] | N
 
 def plan_in_place(source: Place, model: Node, target: Format, wanted: Wanted) -> Plan:
     """The plan of a migration; UnsupportedError where chunks could not stay as they are."""
-    if wanted.changes or wanted.reencode or wanted.drop or wanted.exclude:
+    careful = wanted.verify or wanted.on_damage != "raise"
+    if wanted.changes or wanted.reencode or wanted.drop or wanted.exclude or careful:
         raise UnsupportedError(
-            "in place only metadata change: drop, reencode, exclude, chunks, shards and compressors"
-            " need a destination"
+            "in place only metadata change: drop, reencode, exclude, chunks, shards, compressors,"
+            " verify and on_damage need a destination"
         )
     place = Place(source.store, source.path, target)
     wanted = replace(wanted, same_keys=True)

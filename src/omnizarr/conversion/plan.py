@@ -13,6 +13,7 @@ from typing import Any
 from omnizarr.array import Array
 from omnizarr.chunking import normalize_chunks, normalize_shards
 from omnizarr.conversion.chunks import Blocks, Listed, Portion, blocks_for, copying, encoding
+from omnizarr.conversion.damage import OnDamage
 from omnizarr.conversion.report import Action, Row
 from omnizarr.errors import Part, StoreError
 from omnizarr.formats import Node
@@ -37,6 +38,9 @@ class Wanted:
     same_keys: bool = False
     """Chunks keep their keys: documents are changed in place."""
     exclude: tuple[str, ...] = ()
+    on_damage: OnDamage = "raise"
+    verify: bool = False
+    """Chunks are decoded before they are copied."""
 
     @property
     def changes(self) -> bool:
@@ -93,6 +97,8 @@ class NodePlan:
     options: Options = field(default_factory=lambda: Options(read_only=True))
     dropped: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
+    on_damage: OnDamage = "raise"
+    verify: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -103,7 +109,8 @@ class NodePlan:
         """The array that is written; None for a group."""
         return self.target_model if isinstance(self.target_model, ArrayModel) else None
 
-    def row(self, bytes_read: int = 0, bytes_written: int = 0) -> Row:
+    def row(self, bytes_read: int = 0, bytes_written: int = 0, bad: int = 0) -> Row:
+        damage = f"{bad} damaged {'chunk' if bad == 1 else 'chunks'}: {self.on_damage}"
         return Row(
             self.path,
             "array" if self.is_array else "group",
@@ -113,7 +120,7 @@ class NodePlan:
             self.units,
             bytes_read,
             bytes_written,
-            self.notes,
+            (*self.notes, damage) if bad else self.notes,
         )
 
     def arrays(self) -> tuple[Array, Array]:

@@ -44,7 +44,7 @@ from omnizarr.model.store import Buffer, Store
 from omnizarr.node import Options, Place
 from omnizarr.stores import MemoryStore
 
-_PORTIONS = 2
+_PORTIONS = 3
 """Raised whenever chunks are put into other portions, so that no old journal is misread."""
 
 
@@ -135,7 +135,7 @@ def _plan_node(
             f"no node can be named {JOURNAL!r}, as the journal of a conversion is", what="name"
         )
     if isinstance(found, ArrayModel):
-        planned = _plan_array(path, here, found, there, wanted, options)
+        planned = _careful(_plan_array(path, here, found, there, wanted, options), wanted)
     else:
         planned = _plan_group(path, here, found, there, wanted)
     made = planned.target_model
@@ -234,6 +234,13 @@ def _counted(planned: NodePlan) -> NodePlan:
     return replace(planned, units=count, size=size, digest=listed.digest)
 
 
+def _careful(planned: NodePlan, wanted: Wanted) -> NodePlan:
+    """With what is done about damage. It is looked for wherever the caller has something to say
+    about it, and where chunks may be encoded anew: then none is copied unseen."""
+    verify = wanted.verify or wanted.reencode or wanted.on_damage != "raise"
+    return replace(planned, on_damage=wanted.on_damage, verify=verify)
+
+
 def _check_readable(preview: Store, there: Place, made: Node) -> None:
     """Read a node back as it will be stored, and compare."""
     try:
@@ -311,6 +318,7 @@ def _fingerprint(
     add(_PORTIONS, names, source.store.identity, source.path, target.path)
     for node in nodes:
         add(node.path, node.action, node.units, node.size, node.digest, node.everything)
+        add(node.on_damage, node.verify)
         add(json.dumps(node.source_model.document), json.dumps(node.source_model.attributes))
         add(sorted(node.documents.items()))
     add(sorted(consolidated.items()))

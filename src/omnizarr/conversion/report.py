@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from omnizarr.conversion.damage import BadChunk
 from omnizarr.errors import Part
 from omnizarr.formats import FormatName
 from omnizarr.jobs.progress import duration, size
@@ -42,10 +43,14 @@ class Conversion:
     destination: str = ""
     resumed: bool = False
     """Whether an interrupted conversion was taken up again."""
+    damaged: tuple[BadChunk, ...] = ()
+    """Chunks of the source that could not be decoded and were skipped or filled; see
+    `on_damage`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON can hold it."""
         document = asdict(self)
+        document["damaged"] = [bad.to_dict() for bad in self.damaged]
         document["nodes"] = [{**row, "notes": list(row["notes"])} for row in document["nodes"]]
         document["dropped"] = list(self.dropped)
         return document
@@ -60,7 +65,8 @@ class Conversion:
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         ]
-        return "\n".join([*text, self._summary()])
+        damage = [f"damaged: /{bad.path}, {bad}" for bad in self.damaged]
+        return "\n".join([*text, *damage, self._summary()])
 
     @staticmethod
     def _cells(row: Row) -> tuple[str, ...]:

@@ -76,6 +76,10 @@ class Journal:
         self._changed = False
 
     @property
+    def store(self) -> Store:
+        return self._store
+
+    @property
     def key(self) -> str:
         return self._key
 

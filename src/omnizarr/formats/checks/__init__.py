@@ -127,6 +127,12 @@ def _visit(store: Store, path: str, standard: Standard | None, inside: Inside | 
     return Visit(tuple(dict.fromkeys(findings)), len(claims), tuple(below.items()), tuple(arrays))
 
 
+def names_below(store: Store, path: str, format: Format, node: Node) -> list[str]:  # noqa: A002
+    """The names below a group at which nodes may lie, broken ones included."""
+    rules = RULES.get(format.name, _NO_RULES)
+    return rules.children(Look(store, path, format, node))
+
+
 def unusable(
     store: Store, path: str, known: Format, standard: Standard | None, reason: MetadataError
 ) -> Finding:
@@ -282,6 +288,7 @@ __all__ = [
     "Standard",
     "Visit",
     "check_node",
+    "names_below",
     "plural",
     "standard_named",
     "unusable",

@@ -1,0 +1,63 @@
+"""`omnizarr verify`: decode every stored chunk, list those that cannot be decoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import omnizarr
+from omnizarr.cli.arguments import integer
+from omnizarr.cli.output import Output, bold, red, yellow
+from omnizarr.cli.places import PATH_HELP, locate
+from omnizarr.cli.plainly import plainly
+from omnizarr.cli.urls import add_option
+
+HELP = "decode every stored chunk and list those that are damaged"
+EXAMPLES = """\
+examples:
+  omnizarr verify data.zarr
+  omnizarr verify data.zarr/group --json
+  omnizarr verify s3://bucket/data.zarr --storage-option region=eu-west-1
+
+The exit status is 1 if a chunk or a node is damaged, 0 otherwise.
+"""
+_STYLE = {"damaged": red, "unusual": yellow}
+
+
+def add_arguments(parser: Any) -> None:
+    parser.add_argument("path", metavar="PATH", help=PATH_HELP)
+    add_option(parser)
+    parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
+    parser.add_argument(
+        "--workers", metavar="N", type=lambda text: integer(text, least=1),
+        help="how many threads work at once",
+    )  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="print nothing when all is well")
+
+
+def run(arguments: Any, out: Output) -> int:
+    place = locate(arguments.path, arguments.node, arguments.storage_option)
+    with place.open() as store:
+        report = omnizarr.verify(
+            store,
+            place.path,
+            progress=not (arguments.quiet or arguments.json),
+            workers=arguments.workers,
+        )
+    if arguments.json:
+        out.json({**report.to_dict(), "store": place.shown})
+    elif not (arguments.quiet and report.ok):
+        show(report, out)
+    return 0 if report.ok else 1
+
+
+def show(report: Any, out: Output) -> None:
+    """As `str(report)` has it, in colours."""
+    before: str | None = None
+    for path, level, text in report.lines:
+        if path != before:
+            out.line(bold(f"/{path}"))
+            before = path
+        out.line("  ", _STYLE[level](level.ljust(8)), f" {plainly(text)}")
+    if report.lines:
+        out.line()
+    out.line(report.summary)
