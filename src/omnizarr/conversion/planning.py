@@ -19,6 +19,7 @@ from omnizarr.array import Array
 from omnizarr.conversion.chunks import Listed, per_portion, spelling, stored_blocks
 from omnizarr.conversion.plan import JOURNAL, NodePlan, Plan, Wanted, region_blocks
 from omnizarr.conversion.report import Action
+from omnizarr.conversion.respelling import respelled_array, respelled_group
 from omnizarr.conversion.walking import Exclusion, walk
 from omnizarr.errors import (
     ArrayNotFoundError,
@@ -153,7 +154,9 @@ def _plan_group(
     made: GroupModel | None = found
     dropped: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
-    if here.format is not there.format:
+    if here.format is there.format:
+        made = respelled_group(found, here.format)
+    else:
         made, dropped, notes = translate_group(found, there.format, Choices(wanted.drop))
     documents = {} if made is None else there.format.group_documents(there.path, made)
     action: Action = "left out" if made is None else "group"
@@ -166,9 +169,10 @@ def _plan_array(
     if wanted.same_keys:
         source = Array._of(here, found, options)._source
         found = replace(found, keys=spelling(source))
-    if here.format is there.format and not wanted.changes:
-        return _counted(_planned(path, here, there, found, Translation(found, (), ()), options))
     choices = wanted.choices(path, found)
+    if here.format is there.format and not wanted.changes:
+        translation = respelled_array(found, here.format, choices)
+        return _counted(_planned(path, here, there, found, translation, options))
     translation = translate_array(found, here.format, there.format, choices)
     planned = _planned(path, here, there, found, translation, options)
     if wanted.compressors != "keep":

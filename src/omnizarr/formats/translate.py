@@ -76,7 +76,7 @@ def translate_array(
     """The array in the target format; UnsupportedError where that is impossible."""
     request = _request(model, source, target, choices)
     dropped: list[Part] = []
-    notes = [*_unknown(model.document, ARRAY_MEMBERS)]
+    notes = [] if source is target else [*_unknown(model.document, ARRAY_MEMBERS)]
     if request.dimension_names is None and model.dimension_names is not None:
         dropped.append("dimension_names")
         names = request.attributes[dimensions.ATTRIBUTE]
@@ -90,6 +90,8 @@ def translate_array(
                 made = _make(model, target, as_told, filled=filled)
             if model.fill_value is None and made.fill_value is not None and filled:
                 notes.append(f"no fill value: format {target.name} says {_shown(made)}")
+            if source is target:
+                made = replace(made, document={**made.document, **_extensions(model)})
             return Translation(made, tuple(dropped), tuple(notes))
         except UnsupportedError as error:
             relaxed = _relaxed(model, request, error.what, choices)
@@ -99,6 +101,19 @@ def translate_array(
             if error.what in DROPPABLE:
                 dropped.append(error.what)
             notes.append(note)
+
+
+def without_spelling(model: ArrayModel) -> ArrayModel:
+    """The same array of the same format, for which a new document is made."""
+    return replace(model, document=_extensions(model))
+
+
+def _extensions(model: ArrayModel) -> dict[str, Json]:
+    """The members of format 3 that need not be understood."""
+    document = model.document
+    if "node_type" not in document:
+        return {}
+    return {name: document[name] for name in sorted(document.keys() - ARRAY_MEMBERS)}
 
 
 def _unknown(document: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:

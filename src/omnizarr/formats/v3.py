@@ -306,7 +306,8 @@ def _array_document(model: ArrayModel) -> dict[str, Json]:
         lambda _: data_type.fill_to_json(model.fill),
         lambda value: None if members.has_bare_token(value) else canonical(_fill(value, data_type)),
     )
-    if "codecs" in stored or v3_codecs.decode([], ndim, data_type) != model.codecs or not stored:
+    told = "codecs" in stored or "shape" not in stored
+    if told or v3_codecs.decode([], ndim, data_type) != model.codecs:
         put(
             "codecs",
             model.codecs,

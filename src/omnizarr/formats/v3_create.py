@@ -15,6 +15,7 @@ from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import members
 from omnizarr.formats.base import DEFAULT, ArrayRequest
 from omnizarr.formats.core_codecs import to_core
+from omnizarr.formats.encoding import inner_specs
 from omnizarr.formats.v3_codecs import (
     ARRAY_TO_BYTES,
     SHARDING,
@@ -203,6 +204,16 @@ def _known(specs: Sequence[CodecSpec], size: int) -> list[CodecSpec]:
         if spec.name in _OPTIONS:
             configuration = {**_OPTIONS[spec.name], **spec.configuration}
             spec = CodecSpec(spec.name, configuration, spec.must_understand)
+        if spec.name == SHARDING:
+            inner = _known(inner_specs(spec.configuration), size)
+            # Without index_codecs it would be a shard of 2023, which no reader of today expects.
+            configuration = {
+                "index_codecs": INDEX_CODECS,
+                "index_location": "end",
+                **spec.configuration,
+                "codecs": encode(inner),
+            }
+            spec = CodecSpec(SHARDING, configuration, spec.must_understand)
         if spec.name == "blosc" and not spec.configuration.get("typesize"):
             configuration = {
                 "cname": "zstd",
