@@ -60,6 +60,11 @@ def add_arguments(parser: Any) -> None:
         help="a chunk that cannot be decoded ends the conversion (raise, the default), is left out"
         " with every chunk that would need it (skip), or becomes the fill value (fill)",
     )  # fmt: skip
+    add(
+        "--fill-values", choices=("xarray", "zarr"),
+        help="between formats 2 and 3: keep what xarray masks, or the plain fill value (default:"
+        " xarray for arrays with dimension names)",
+    )  # fmt: skip
     add("--chunks", metavar="N,N", type=lengths, help="another chunk shape, such as 10,20")
     urls.add_option(parser)
     urls.add_option(
@@ -108,6 +113,7 @@ def run(arguments: Any, out: Output) -> int:
                 reencode=arguments.reencode,
                 verify=arguments.verify,
                 on_damage=arguments.on_damage,
+                fill_values=arguments.fill_values,
                 overwrite=arguments.overwrite,
                 remove_source=arguments.remove_source,
                 resume=not arguments.no_resume,

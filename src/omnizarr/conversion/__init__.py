@@ -41,6 +41,8 @@ from omnizarr.conversion.planning import make_plan
 from omnizarr.conversion.report import Conversion, Row
 from omnizarr.errors import NodeNotFoundError, Part, StoreError
 from omnizarr.formats import Format, Node
+from omnizarr.formats.fill_values import CHOICES as FILL_VALUES
+from omnizarr.formats.fill_values import FillValues
 from omnizarr.formats.translate import DROPPABLE
 from omnizarr.group import Group
 from omnizarr.jobs import Progress
@@ -67,6 +69,7 @@ def convert(
     reencode: bool = False,
     verify: bool = False,
     on_damage: OnDamage = "raise",
+    fill_values: FillValues | None = None,
     chunks: Any = None,
     shards: Any = None,
     compressors: Any = "keep",
@@ -101,6 +104,12 @@ def convert(
         that would need it: it is missing afterwards, and reads as the fill value. "fill" stores the
         fill value in place of the damaged part alone, and keeps all else. Either is named in the
         result's `damaged`, and decodes chunks before they are copied. A store that fails raises.
+    fill_values: between formats 2 and 3, whose meaning of the fill value is kept. xarray masks it
+        in format 2, and only the attribute `_FillValue` in format 3. "xarray" translates so that
+        `xarray.open_zarr` gives equal datasets: the attribute is added, or the fill value left out
+        and missing chunks written. "zarr" keeps the fill value as it is. By default arrays with
+        dimension names are translated and others kept. Values that Zarr reads never change; notes
+        in the result name the arrays where the two meanings differ.
     chunks, shards, compressors: other ones than the source has, for all arrays; chunks and shards
         also as a mapping, by path. `shards=False` means none.
     overwrite: replace the node that lies at the destination, and everything below it.
@@ -122,9 +131,13 @@ def convert(
     excluded = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     if on_damage not in CHOICES:
         raise ValueError(f"on_damage takes {', '.join(map(repr, CHOICES))}; found {on_damage!r}")
+    if fill_values is not None and fill_values not in FILL_VALUES:
+        raise ValueError(
+            f"fill_values takes None, {', '.join(map(repr, FILL_VALUES))}; found {fill_values!r}"
+        )
     wanted = Wanted(
         _parts(drop), bool(reencode), chunks, shards, _specs(compressors), exclude=excluded,
-        on_damage=on_damage, verify=bool(verify),
+        on_damage=on_damage, verify=bool(verify), fill_values=fill_values,
     )  # fmt: skip
     manner = Manner(overwrite, resume, progress, workers, executor)
     with ExitStack() as stack:

@@ -17,6 +17,7 @@ from omnizarr.conversion.damage import OnDamage
 from omnizarr.conversion.report import Action, Row
 from omnizarr.errors import Part, StoreError
 from omnizarr.formats import Node
+from omnizarr.formats.fill_values import FillValues
 from omnizarr.formats.translate import Choices
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
@@ -41,6 +42,7 @@ class Wanted:
     on_damage: OnDamage = "raise"
     verify: bool = False
     """Chunks are decoded before they are copied."""
+    fill_values: FillValues | None = None
 
     @property
     def changes(self) -> bool:
@@ -55,7 +57,9 @@ class Wanted:
         split: Any = shards
         if shards is not None and shards is not False:
             split = normalize_shards(shards, model.shape, inner)
-        return Choices(self.drop, self.reencode, cut, split, self.compressors, self.same_keys)
+        return Choices(
+            self.drop, self.reencode, cut, split, self.compressors, self.same_keys, self.fill_values
+        )
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,9 @@ class NodePlan:
         """Source and destination; the latter need not be stored yet."""
         assert isinstance(self.source_model, ArrayModel)
         assert isinstance(self.target_model, ArrayModel)
-        writing = Options(write_empty_chunks=False, allow_pickle=self.options.allow_pickle)
+        # Without a fill value nothing says what a missing chunk reads as.
+        bare = self.everything and self.target_model.fill_value is None
+        writing = Options(write_empty_chunks=bare, allow_pickle=self.options.allow_pickle)
         return (
             Array._of(self.source, self.source_model, self.options.changed(on_missing="fill")),
             Array._of(self.target, self.target_model, writing),

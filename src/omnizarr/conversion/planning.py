@@ -31,6 +31,7 @@ from omnizarr.errors import (
 )
 from omnizarr.formats import FormatName, Node
 from omnizarr.formats.encoding import same_encoding, same_fill, same_grid, same_keys
+from omnizarr.formats.fill_values import as_scalar
 from omnizarr.formats.hierarchy import fetch
 from omnizarr.formats.translate import (
     Choices,
@@ -69,7 +70,15 @@ def make_plan(source: Place, model: Node, target: Place, wanted: Wanted, options
         preview.set(key, document)
     nodes: list[NodePlan] = []
     exclusion = Exclusion(wanted.exclude)
-    for path, here, found in walk(source, model, exclusion):
+    walked = list(walk(source, model, exclusion))
+    labelled = {
+        paths.parent(path)
+        for path, _, found in walked
+        if isinstance(found, ArrayModel) and found.dimension_names
+    }
+    for path, here, found in walked:
+        if isinstance(found, ArrayModel) and path and paths.parent(path) in labelled:
+            found = as_scalar(found, here.format)
         there = target.child(path) if path else target
         try:
             nodes.append(_plan_node(path, here, found, there, wanted, options, preview))
@@ -175,6 +184,11 @@ def _plan_array(
         return _counted(_planned(path, here, there, found, translation, options))
     translation = translate_array(found, here.format, there.format, choices)
     planned = _planned(path, here, there, found, translation, options)
+    if wanted.same_keys and translation.explicit and planned.everything:
+        # In place no chunk can be written: Zarr's meaning is kept.
+        choices = replace(choices, fill_values="zarr")
+        translation = translate_array(found, here.format, there.format, choices)
+        planned = _planned(path, here, there, found, translation, options)
     if wanted.compressors != "keep":
         # Levels, which decoding does not depend on, are what the caller cares for then.
         planned = replace(planned, action="re-encode")
@@ -200,11 +214,19 @@ def _planned(
     options: Options,
 ) -> NodePlan:
     made = translation.model
+    gaps = not same_fill(found, made)
+    as_stored = made
+    if translation.explicit:
+        source = Array._of(here, found, options)._source
+        gaps = len(Listed(source)) < prod(found.grid.shape)
+        # Where every chunk is stored, what a missing one reads as does not matter.
+        as_stored = replace(made, fill_value=found.fill_value)
+    copied = same_encoding(found, as_stored) and not (translation.explicit and gaps)
     return NodePlan(
         path, here, found, there, made,
-        "copy chunks" if same_encoding(found, made) else "re-encode",
+        "copy chunks" if copied else "re-encode",
         there.format.array_documents(there.path, made),
-        everything=not same_fill(found, made), options=options,
+        everything=gaps, options=options,
         dropped=translation.dropped, notes=translation.notes,
     )  # fmt: skip
 

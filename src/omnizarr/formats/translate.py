@@ -17,6 +17,7 @@ from omnizarr.formats import dimensions
 from omnizarr.formats.base import DEFAULT, ArrayRequest, Format
 from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, BYTES_TO_BYTES, PREFIX
 from omnizarr.formats.encoding import SHARDING, inner_specs, same_encoding, same_fill
+from omnizarr.formats.fill_values import FillValues, Meaning, translated
 from omnizarr.formats.portable import inner_chunks, parts_of, portable, readable, unchecked
 from omnizarr.formats.v3 import ARRAY_MEMBERS, GROUP_MEMBERS
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -43,6 +44,8 @@ class Choices:
     compressors: Sequence[CodecSpec] | Keep | Literal["auto", "fast"] | None = "keep"
     same_keys: bool = False
     """Chunks must keep their keys."""
+    fill_values: FillValues | None = None
+    """Whose meaning of fill values is kept between formats 2 and 3: see `fill_values`."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Translation:
     model: ArrayModel
     dropped: tuple[Part, ...]
     notes: tuple[str, ...]
+    explicit: bool = False
+    """Missing chunks must be written, for the fill value does not stand for them."""
 
 
 def translate_group(
@@ -74,7 +79,8 @@ def translate_array(
     model: ArrayModel, source: Format, target: Format, choices: Choices
 ) -> Translation:
     """The array in the target format; UnsupportedError where that is impossible."""
-    request = _request(model, source, target, choices)
+    meaning = translated(model, source, target, choices.fill_values)
+    request = _request(model, source, target, choices, meaning)
     dropped: list[Part] = []
     notes = [] if source is target else [*_unknown(model.document, ARRAY_MEMBERS)]
     if request.dimension_names is None and model.dimension_names is not None:
@@ -83,7 +89,7 @@ def translate_array(
         notes.append(f"dimension names left out: {dimensions.ATTRIBUTE} says {show(names)}")
     while True:
         try:
-            filled = "fill_value" not in dropped
+            filled = "fill_value" not in dropped and not meaning.explicit
             made = _make(model, target, request, filled=filled)
             if same_encoding(model, made) and request.codecs is not None:
                 as_told = replace(request, codecs=unchecked(request.codecs, model.document))
@@ -92,7 +98,9 @@ def translate_array(
                 notes.append(f"no fill value: format {target.name} says {_shown(made)}")
             if source is target:
                 made = replace(made, document={**made.document, **_extensions(model)})
-            return Translation(made, tuple(dropped), tuple(notes))
+            if meaning.note is not None:
+                notes.append(meaning.note)
+            return Translation(made, tuple(dropped), tuple(notes), meaning.explicit)
         except UnsupportedError as error:
             relaxed = _relaxed(model, request, error.what, choices)
             if relaxed is None or relaxed[1] in notes:
@@ -171,14 +179,16 @@ def _new(target: Format, request: ArrayRequest) -> ArrayModel:
 # -- asking -----------------------------------------------------------------------------------
 
 
-def _request(model: ArrayModel, source: Format, target: Format, choices: Choices) -> ArrayRequest:
+def _request(
+    model: ArrayModel, source: Format, target: Format, choices: Choices, meaning: Meaning
+) -> ArrayRequest:
     data_type, codecs = portable(model, native=target.name == 3)
     if target.name == 3:
         codecs = tuple(readable(codecs))
     names = model.dimension_names
     if names is None and not model.shape and source.name == 3:
         names = ()  # xarray leaves an empty list out in format 3, and misses it in format 2
-    attributes = dict(model.attributes)
+    attributes = dict(meaning.attributes)
     if not source.name == target.name == 3:  # where the attribute is one like any other
         attributes = dimensions.strip(attributes, names)
     if names is not None and dimensions.ATTRIBUTE in attributes and target.name != 3:
@@ -195,7 +205,7 @@ def _request(model: ArrayModel, source: Format, target: Format, choices: Choices
         data_type=data_type,
         chunks=_edges(model.grid),
         codecs=codecs,
-        fill_value=model.fill_value,
+        fill_value=meaning.fill_value,
         order=_order(model),
         separator=model.keys.separator,
         key_encoding=_key_encoding(model, source, target, choices),

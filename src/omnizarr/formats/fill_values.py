@@ -1,0 +1,201 @@
+"""Fill values between formats 2 and 3 as xarray reads them.
+
+To Zarr the fill value is what a missing chunk reads as, in both formats. xarray takes it for more
+in format 2: elements that equal it are masked (become NaN), as netCDF's `_FillValue`. In format 3
+xarray masks what the attribute `_FillValue` says, and nothing without it. There floats are stored
+as base64 of a little-endian double, complex numbers as a list of two of these, integers and
+booleans as such; for other types xarray refuses the attribute, and with it the dataset.
+
+So an array that xarray opens, which is one with dimension names, changes its meaning unless the
+attribute is added (2 to 3), or the fill value is left out where nothing is masked (3 to 2). A
+format 2 array without a fill value does not say what a missing chunk reads as, so these must then
+be written.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from omnizarr.errors import MetadataError
+from omnizarr.formats.base import Format
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.codec import Json
+from omnizarr.model.json import show
+
+ATTRIBUTE = "_FillValue"
+FillValues = Literal["xarray", "zarr"]
+CHOICES: tuple[FillValues, ...] = ("xarray", "zarr")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The fill value and the attributes that an array gets in the other format."""
+
+    fill_value: Any
+    attributes: Mapping[str, Json]
+    explicit: bool = False
+    """Chunks that are missing must be written: the fill value no longer says what they read as."""
+    note: str | None = None
+
+
+def translated(
+    model: ArrayModel, source: Format, target: Format, choice: FillValues | None
+) -> Meaning:
+    """The fill value in the other format. None chooses xarray's meaning for arrays with dimension
+    names, Zarr's for all others."""
+    same = Meaning(model.fill_value, model.attributes)
+    if {source.name, target.name} != {2, 3}:
+        return same
+    if choice == "zarr" or (choice is None and model.dimension_names is None):
+        return replace(same, note=_difference(model, source))
+    return _to_3(model) if target.name == 3 else _to_2(model)
+
+
+def as_scalar(model: ArrayModel, source: Format) -> ArrayModel:
+    """A 0-d array of format 3 beside arrays with dimension names: xarray needs none of it to open
+    it there, but an empty list in format 2."""
+    if source.name != 3 or model.ndim or model.dimension_names is not None:
+        return model
+    return replace(model, dimension_names=())
+
+
+def _difference(model: ArrayModel, source: Format) -> str | None:
+    """What a user of xarray should know where Zarr's meaning is kept."""
+    told = model.attributes.get(ATTRIBUTE)
+    if model.fill_value is None or _masks_nothing(model.fill_value):
+        return None
+    if told is not None and _same(_decoded(told, model), model.fill_value):
+        return None
+    also = "" if told is None else f", its attribute {ATTRIBUTE} {show(told)} in format 3"
+    shown = show(model.data_type.fill_to_json(model.fill_value))
+    return f"fill value {shown}: xarray masks it in format 2{also or ', not in format 3'}"
+
+
+def _to_3(model: ArrayModel) -> Meaning:
+    attributes = {name: item for name, item in model.attributes.items() if name != ATTRIBUTE}
+    fill = model.fill_value
+    masked = model.attributes.get(ATTRIBUTE) if fill is None else fill
+    if masked is None:
+        return Meaning(fill, attributes)
+    encoded = _encoded(masked, model)
+    if encoded is None:
+        note = f"xarray masks {_shown(model, masked)} in format 2, and cannot in format 3"
+        return Meaning(fill, attributes, note=None if _masks_nothing(masked) else note)
+    note = f"{ATTRIBUTE} {_shown(model, masked)} added, which xarray masks"
+    said = model.attributes.get(ATTRIBUTE) is not None or _masks_nothing(masked)
+    return Meaning(fill, {**attributes, ATTRIBUTE: encoded}, note=None if said else note)
+
+
+def _to_2(model: ArrayModel) -> Meaning:
+    attributes = {name: item for name, item in model.attributes.items() if name != ATTRIBUTE}
+    told, fill = model.attributes.get(ATTRIBUTE), model.fill_value
+    shown = None if fill is None else _shown(model, fill)
+    if told is None:
+        if fill is None or _masks_nothing(fill):
+            return Meaning(fill, attributes)
+        note = f"fill value {shown} left out, which xarray would mask; missing chunks are written"
+        return Meaning(None, attributes, explicit=True, note=note)
+    masked = _decoded(told, model)
+    if masked is None:
+        note = f"the attribute {ATTRIBUTE} {show(told)} is not one that xarray reads in format 3"
+        return Meaning(fill, model.attributes, note=note)
+    if _same(masked, fill):
+        return Meaning(fill, attributes)
+    note = (
+        f"xarray masks {ATTRIBUTE} {masked}, not the fill value {shown}; missing chunks are written"
+    )
+    fitting = _fitting(masked, model)
+    if fitting is None:
+        raw = {**attributes, ATTRIBUTE: masked}
+        return Meaning(None, raw, explicit=True, note=note)
+    return Meaning(fitting, attributes, explicit=True, note=note)
+
+
+def _shown(model: ArrayModel, value: Any) -> str:
+    try:
+        return show(model.data_type.fill_to_json(value))
+    except (MetadataError, TypeError, ValueError, AttributeError):
+        return show(value)
+
+
+def _masks_nothing(value: Any) -> bool:
+    """Whether masking a value changes nothing: NaN and NaT stay what they are."""
+    try:
+        return (
+            bool(np.isnat(value))
+            if hasattr(value, "dtype") and value.dtype.kind in "mM"
+            else (isinstance(value, float | np.floating) and math.isnan(value))
+        )
+    except TypeError:
+        return False
+
+
+def _same(one: Any, other: Any) -> bool:
+    if _masks_nothing(one) and _masks_nothing(other):
+        return True
+    return one is not None and other is not None and bool(one == other)
+
+
+def _fitting(value: Any, model: ArrayModel) -> Any:
+    """The value as one of the array's type; None if it has none that is equal."""
+    try:
+        made = model.dtype.type(value)
+    except (OverflowError, TypeError, ValueError):
+        return None
+    rounds = model.dtype.kind in "fc"
+    return made if rounds or _same(made, value) else None
+
+
+# -- the attribute --------------------------------------------------------------------------------
+
+
+def _encoded(value: Any, model: ArrayModel) -> Json | None:
+    """The attribute as xarray writes it in format 3; None if it has no form for the type."""
+    try:
+        match model.dtype.kind:
+            case "b":
+                return bool(value)
+            case "i" | "u":
+                return int(value) if int(value) == value else None
+            case "f":
+                return _packed(value)
+            case "c":
+                number = complex(*value) if isinstance(value, list) else complex(value)
+                return [_packed(number.real), _packed(number.imag)]
+    except (OverflowError, TypeError, ValueError):
+        return None
+    return None
+
+
+def _packed(value: Any) -> str:
+    return base64.standard_b64encode(struct.pack("<d", float(value))).decode("ascii")
+
+
+def _decoded(value: Json, model: ArrayModel) -> Any:
+    """What xarray takes the attribute for in format 3; None if it refuses it."""
+    try:
+        match model.dtype.kind:
+            case "b":
+                return bool(value)
+            case "i" | "u":
+                return int(value) if isinstance(value, int | float) else None
+            case "f":
+                return _unpacked(value)
+            case "c":
+                return complex(_unpacked(value[0]), _unpacked(value[1]))
+    except (LookupError, OverflowError, TypeError, ValueError, binascii.Error, struct.error):
+        return None
+    return None
+
+
+def _unpacked(value: Any) -> float:
+    found: float = struct.unpack("<d", base64.standard_b64decode(value))[0]
+    return found
