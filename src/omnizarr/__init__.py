@@ -23,7 +23,6 @@ from omnizarr.api import (
     full,
     full_like,
     group,
-    load,
     ones,
     ones_like,
     open,  # noqa: A004 - the name that every user of Zarr knows
@@ -31,9 +30,6 @@ from omnizarr.api import (
     open_consolidated,
     open_group,
     open_like,
-    save,
-    save_array,
-    save_group,
     tree,
     zeros,
     zeros_like,
@@ -43,6 +39,7 @@ from omnizarr.config import config
 from omnizarr.copying import copy, copy_all, copy_store
 from omnizarr.group import Group
 from omnizarr.model.store import ByteRange, Store
+from omnizarr.saving import load, save, save_array, save_group
 from omnizarr.stores import (
     DictStore,
     DirectoryStore,

@@ -13,7 +13,7 @@ from omnizarr import formats, node
 from omnizarr.array import Array
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from
-from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError
+from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError, StoreError
 from omnizarr.formats import Node
 from omnizarr.group import Group
 from omnizarr.hierarchy import create_nodes
@@ -36,14 +36,21 @@ def _mode(mode: str | None, default: str = "a") -> str:
     return mode
 
 
-def _store(store: Any, mode: str, storage_options: Any) -> Store:
+def open_store(store: Any, mode: str, storage_options: Any) -> Store:
+    """The store for a call. An archive is not started anew by mode "w": what it holds is replaced
+    by `node.create`, once all arguments were checked."""
+    if mode == "w":
+        try:
+            return as_store(store, mode="a", storage_options=storage_options)
+        except StoreError:  # a file that is no archive can only be replaced
+            pass
     return as_store(store, mode=mode, storage_options=storage_options)
 
 
-def _format_of(arguments: dict[str, Any]) -> Any:
-    """`zarr_format=`, or the older `zarr_version=`."""
-    version = arguments.pop("zarr_version", None)
-    return arguments.pop("zarr_format", None) if version is None else version
+def format_of(arguments: dict[str, Any]) -> Any:
+    """`zarr_format=`, or the older `zarr_version=`; neither is left among the arguments."""
+    version, chosen = arguments.pop("zarr_version", None), arguments.pop("zarr_format", None)
+    return chosen if version is None else version
 
 
 # -- opening ----------------------------------------------------------------------------------
@@ -62,7 +69,7 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
     backing, wanted = _opened(store, mode, storage_options)
     normal = paths.normalize_path(path)
     creating = "shape" in arguments or "data" in arguments
-    zarr_format = arguments.get("zarr_format", arguments.get("zarr_version"))
+    zarr_format = format_of(dict(arguments))
     found = None if wanted in ("w", "w-", "x") else node.find_in(backing, normal, zarr_format)
     if found is None and wanted in ("r", "r+"):
         raise NodeNotFoundError(
@@ -78,7 +85,7 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
 def _opened(store: Any, mode: str | None, storage_options: Any) -> tuple[Store, str]:
     """The store, and the mode: where nothing was said, "a", or "r" of what cannot be written."""
     wanted = _mode(mode)
-    backing = _store(store, wanted, storage_options)
+    backing = open_store(store, wanted, storage_options)
     return backing, "r" if mode is None and backing.read_only else wanted
 
 
@@ -104,7 +111,7 @@ def _open_array(
 ) -> Array:
     """`found`: what lies there, if somebody has looked already."""
     overwrite = bool(arguments.pop("overwrite", False)) or wanted == "w"
-    zarr_format = _format_of(arguments)
+    zarr_format = format_of(arguments)
     check_arguments(arguments, "open_array")
     options = options_from(arguments, Options(read_only=wanted == "r"))
     if not overwrite and wanted not in ("w-", "x"):
@@ -145,7 +152,7 @@ def _open_group(
     backing: Store, wanted: str, normal: str, use_consolidated: bool | str | None,
     arguments: dict[str, Any], found: Found = None,
 ) -> Group:  # fmt: skip
-    zarr_format = _format_of(arguments)
+    zarr_format = format_of(arguments)
     check_arguments(arguments, "open_group")
     attributes = arguments.get("attributes")
     options = options_from(arguments, Options(read_only=wanted == "r"))
@@ -223,10 +230,10 @@ def create_array(
     fill_value, order, zarr_format, attributes, chunk_key_encoding, dimension_names, config,
     and zarr-python 2's compressor, object_codec, dimension_separator, write_empty_chunks.
     """
-    zarr_format = _format_of(arguments)
+    zarr_format = format_of(arguments)
     path = paths.normalize_path(name or arguments.pop("path", None))
     return make_array(
-        _store(store, "a", storage_options), path, arguments, zarr_format=zarr_format,
+        open_store(store, "a", storage_options), path, arguments, zarr_format=zarr_format,
         overwrite=overwrite, write_data=write_data,
     )  # fmt: skip
 
@@ -253,12 +260,12 @@ def create(
 ) -> Array:
     """Create an array of a shape; in memory if no store is given."""
     arguments |= _named(positional, _POSITIONAL, "create")
-    zarr_format = _format_of(arguments)
+    zarr_format = format_of(arguments)
     overwrite = overwrite or mode == "w"
     if shape is not None:
         arguments["shape"] = shape
     return make_array(
-        _store(store, "w" if overwrite else "a", storage_options), paths.normalize_path(path),
+        open_store(store, "w" if overwrite else "a", storage_options), paths.normalize_path(path),
         arguments, zarr_format=zarr_format, overwrite=overwrite, function="create",
     )  # fmt: skip
 
@@ -273,7 +280,7 @@ def create_group(
     storage_options: Mapping[str, Any] | None = None,
 ) -> Group:
     """Create a group; an error if there is one already, unless `overwrite`."""
-    backing = _store(store, "w" if overwrite else "a", storage_options)
+    backing = open_store(store, "w" if overwrite else "a", storage_options)
     return _make_group(
         backing, paths.normalize_path(path), zarr_format, attributes, Options(), overwrite=overwrite
     )
@@ -308,7 +315,7 @@ def create_hierarchy(
     `nodes` maps a path to the arguments that create the node (with a shape or data: an array) or to
     the `metadata` of another node. Gives pairs of path and node.
     """
-    backing = _store(store, "a", storage_options)
+    backing = open_store(store, "a", storage_options)
     chosen = node.choose_format(backing, "", zarr_format, config.get("default_zarr_format"))
     return create_nodes(Place(backing, "", chosen), Options(), nodes, overwrite=overwrite)
 
@@ -388,102 +395,28 @@ def full_like(a: Any, fill_value: Any = None, **arguments: Any) -> Array:
     return create(**{**_alike(a), **given, **arguments})
 
 
-def open_like(a: Any, path: Any, **arguments: Any) -> Array:
-    """Open the array at a path or in a store, creating it like `a` if there is none."""
-    return open_array(path, **{**_alike(a), **arguments})
+def open_like(a: Any, path: Any, *, store: Any = None, **arguments: Any) -> Array:
+    """Open an array, creating it like another if there is none.
 
+    Parameters
+    ----------
+    a
+        The array whose shape, type, chunks and codecs a new one gets.
+    path
+        Where the array is: a path or URL, a store, or a path within `store`.
+    store
+        The store that `path` lies in.
+    **arguments
+        Keywords of `open_array`.
 
-# -- saving and loading -----------------------------------------------------------------------
-
-
-def save(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -> None:
-    """Save one array, or several as a group (`save("x.zarr", a, name=b)`)."""
-    if not args and not kwargs:
-        raise TypeError("save() needs at least one array")
-    arrays = {name: value for name, value in kwargs.items() if name not in _SAVE_OPTIONS}
-    options = {name: value for name, value in kwargs.items() if name in _SAVE_OPTIONS}
-    if len(args) == 1 and not arrays:
-        save_array(store, args[0], path=path, **options)
-    else:
-        save_group(store, *args, path=path, **kwargs)
-
-
-_SAVE_OPTIONS = frozenset({"zarr_format", "zarr_version", "storage_options"})
-
-
-def save_array(store: Any, arr: Any, *, path: str | None = None, **arguments: Any) -> None:
-    """Save one array, replacing what is there."""
-    given = _Closing(store, "w" if path is None else "a", arguments.pop("storage_options", None))
-    with given as backing:
-        zarr_format = _format_of(arguments)
-        arguments["data"] = as_values(arr)
-        make_array(
-            backing, paths.normalize_path(path), arguments, zarr_format=zarr_format,
-            overwrite=True, function="save_array",
-        )  # fmt: skip
-
-
-def save_group(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -> None:
-    """Save several arrays as members of a group: `arr_0`, `arr_1`, … and the names given."""
-    options = {name: kwargs.pop(name) for name in list(kwargs) if name in _SAVE_OPTIONS}
-    if not args and not kwargs:
-        raise TypeError("save_group() needs at least one array")
-    names = {f"arr_{index}": value for index, value in enumerate(args)}
-    twice = names.keys() & kwargs.keys()
-    if twice:
-        raise ValueError(f"array names given twice: {', '.join(sorted(twice))}")
-    given = _Closing(store, "w", options.pop("storage_options", None))
-    with given as backing:
-        root = open_group(backing, "w", path=path, **options)
-        for name, value in (names | kwargs).items():
-            root.create_array(name, data=as_values(value))
-
-
-class _Closing:
-    """The store for one call: closed at the end if the call itself opened it."""
-
-    def __init__(self, store: Any, mode: str, storage_options: Any) -> None:
-        self._own = not isinstance(store, Store)
-        self._store = _store(store, mode, storage_options)
-
-    def __enter__(self) -> Store:
-        return self._store
-
-    def __exit__(self, *exc_info: object) -> None:
-        if self._own:
-            self._store.close()
-
-
-def load(store: Any, path: str | None = None, zarr_format: Any = None, **arguments: Any) -> Any:
-    """The values of an array, or a mapping that reads the arrays of a group when asked for."""
-    opened = open(store, "r", path=path, zarr_format=zarr_format, **arguments)
-    return opened[...] if isinstance(opened, Array) else LazyLoader(opened)
-
-
-class LazyLoader(Mapping[str, Any]):
-    """The arrays of a group; each is read when it is asked for, and kept."""
-
-    def __init__(self, group: Group) -> None:
-        self._group = group
-        self._loaded: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            member = self._group[name]
-            self._loaded[name] = member[...] if isinstance(member, Array) else LazyLoader(member)
-        return self._loaded[name]
-
-    def __iter__(self) -> Any:
-        return iter(self._group)
-
-    def __len__(self) -> int:
-        return len(self._group)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._group
-
-    def __repr__(self) -> str:
-        return f"<LazyLoader: {', '.join(self)}>"
+    Examples
+    --------
+    >>> a = zeros((4, 4), chunks=2)
+    >>> open_like(a, path="b", store={}).chunks
+    (2, 2)
+    """
+    where = {} if store is None else {"path": path}
+    return open_array(path if store is None else store, **{**_alike(a), **arguments, **where})
 
 
 def tree(grp: Any, expand: bool | None = None, level: int | None = None) -> Tree:

@@ -8,8 +8,15 @@ from typing import Any, Literal, NamedTuple
 
 from omnizarr import formats, parallel
 from omnizarr.array import Array
-from omnizarr.errors import MetadataError, NodeExistsError, NotListableError, UnsupportedError
+from omnizarr.errors import (
+    MetadataError,
+    NodeExistsError,
+    NotListableError,
+    OverlapError,
+    UnsupportedError,
+)
 from omnizarr.group import Group
+from omnizarr.location import Location, check_apart, contains, origins, overlap
 from omnizarr.making import like, regions
 from omnizarr.model import paths
 from omnizarr.model.store import Store
@@ -72,6 +79,12 @@ def copy_store(
         )
     from_prefix = _prefix(source_path)
     to_prefix = _prefix(dest_path)
+    here, there = Location(origin, from_prefix[:-1]), Location(target, to_prefix[:-1])
+    if if_exists == "replace" and overlap(here, there):
+        raise OverlapError(
+            f"the source ({here}) and the destination ({there}) overlap, so that values would be"
+            " replaced before they are read; choose a destination outside the source"
+        )
     leave = _patterns(excludes, flags)
     take = _patterns(includes, flags)
     found = [key[len(from_prefix) :] for key in origin.list_prefix(from_prefix)]
@@ -135,27 +148,109 @@ def copy(
     without_attrs: bool = False, log: Any = None, if_exists: IfExists = "raise",
     dry_run: bool = False, **create_kws: Any,
 ) -> Copied:  # fmt: skip
-    """Copy an array or group (omnizarr's, or anything that looks like h5py's) into a group."""
+    """Copy an array or a group into a group.
+
+    Parameters
+    ----------
+    source
+        An array or group of omnizarr, zarr-python or h5py.
+    dest
+        The group that gets the copy.
+    name
+        Of the copy in `dest`; the source's own if it is not given.
+    shallow
+        Copy the arrays of a group, but no group inside it.
+    without_attrs
+        Leave the attributes out.
+    log
+        A function, a file or the path of one that is told what is copied.
+    if_exists
+        What to do with a node that is already there: ``"raise"``, ``"replace"``, ``"skip"``, or
+        ``"skip_initialized"`` if all its chunks are stored.
+    dry_run
+        Only tell what would be done.
+    **create_kws
+        Keywords of `create_array` for the copy of an array.
+
+    Raises
+    ------
+    OverlapError
+        If the copy would replace its source, or lies inside it.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> source, dest = omnizarr.group(), omnizarr.group()
+    >>> source["a"] = [1, 2, 3]
+    >>> omnizarr.copy(source["a"], dest, name="b").copied
+    1
+    """
+    return _copy_members({name: source}, dest, shallow, without_attrs, log, if_exists, dry_run,
+        create_kws, True)  # fmt: skip
+
+
+def _copy_members(
+    members: Mapping[str | None, Any], dest: Group, shallow: bool, without_attrs: bool, log: Any,
+    if_exists: IfExists, dry_run: bool, create_kws: Mapping[str, Any], root: bool,
+) -> Copied:  # fmt: skip
+    """Copy each source under its name. Unless they are `root`, a shallow copy skips groups."""
     if if_exists not in _CHOICES:
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
+    if not isinstance(dest, Group):
+        raise TypeError(
+            f"the destination of a copy is a group of omnizarr, found {type(dest).__name__}; open"
+            " one with omnizarr.open_group(store)"
+        )
     say = _logger(log)
-    total = _copy(
-        source, dest, name, shallow, without_attrs, say, if_exists, dry_run, create_kws, True
-    )
+    total = Copied(0, 0, 0)
+    for source in members.values():
+        _check_outside(source, dest)
+    for name, source in members.items():
+        total += _copy(
+            source, dest, name, shallow, without_attrs, say, if_exists, dry_run, create_kws, root
+        )
     say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
     return total
+
+
+def _check_outside(source: Any, dest: Group) -> None:
+    """Refuse to copy a group into itself: the copy would be copied again, without end."""
+    inside = Location(dest.store, dest.path)
+    for origin in origins(source) if not hasattr(source, "shape") else ():
+        if contains(origin, inside):
+            raise OverlapError(
+                f"{inside} lies inside the group that is copied ({origin}); copy it to a group"
+                " outside of it"
+            )
 
 
 def copy_all(
     source: Any, dest: Group, shallow: bool = False, without_attrs: bool = False, log: Any = None,
     if_exists: IfExists = "raise", dry_run: bool = False, **create_kws: Any,
 ) -> Copied:  # fmt: skip
-    """Copy every member of one group into another, and its attributes."""
-    total = Copied(0, 0, 0)
-    for name in list(source.keys()):
-        total += copy(
-            source[name], dest, name, shallow, without_attrs, log, if_exists, dry_run, **create_kws
-        )
+    """Copy every member of one group into another, and its attributes.
+
+    Parameters
+    ----------
+    source, dest
+        Groups.
+    shallow
+        Copy arrays only.
+    without_attrs, log, if_exists, dry_run, **create_kws
+        As in `copy`.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> source, dest = omnizarr.group(), omnizarr.group()
+    >>> source["a"] = [1, 2, 3]
+    >>> omnizarr.copy_all(source, dest).copied
+    1
+    """
+    if not hasattr(source, "keys"):
+        raise TypeError(f"copy_all copies the members of a group, found {type(source).__name__}")
+    total = _copy_members({name: source[name] for name in list(source.keys())}, dest, shallow,
+        without_attrs, log, if_exists, dry_run, create_kws, False)  # fmt: skip
     if not without_attrs and not dry_run:
         dest.attrs.update(_plain(source.attrs))
     return total
@@ -172,6 +267,8 @@ def _copy(
         raise MetadataError("no name to copy the node to; give name=")
     if hasattr(source, "shape"):
         return _copy_array(source, dest, name, without_attrs, say, if_exists, dry_run, create_kws)
+    if shallow and not root:
+        return Copied(0, 0, 0)
     if create_kws and root:
         raise TypeError("creation arguments only apply to arrays, and the source is a group")
     exists = name in dest
@@ -182,6 +279,7 @@ def _copy(
             say(f"skip {dest.name}/{name}")
             return Copied(0, 1, 0)
         if not dry_run:
+            check_apart(source, [_target(dest, name)])
             del dest[name]
     say(f"copy {dest.name.rstrip('/')}/{name}")
     if dry_run and not (exists and isinstance(dest[name], Group)):
@@ -192,13 +290,8 @@ def _copy(
         group.attrs.update(_plain(source.attrs))
     total = Copied(1, 0, 0)
     for child in list(source.keys()):
-        member = source[child]
-        if shallow and not hasattr(member, "shape"):
-            if not dry_run:
-                group.require_group(child)
-            continue
         total += _copy(
-            member, group, child, shallow, without_attrs, say, if_exists, dry_run, {}, False
+            source[child], group, child, shallow, without_attrs, say, if_exists, dry_run, {}, False
         )
     return total
 
@@ -223,6 +316,7 @@ def _copy_array(
     say(f"copy {place} {source.shape} {source.dtype}")
     if dry_run:
         return Copied(1, 0, 0)
+    check_apart(source, [_target(dest, name)])
     wanted = {**_arguments(source), **create_kws}
     try:
         target = dest.create_array(name, overwrite=True, **wanted)
@@ -237,6 +331,10 @@ def _copy_array(
     if not without_attrs:
         target.attrs.update(_plain(source.attrs))
     return Copied(1, 0, target.nbytes)
+
+
+def _target(dest: Group, name: str) -> Location:
+    return Location(dest.store, paths.join(dest.path, paths.normalize_path(name)))
 
 
 def _arguments(source: Any) -> dict[str, Any]:

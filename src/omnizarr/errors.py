@@ -31,6 +31,7 @@
     │   ├── NotListableError                     what lies there cannot be listed
     │   ├── ValueChangedError                    a value was replaced while it was read
     │   ├── ConflictError                        others kept changing what was to be changed
+    │   ├── OverlapError (ValueError)            writing would delete the data that are written
     │   └── UncertainWriteError                  nobody can tell any more whether it was written
     ├── MissingPackageError (ImportError)   an extra is needed; the message says which
     ├── InvalidKeyError (ValueError)        a key or path that no store may see
@@ -204,6 +205,10 @@ class ValueChangedError(StoreError):
 
 class ConflictError(StoreError):
     """A value could not be updated, because others kept changing it."""
+
+
+class OverlapError(StoreError, ValueError):
+    """Source and destination overlap: writing would delete what is still to be read."""
 
 
 class UncertainWriteError(StoreError):

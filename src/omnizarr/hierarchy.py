@@ -9,11 +9,13 @@ from omnizarr import node
 from omnizarr.array import Array
 from omnizarr.formats.base import Node
 from omnizarr.group import Group
+from omnizarr.location import Location, check_apart
 from omnizarr.making import make_array
 from omnizarr.metadata import Metadata
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.node import Options, Place
+from omnizarr.values import as_values
 
 
 def create_nodes(
@@ -25,9 +27,15 @@ def create_nodes(
     `metadata` of another node.
     """
     made: list[tuple[str, Array | Group]] = []
+    nodes = dict(nodes)
+    places = {path: place.child(paths.normalize_path(path)) for path in nodes}
+    for path, given in nodes.items():
+        if overwrite and isinstance(given, Mapping) and given.get("data") is not None:
+            data = as_values(given["data"])
+            nodes[path] = {**given, "data": data}
+            check_apart(data, (Location(each.store, each.path) for each in places.values()))
     for path in sorted(nodes, key=lambda path: path.count("/")):
-        given = nodes[path]
-        where = place.child(paths.normalize_path(path))
+        given, where = nodes[path], places[path]
         if isinstance(given, Metadata):
             model: Node = given.model
         elif "shape" in given or "data" in given:

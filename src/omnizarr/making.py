@@ -15,6 +15,7 @@ from omnizarr.chunking import normalize_shape
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from, request_from
 from omnizarr.formats.base import Format
+from omnizarr.location import Location, check_apart
 from omnizarr.model.column import Column
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
@@ -53,6 +54,11 @@ def make_array(
     array._source.regular_chain  # noqa: B018 - codecs that do not fit fail here, before anything is stored
     if write_data and isinstance(data, np.ndarray | Column):
         data = as_source(data, array.data_type, array.dtype, array.shape)
+    if data is not None and write_data:
+        replaced = [Location(store, path)] if overwrite else []
+        if options.chunk_store is not None:
+            replaced.append(Location(options.chunk_store, path))
+        check_apart(data, replaced)
     node.create(place, model, overwrite=overwrite)
     if data is not None and write_data:
         write_values(data, array)

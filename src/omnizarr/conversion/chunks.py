@@ -24,10 +24,11 @@ import numpy as np
 
 from omnizarr.engine import Source
 from omnizarr.errors import StoreError, UnsupportedError
+from omnizarr.location import innermost
 from omnizarr.model.grids import Grid, RegularAxis, Shape
 from omnizarr.model.keys import ChunkKeys
 from omnizarr.model.store import Store, keys_at
-from omnizarr.stores import LocalStore, MemoryStore, WrapperStore
+from omnizarr.stores import LocalStore, MemoryStore
 
 TASK_BYTES = 4 << 20
 """Small chunks are taken together until about this much is in one portion. It is part of what a
@@ -152,13 +153,6 @@ class Listed:
         encoders = [keys.encoder(model.ndim) for keys in (model.keys, *model.keys.alternatives)]
         for coordinates, place in zip(self, self._spellings, strict=True):
             yield source.prefix + encoders[place](coordinates), coordinates
-
-
-def innermost(store: Store) -> Store:
-    """The store inside all wrappers."""
-    while isinstance(store, WrapperStore):
-        store = store.store
-    return store
 
 
 def _knows_sizes(store: Store) -> bool:

@@ -141,6 +141,12 @@ class FsspecStore(Store):
             return "local", os.path.realpath(self.root)
         return "fsspec", filesystems.place_of(fs), filesystems.untold(self.root, self._secrets)
 
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        place = self.identity
+        if isinstance(place, tuple) and place[0] == "fsspec":
+            return place[:2], f"{place[2].strip('/')}/{key}".lstrip("/")
+        return place, key
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._shown!r})"
 
