@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "arrow",
             "exchange",
             "location",
+            "computed",
             "node_facts",
             "group",
             "attributes",

@@ -24,7 +24,6 @@ from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
 from omnizarr.stores import as_store
 from omnizarr.tree import Tree
-from omnizarr.values import as_values
 
 _MODES = ("r", "r+", "a", "w", "w-", "x")
 
@@ -324,8 +323,6 @@ def array(data: Any, **arguments: Any) -> Array:
     """An array that holds `data`; in memory if no store is given."""
     if isinstance(data, Array):
         arguments = {**_alike(data), **arguments}
-    else:
-        data = as_values(data)
     return create(data=data, **arguments)
 
 

@@ -16,10 +16,12 @@ import numpy.typing as npt
 from omnizarr import arrow, engine, indexing, node, shrinking
 from omnizarr.array_facts import ArrayFacts
 from omnizarr.chunking import normalize_shape
+from omnizarr.computed import blocks, computed, is_large, values_of
 from omnizarr.errors import LimitError, MetadataError, SelectionError, ZarrError
 from omnizarr.exchange import as_records, gathered, handed_over, rearranged
 from omnizarr.indexing import Transform
 from omnizarr.info import ArrayInfo
+from omnizarr.location import Location, origins, overlap
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.casting import cast
@@ -215,6 +217,11 @@ class Array(ArrayFacts):
 
     def _write(self, transform: Transform, value: Any, fields: Any = None) -> None:
         self._check_writable()
+        lazy = computed(value)
+        if lazy is not None and fields is None and self._writes_in_blocks(lazy, transform.shape):
+            for block in blocks(lazy):
+                self._write(indexing.basic_and_advanced(transform, block), values_of(lazy, block))
+            return
         dtype = self.dtype
         within: tuple[int, ...] = ()
         if fields is not None:
@@ -235,6 +242,15 @@ class Array(ArrayFacts):
             values, fields = as_records(values, fields, within), [fields]
         working = values if isinstance(values, Column) else plan.working(values)
         engine.write(self._source, plan, working, fields)
+
+    def _writes_in_blocks(self, lazy: Any, shape: tuple[int, ...]) -> bool:
+        """Whether a Dask array is written block by block: not if it reads what it replaces."""
+        own = Location(self.store, self.path)
+        return (
+            is_large(lazy)
+            and lazy.shape == shape
+            and not any(overlap(source, own) for source in origins(lazy))
+        )
 
     def set_basic_selection(
         self, selection: Any, value: Any, *, fields: Any = None, **_: Any

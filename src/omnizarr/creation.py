@@ -23,7 +23,7 @@ from omnizarr.model import dtypes
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.node import Options
-from omnizarr.values import as_values, element_type
+from omnizarr.values import as_values, element_type, names_of
 
 
 class ArrayArguments(TypedDict, total=False):
@@ -103,6 +103,21 @@ def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
 
         chosen["chunk_store"] = as_store(arguments["chunk_store"])
     return base.changed(**chosen)
+
+
+def with_values(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments with `data` as `as_values` gives it, and the dimension names that it carries
+    if no others are given. Data of other libraries are read here, before anything is replaced."""
+    data, shape = arguments.get("data"), arguments.get("shape")
+    if data is None:
+        return arguments
+    values = as_values(data, None if shape is None else normalize_shape(shape))
+    found = {**arguments, "data": values}
+    names = names_of(data)
+    ndim = len(values.shape if shape is None else normalize_shape(shape))
+    if found.get("dimension_names") is None and names is not None and len(names) == ndim:
+        found["dimension_names"] = names
+    return found
 
 
 def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRequest:

@@ -7,6 +7,7 @@ from typing import Any
 
 from omnizarr import node
 from omnizarr.array import Array
+from omnizarr.creation import with_values
 from omnizarr.formats.base import Node
 from omnizarr.group import Group
 from omnizarr.location import Location, check_apart
@@ -15,7 +16,6 @@ from omnizarr.metadata import Metadata
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.node import Options, Place
-from omnizarr.values import as_values
 
 
 def create_nodes(
@@ -31,9 +31,10 @@ def create_nodes(
     places = {path: place.child(paths.normalize_path(path)) for path in nodes}
     for path, given in nodes.items():
         if overwrite and isinstance(given, Mapping) and given.get("data") is not None:
-            data = as_values(given["data"])
-            nodes[path] = {**given, "data": data}
-            check_apart(data, (Location(each.store, each.path) for each in places.values()))
+            nodes[path] = with_values(given)
+            check_apart(
+                nodes[path]["data"], (Location(each.store, each.path) for each in places.values())
+            )
     for path in sorted(nodes, key=lambda path: path.count("/")):
         given, where = nodes[path], places[path]
         if isinstance(given, Metadata):

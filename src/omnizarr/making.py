@@ -11,18 +11,15 @@ import numpy as np
 
 from omnizarr import node
 from omnizarr.array import Array
-from omnizarr.chunking import normalize_shape
+from omnizarr.computed import REGION_BYTES, blocks, computed, has_large_blocks, values_of
 from omnizarr.config import config
-from omnizarr.creation import check_arguments, options_from, request_from
+from omnizarr.creation import check_arguments, options_from, request_from, with_values
 from omnizarr.formats.base import Format
 from omnizarr.location import Location, check_apart
 from omnizarr.model.column import Column
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
-from omnizarr.values import as_source, as_values, element_type
-
-REGION_BYTES = 32 << 20
-"""Values are copied in regions of about this size."""
+from omnizarr.values import as_source, as_values, element_type, names_of
 
 
 def make_array(
@@ -40,11 +37,8 @@ def make_array(
     """Create an array and write `data=`, if given. Nothing is changed if an argument is wrong."""
     check_arguments(arguments, function)
     options = options_from(arguments, options or Options())
+    arguments = with_values(arguments)
     data = arguments.get("data")
-    if data is not None:
-        shape = arguments.get("shape")
-        data = as_values(data, None if shape is None else normalize_shape(shape))
-        arguments = {**arguments, "data": data}
     request = request_from(arguments, getattr(store, "dimension_separator", None))
     if chosen is None:
         chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
@@ -69,6 +63,11 @@ def write_values(source: Any, array: Array) -> None:
     """Copy values into an array, in regions of whole chunks or shards."""
     if not hasattr(source, "dtype") or isinstance(source, np.ndarray | Column):
         array[...] = source
+        return
+    lazy = computed(source)
+    if lazy is not None:
+        for region in blocks(lazy) if has_large_blocks(lazy) else regions(array):
+            array[region] = values_of(lazy, region)
         return
     for region in regions(array):
         array[region] = source[region]
@@ -109,6 +108,8 @@ def like(data: Any) -> dict[str, Any]:
         }
         if getattr(data, "chunks", None) is not None:
             found["chunks"] = data.chunks
+        if names_of(data) is not None:
+            found["dimension_names"] = data.dims
         return found
     return {
         "shape": data.shape,

@@ -8,12 +8,12 @@ from typing import Any
 from omnizarr import api
 from omnizarr.api import format_of, open_store
 from omnizarr.array import Array
+from omnizarr.creation import with_values
 from omnizarr.group import Group
 from omnizarr.location import Location, check_apart
 from omnizarr.making import make_array
 from omnizarr.model import paths
 from omnizarr.model.store import Store
-from omnizarr.values import as_values
 
 
 def save(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -> None:
@@ -36,7 +36,7 @@ def save_array(store: Any, arr: Any, *, path: str | None = None, **arguments: An
     given = _Closing(store, "w" if path is None else "a", arguments.pop("storage_options", None))
     with given as backing:
         zarr_format = format_of(arguments)
-        arguments["data"] = as_values(arr)
+        arguments["data"] = arr
         make_array(
             backing, paths.normalize_path(path), arguments, zarr_format=zarr_format,
             overwrite=True, function="save_array",
@@ -54,12 +54,12 @@ def save_group(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -
         raise ValueError(f"array names given twice: {', '.join(sorted(twice))}")
     given = _Closing(store, "w", options.pop("storage_options", None))
     with given as backing:
-        values = {name: as_values(value) for name, value in (names | kwargs).items()}
-        for value in values.values():
-            check_apart(value, [Location(backing, paths.normalize_path(path))])
+        members = {name: with_values({"data": data}) for name, data in (names | kwargs).items()}
+        for member in members.values():
+            check_apart(member["data"], [Location(backing, paths.normalize_path(path))])
         root = api.open_group(backing, "w", path=path, **options)
-        for name, value in values.items():
-            root.create_array(name, data=value)
+        for name, member in members.items():
+            root.create_array(name, **member)
 
 
 class _Closing:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from omnizarr import arrow
 from omnizarr.arrow.missing import is_missing, missing, named, place_of
+from omnizarr.computed import computed, is_known
 from omnizarr.model.casting import cast
 from omnizarr.model.column import OBJECT, TEXT, Column
 from omnizarr.model.dtypes import Bytes, DataType, Object, String
@@ -40,7 +41,9 @@ def as_source(
     many elements as `shape` has places fills them in C order, as `to_arrow` reads them.
     """
     given = value
-    value = arrow.foreign(given)
+    lazy = computed(given)
+    # `numpy.asarray` of a Dask array would show the values under a mask.
+    value = arrow.foreign(given) if lazy is None else np.asanyarray(lazy.compute())
     if value is not given and getattr(value, "dtype", OBJECT).names is not None:
         value = _by_name(value, dtype)
     if shape is not None and arrow.is_flat(given):
@@ -89,9 +92,20 @@ def as_values(data: Any, shape: tuple[int, ...] | None = None) -> Any:
         return np.asarray(values)
     if shape is not None and arrow.is_flat(data):
         values = _filling(values, shape)
-    return (
-        values if hasattr(values, "dtype") and hasattr(values, "shape") else np.asanyarray(values)
-    )
+    lazy = computed(values)
+    if lazy is not None and (lazy.dtype == OBJECT or not is_known(lazy)):
+        return np.asanyarray(lazy.compute())  # its shape, or what the objects are, is known then
+    # The type of a torch.Tensor is none of NumPy's, so it is converted.
+    known = isinstance(values, Column) or isinstance(getattr(values, "dtype", None), np.dtype)
+    return values if known and hasattr(values, "shape") else np.asanyarray(values)
+
+
+def names_of(data: Any) -> tuple[str, ...] | None:
+    """The names that data give their dimensions, as xarray's `dims`; None if any has none."""
+    names = getattr(data, "dims", None)
+    if isinstance(names, tuple) and names and all(isinstance(name, str) for name in names):
+        return names
+    return None
 
 
 def element_type(values: Any, *, complete: bool = True) -> Any:
@@ -293,7 +307,8 @@ def _unmasked(source: NDArray) -> NDArray:
         hidden = np.asarray(flags.reshape(*hidden.shape, -1).any(axis=-1))
     if hidden.any():
         first = place_of(int(np.argmax(hidden)), hidden.shape)
-        raise missing(first, "masked", "values.filled(…)")
+        counted = f"{np.count_nonzero(hidden)} of {hidden.size} elements are masked"
+        raise missing(first, "masked", f"values.filled(…); {counted}")
     return np.asarray(source.data)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from omnizarr.arrow.awkward import from_awkward
 from omnizarr.arrow.pandas import from_pandas
 from omnizarr.arrow.writing import from_arrow
-from omnizarr.errors import UnsupportedError
+from omnizarr.errors import MissingPackageError, UnsupportedError
 from omnizarr.extras import package
 from omnizarr.model.column import Column
 
@@ -17,7 +19,8 @@ _PLAIN = (int, float, complex, str, bytes, list, tuple, Column)
 
 def foreign(value: Any) -> Any:
     """Data of pyarrow, awkward, pandas and others that offer Arrow's interface as a column or as a
-    NumPy array; anything else as it is.
+    NumPy array; the array inside an xarray.DataArray, read unless it is Dask's; anything else as it
+    is. Arrow's interface is for columns: what has a shape and a type of NumPy is an array.
 
     A missing value is a ValueError that names its place; a type that Zarr lacks is an
     UnsupportedError.
@@ -31,6 +34,8 @@ def foreign(value: Any) -> Any:
             return from_awkward(value)
         case "pandas":
             return from_pandas(value)
+        case "xarray" if hasattr(value, "dims") and hasattr(value, "data"):
+            return foreign(value.data)
         case "interface":
             return _from_interface(value)
     return value
@@ -47,9 +52,10 @@ def _library(value: Any) -> str:
         for base in type(value).__mro__:
             module: Any = base.__module__  # whatever was put there
             name = module.partition(".")[0] if isinstance(module, str) else ""
-            if name in ("numpy", "pyarrow", "awkward", "pandas"):
+            if name in ("numpy", "pyarrow", "awkward", "pandas", "xarray"):
                 return name
-        if any(hasattr(value, name) for name in _INTERFACES):
+        array = isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "__array__")
+        if not array and any(hasattr(value, name) for name in _INTERFACES):
             return "interface"
     except (LookupError, AttributeError, RecursionError) as error:
         raise TypeError(
@@ -60,7 +66,12 @@ def _library(value: Any) -> str:
 
 def _from_interface(value: Any) -> Any:
     name = type(value).__name__
-    pa = package("pyarrow", "arrow", f"writing from {name}")
+    try:
+        pa = package("pyarrow", "arrow", f"writing from {name}")
+    except MissingPackageError:
+        if _is_plain_numbers(value):
+            return np.asarray(value)
+        raise
     try:
         kinds = [getattr(value, "dtype", ""), *getattr(value, "dtypes", ())]
         objects = any(str(kind) == "Object" for kind in kinds)
@@ -76,6 +87,15 @@ def _from_interface(value: Any) -> Any:
             what="data_type",
         )
     return from_arrow(found)
+
+
+def _is_plain_numbers(value: Any) -> bool:
+    """Whether a Series of polars holds integers or floats that NumPy has, and lacks none."""
+    kind: Any = getattr(value, "dtype", None)
+    if not hasattr(kind, "is_integer") or not hasattr(value, "null_count"):
+        return False
+    wanted = "iu" if kind.is_integer() else "f" if kind.is_float() else ""
+    return bool(wanted) and value.null_count() == 0 and np.asarray(value).dtype.kind in wanted
 
 
 def _exported(pa: Any, value: Any) -> Any:

@@ -1,0 +1,56 @@
+"""Arrays that are computed when they are read: Dask's, also inside an xarray.DataArray.
+
+They are written block by block, so that one block is in memory at a time and none is computed
+twice. This module knows the protocol of Dask collections. It imports neither library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate, product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from omnizarr import arrow
+
+REGION_BYTES = 32 << 20
+"""Values are written in regions of about this size."""
+
+
+def computed(value: Any) -> Any:
+    """The Dask array that a value is or holds; None for everything else."""
+    inner = value if hasattr(value, "__dask_graph__") else None
+    if inner is not None and not hasattr(inner, "blocks"):
+        inner = arrow.foreign(value)  # of xarray, which passes the protocol on
+    return inner if hasattr(inner, "blocks") and hasattr(inner, "__dask_graph__") else None
+
+
+def is_large(value: Any) -> bool:
+    """Whether a Dask array of known shape is too large to be computed as a whole."""
+    return is_known(value) and prod(value.shape) * value.dtype.itemsize > REGION_BYTES
+
+
+def is_known(value: Any) -> bool:
+    """Whether the shape is known before the array is computed."""
+    return all(length == length for length in value.shape)
+
+
+def has_large_blocks(value: Any) -> bool:
+    """Whether a block holds as much as a region: then each block is one."""
+    return bool(prod(value.chunksize) * value.dtype.itemsize >= REGION_BYTES)
+
+
+def blocks(value: Any) -> Iterator[tuple[slice, ...]]:
+    """The region of every block."""
+    axes = [
+        [slice(stop - n, stop) for n, stop in zip(lengths, accumulate(lengths), strict=True)]
+        for lengths in value.chunks
+    ]
+    return product(*axes)
+
+
+def values_of(value: Any, region: tuple[slice, ...]) -> Any:
+    """A region, computed; a masked array stays one."""
+    return np.asanyarray(value[region].compute())
