@@ -22,7 +22,7 @@ MODULES = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or pa
 # SIBLINGS. A new top-level module or folder gets its place here first.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "native", "forks", "properties"),
-    ("limits", "config", "extras", "parallel"),
+    ("limits", "config", "extras", "keywords", "parallel"),
     ("model",),
     ("formats", "codecs", "indexing", "stores"),
     ("engine",),
@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "node",
             "array",
             "array_facts",
+            "array_selections",
             "arrow",
             "exchange",
             "location",
@@ -49,6 +50,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "hierarchy",
             "chunking",
             "metadata",
+            "missing",
             "pipeline",
             "shrinking",
             "synchronizers",

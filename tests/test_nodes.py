@@ -105,5 +105,5 @@ def test_sizes_are_asked_for_together() -> None:
     begun = time.monotonic()
     expected = 400 + len(store["zarr.json"])
     assert far.nbytes_stored == expected
-    assert f"{expected}" in str(far.info)
+    assert f"{expected}" in str(far.info_complete())
     assert time.monotonic() - begun < 4  # 10 s one by one

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from omnizarr import formats, node
+from omnizarr import node
 from omnizarr.array import Array
 from omnizarr.config import config
-from omnizarr.creation import check_arguments, options_from
+from omnizarr.creation import check_arguments, check_options, options_from
 from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError, StoreError
 from omnizarr.formats import Node
 from omnizarr.group import Group
 from omnizarr.hierarchy import create_nodes
-from omnizarr.making import like, make_array
+from omnizarr.keywords import suggests
+from omnizarr.making import like, make_array, warn_of_differences
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
@@ -71,11 +72,8 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
     zarr_format = format_of(dict(arguments))
     found = None if wanted in ("w", "w-", "x") else node.find_in(backing, normal, zarr_format)
     if found is None and wanted in ("r", "r+"):
-        raise NodeNotFoundError(
-            f"no array or group at path {'/' + normal!r}:"
-            f" {formats.explain_missing(backing, normal)}"
-        )
-    if isinstance(found[1], ArrayModel) if found is not None else creating:
+        raise NodeNotFoundError(node.not_found("array or group", backing, normal))
+    if creating or (found is not None and isinstance(found[1], ArrayModel)):
         return _open_array(backing, wanted, normal, arguments, found)
     arguments = {name: value for name, value in arguments.items() if value is not None}
     return _open_group(backing, wanted, normal, use_consolidated, arguments, found)
@@ -117,7 +115,9 @@ def _open_array(
         found = found or node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+") or not {"shape", "data"} & set(arguments):
             place, model = node.as_array(found, backing, normal)
-            return Array._of(place, model, options)._check()
+            opened = Array._of(place, model, options)._check()
+            warn_of_differences(opened, arguments)
+            return opened
     try:
         return make_array(
             backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite,
@@ -152,7 +152,7 @@ def _open_group(
     arguments: dict[str, Any], found: Found = None,
 ) -> Group:  # fmt: skip
     zarr_format = format_of(arguments)
-    check_arguments(arguments, "open_group")
+    check_options(arguments, "open_group", ("attributes",))
     attributes = arguments.get("attributes")
     options = options_from(arguments, Options(read_only=wanted == "r"))
     if wanted not in ("w", "w-", "x"):
@@ -336,8 +336,10 @@ def from_array(
         found["attributes"] = data.attrs.asdict()
     if "chunks" in arguments:
         found.pop("shards", None)
+    if "shape" in arguments:
+        raise TypeError("from_array() takes no shape: it is that of data")
     merged = {**found, **arguments}
-    merged.pop("shape", None)
+    del merged["shape"]
     return create_array(store, name=name, data=data, write_data=write_data, **merged)
 
 
@@ -416,6 +418,11 @@ def open_like(a: Any, path: Any, *, store: Any = None, **arguments: Any) -> Arra
     return open_array(path if store is None else store, **{**_alike(a), **arguments, **where})
 
 
-def tree(grp: Any, expand: bool | None = None, level: int | None = None) -> Tree:
-    """The hierarchy below a group, as a drawing."""
-    return (grp if isinstance(grp, Group) else open_group(grp, "r")).tree(expand, level)
+@suggests
+def tree(
+    grp: Any, expand: bool | None = None, level: int | None = None, *,
+    max_nodes: int | None = 500, plain: bool = False,
+) -> Tree:  # fmt: skip
+    """The hierarchy below a group, or what is opened as one, as a drawing; see `Group.tree`."""
+    group = grp if isinstance(grp, Group) else open_group(grp, "r")
+    return group.tree(expand, level, max_nodes=max_nodes, plain=plain)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import arrow, engine, indexing, node, shrinking
-from omnizarr.array_facts import ArrayFacts
+from omnizarr.array_selections import Selections, has_ellipsis
 from omnizarr.chunking import normalize_shape
 from omnizarr.computed import blocks, computed, is_large, values_of
 from omnizarr.errors import LimitError, MetadataError, SelectionError, ZarrError
@@ -42,7 +42,7 @@ from omnizarr.views import (
 NDArray = npt.NDArray[Any]
 
 
-class Array(ArrayFacts):
+class Array(Selections):
     """A chunked, compressed N-dimensional array in a store.
 
     Reading and writing follow NumPy: `z[2:5, ::-1]`, `z[mask]`, `z[0] = 1`.
@@ -59,9 +59,9 @@ class Array(ArrayFacts):
         **kwargs: Any,
     ) -> None:
         """Open the array that is stored at `path`; to create one, use `omnizarr.create_array`."""
-        from omnizarr.creation import check_arguments, options_from
+        from omnizarr.creation import check_options, options_from
 
-        check_arguments(kwargs, "Array")
+        check_options(kwargs, "Array")
         opened = options_from(kwargs, options or Options(read_only=read_only))
         place, model = node.require_array(as_store(store), paths.normalize_path(path), zarr_format)
         self._set(place, model, opened)
@@ -69,28 +69,36 @@ class Array(ArrayFacts):
 
     @property
     def info(self) -> ArrayInfo:
+        """A report of what is known without asking the store."""
         return ArrayInfo(self)
 
     def info_complete(self) -> ArrayInfo:
-        """zarr-python 3's name for a report that looks at the chunks; `info` does so anyway."""
-        return self.info
+        """The same with stored bytes and chunks, for which all chunks are listed.
+
+        Examples
+        --------
+        >>> a = omnizarr.array([1, 2, 3])
+        >>> print(a.info_complete())  # doctest: +ELLIPSIS
+        Name               : /
+        ...
+        Chunks initialized : 1/1
+        <BLANKLINE>
+        """
+        return ArrayInfo(self, counted=True)
 
     def info_items(self) -> list[tuple[str, str]]:
+        """The rows of `info`."""
         return self.info.items()
 
     # -- reading ------------------------------------------------------------------------------
     def __getitem__(self, key: Any) -> Any:
         fields, key = indexing.pop_fields(key)
         transform = indexing.basic_and_advanced(self._whole, key)
-        return self._read(transform, None, fields, scalar=not _has_ellipsis(key))
+        return self._read(transform, None, fields, scalar=not has_ellipsis(key))
 
     def read(self, selection: Any = Ellipsis, *, out: NDArray | None = None) -> Any:
         """`array[selection]`, into `out` if it is given."""
         return self.get_basic_selection(selection, out=out)
-
-    @property
-    def _whole(self) -> Transform:
-        return indexing.identity(self._model.shape)
 
     def _read(
         self,
@@ -184,32 +192,6 @@ class Array(ArrayFacts):
             raise TypeError(f"{self._place}: the array holds {data_type.name!r}, not text")
         return self._of(self._place, self._stored, self._options.changed(text="bytes"))
 
-    def get_basic_selection(
-        self, selection: Any = Ellipsis, *, out: NDArray | None = None, fields: Any = None, **_: Any
-    ) -> Any:
-        transform = indexing.basic_and_advanced(self._whole, selection)
-        return self._read(transform, out, fields, scalar=not _has_ellipsis(selection))
-
-    def get_orthogonal_selection(
-        self, selection: Any, *, out: NDArray | None = None, fields: Any = None, **_: Any
-    ) -> Any:
-        return self._read(indexing.orthogonal(self._whole, selection), out, fields, scalar=True)
-
-    def get_coordinate_selection(
-        self, selection: Any, *, out: NDArray | None = None, fields: Any = None, **_: Any
-    ) -> Any:
-        return self._read(indexing.coordinates(self._whole, selection), out, fields, scalar=True)
-
-    def get_mask_selection(
-        self, mask: Any, *, out: NDArray | None = None, fields: Any = None, **_: Any
-    ) -> Any:
-        return self._read(indexing.mask(self._whole, mask), out, fields)
-
-    def get_block_selection(
-        self, selection: Any, *, out: NDArray | None = None, fields: Any = None, **_: Any
-    ) -> Any:
-        return self._read(indexing.blocks(self._whole, selection, self._block_grid), out, fields)
-
     # -- writing ------------------------------------------------------------------------------
     def __setitem__(self, key: Any, value: Any) -> None:
         fields, key = indexing.pop_fields(key)
@@ -251,29 +233,6 @@ class Array(ArrayFacts):
             and lazy.shape == shape
             and not any(overlap(source, own) for source in origins(lazy))
         )
-
-    def set_basic_selection(
-        self, selection: Any, value: Any, *, fields: Any = None, **_: Any
-    ) -> None:
-        self._write(indexing.basic_and_advanced(self._whole, selection), value, fields)
-
-    def set_orthogonal_selection(
-        self, selection: Any, value: Any, *, fields: Any = None, **_: Any
-    ) -> None:
-        self._write(indexing.orthogonal(self._whole, selection), value, fields)
-
-    def set_coordinate_selection(
-        self, selection: Any, value: Any, *, fields: Any = None, **_: Any
-    ) -> None:
-        self._write(indexing.coordinates(self._whole, selection), value, fields)
-
-    def set_mask_selection(self, mask: Any, value: Any, *, fields: Any = None, **_: Any) -> None:
-        self._write(indexing.mask(self._whole, mask), value, fields)
-
-    def set_block_selection(
-        self, selection: Any, value: Any, *, fields: Any = None, **_: Any
-    ) -> None:
-        self._write(indexing.blocks(self._whole, selection, self._block_grid), value, fields)
 
     # -- other ways to index ------------------------------------------------------------------
     @property
@@ -454,14 +413,10 @@ class Array(ArrayFacts):
     def __repr__(self) -> str:
         shape, dtype = self.shape, self.dtype
         read_only = " read-only" if self.read_only else ""
-        return f"<omnizarr.Array {self.name!r} {shape} {dtype}{read_only}>"
+        return f"<omnizarr.Array {self.name!r} {shape} {dtype}{read_only} in {self.store!r}>"
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()
-
-
-def _has_ellipsis(key: Any) -> bool:
-    return key is Ellipsis or (isinstance(key, tuple) and any(item is Ellipsis for item in key))
 
 
 def _check_fields(fields: Any, dtype: np.dtype[Any]) -> None:

@@ -1,46 +1,205 @@
-"""A handful of defaults, each also an argument of the call that it is a default for.
+"""Defaults, each also an argument of the call that it is a default for.
 
 `config.set({"default_zarr_format": 2})` changes a default; as a context manager it changes it
 for a block. Environment variables set defaults too: `OMNIZARR_THREADS=1`,
-`OMNIZARR_ARRAY__ORDER=F` (two underscores stand for a dot). Names that only zarr-python knows are
-accepted and kept, so that code written for it runs; they have no effect here.
+`OMNIZARR_ARRAY__ORDER=F` (two underscores stand for a dot).
+
+    default_zarr_format       3         format of new nodes; any name that zarr_format= takes
+    threads                   None      threads of one call; None: one per available core
+    requests                  None      requests to a store at once; None: as many as it gains from
+    array.order               "C"       memory order of new arrays: "C" or "F"
+    array.write_empty_chunks  False     store chunks that hold nothing but the fill value
+    array.on_missing          "fill"    a chunk that is not stored: "fill", or "raise" an error
+    array.text                "string"  what text reads as: "string", "object" or "bytes"
+    array.target_shard_size_bytes None  size of automatic shards; None: up to 16 chunks a dimension
+    fsync                     False     make every write of a local store durable at once
+    json_indent               "auto"    indent of metadata documents; "auto": as each format does
+
+Names of zarr-python that mean the same are other spellings of these: `async.concurrency` of
+`requests`, `threading.max_workers` and `codec_pipeline.max_workers` of `threads`,
+`array.read_missing_chunks` of `array.on_missing`. Its other names are refused, with the reason.
+A name or value that is not known raises `ConfigError`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from operator import index
+from typing import Any, NamedTuple
 
-_DEFAULTS: dict[str, Any] = {
-    "default_zarr_format": 3,
-    "threads": None,  # None: one per available core
-    "requests": None,  # None: as many at once as the store says it gains from
-    "array.order": "C",
-    "array.write_empty_chunks": False,
-    "array.on_missing": "fill",
-    "array.text": "string",  # or "object": what text reads as
-    "fsync": False,
-    # zarr-python's, asked for by others; without effect here.
-    "async.concurrency": 10,
-    "async.timeout": None,
-    "threading.max_workers": None,
-    "array.target_shard_size_bytes": None,
+from omnizarr.errors import ConfigError, IgnoredArgumentWarning
+from omnizarr.keywords import nearest
+
+FORMATS = (
+    0, 1, 2, 3, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5",
+)  # fmt: skip
+"""The names of the formats. They are repeated here, since the formats stand above this module."""
+
+
+class _Setting(NamedTuple):
+    default: Any
+    check: Callable[[Any], Any]
+    """The value as it is kept; a ValueError or TypeError if it is none."""
+    expected: str
+
+
+def _one_of(default: Any, *others: Any) -> _Setting:
+    choices = (default, *others)
+
+    def check(value: Any) -> Any:
+        return choices[choices.index(value)]
+
+    return _Setting(default, check, " or ".join(map(repr, choices)))
+
+
+def _boolean(default: bool) -> _Setting:
+    def check(value: Any) -> bool:
+        return bool((False, True).index(value))
+
+    return _Setting(default, check, "True or False")
+
+
+def _count(least: int = 1) -> _Setting:
+    def check(value: Any) -> int | None:
+        if value is not None and (isinstance(value, bool) or index(value) < least):
+            raise ValueError
+        return None if value is None else index(value)
+
+    return _Setting(None, check, f"None or an int of at least {least}")
+
+
+def _format() -> _Setting:
+    by_text = {str(name): name for name in FORMATS}
+
+    def check(value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError
+        return by_text[str(value).removeprefix("v")]
+
+    return _Setting(3, check, f"one of {', '.join(map(repr, FORMATS))}")
+
+
+def _indent() -> _Setting:
+    def check(value: Any) -> Any:
+        return value if value in ("auto", None) else _count(0).check(value)
+
+    return _Setting("auto", check, "'auto', None for one line, or a number of spaces")
+
+
+_SETTINGS: dict[str, _Setting] = {
+    "default_zarr_format": _format(),
+    "threads": _count(),
+    "requests": _count(),
+    "array.order": _one_of("C", "F"),
+    "array.write_empty_chunks": _boolean(False),
+    "array.on_missing": _one_of("fill", "raise"),
+    "array.text": _one_of("string", "object", "bytes"),
+    "array.target_shard_size_bytes": _count(),
+    "fsync": _boolean(False),
+    "json_indent": _indent(),
 }
+_ALIASES = {
+    "async.concurrency": "requests",
+    "threading.max_workers": "threads",
+    "codec_pipeline.max_workers": "threads",
+    "array.read_missing_chunks": "array.on_missing",
+}
+"""zarr-python's names for the same things."""
+_READ_MISSING = {True: "fill", False: "raise"}
+_SAME = _one_of(None)
+_REFUSED: dict[str, tuple[_Setting, str]] = {
+    "async.timeout": (
+        _SAME,
+        "there is no event loop to time; stores have deadlines of their own, given as"
+        " storage_options={'timeout': seconds} (or 'deadline')",
+    ),
+    "array.rectilinear_chunks": (_one_of(True), "chunks of different lengths can always be used"),
+    "array.allow_unsafe_pickle_decode": (
+        _one_of(False),
+        "say allow_pickle=True when you open an array that you trust",
+    ),
+    "array.sharding_coalesce_max_gap_bytes": (
+        _SAME,
+        "each store knows which gaps are worth reading over (store.capabilities.gap)",
+    ),
+    "array.sharding_coalesce_max_bytes": (
+        _SAME,
+        "reads that are joined stay below omnizarr.limits.current.scratch_bytes",
+    ),
+    "codec_pipeline": (_SAME, "there is one pipeline, which cannot be exchanged"),
+    "codecs": (_SAME, "a codec is chosen by name: omnizarr.codecs.register_codec adds one"),
+    "buffer": (_SAME, "values are always NumPy arrays"),
+    "ndbuffer": (_SAME, "values are always NumPy arrays"),
+}
+"""Other names of zarr-python: the only value that is true here, and the reason."""
 _ENVIRONMENT = "OMNIZARR_"
+_PYTHON = {"True": True, "False": False, "None": None}
 _MISSING = object()
+_ABSENT = object()
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """`{"array": {"order": "F"}}` as `("array.order", "F")`."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def _checked(name: str, value: Any) -> tuple[str, Any]:
+    """The name and value of a setting, as they are kept."""
+    kept = _ALIASES.get(name, name)
+    setting = _SETTINGS.get(kept)
+    given, reason = value, ""
+    if setting is None:
+        outer = name if name in _REFUSED else name.partition(".")[0]
+        if outer not in _REFUSED:
+            known = (*_SETTINGS, *_ALIASES, *_REFUSED)
+            hint = nearest(name, known) or f"; known are {', '.join(_SETTINGS)}"
+            raise ConfigError(f"there is no configuration value {name!r}{hint}")
+        setting, reason = _REFUSED[outer]
+        if setting is _SAME:
+            raise ConfigError(f"{name!r} of zarr-python cannot be set here: {reason}")
+    elif name == "array.read_missing_chunks":
+        setting = _boolean(True)
+    try:
+        value = setting.check(value)
+    except (KeyError, TypeError, ValueError):
+        why = f": {reason}" if reason else ""
+        raise ConfigError(
+            f"the configuration value {name!r} must be {setting.expected}, found {given!r}{why}"
+        ) from None
+    return kept, _READ_MISSING[value] if name == "array.read_missing_chunks" else value
 
 
 def _from_environment() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for variable, text in os.environ.items():
-        if variable.startswith(_ENVIRONMENT):
-            name = variable[len(_ENVIRONMENT) :].lower().replace("__", ".")
-            try:
-                found[name] = json.loads(text)
-            except ValueError:
-                found[name] = text
+        if not variable.startswith(_ENVIRONMENT):
+            continue
+        name = variable[len(_ENVIRONMENT) :].lower().replace("__", ".")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = _PYTHON.get(text, text)
+        if name not in _SETTINGS and name not in _ALIASES:
+            hint = nearest(name, _SETTINGS)
+            if hint or "." in name:  # others are no settings: OMNIZARR_NATIVE
+                warnings.warn(
+                    f"the environment variable {variable} sets nothing: there is no configuration"
+                    f" value {name!r}{hint}",
+                    IgnoredArgumentWarning,
+                    stacklevel=2,
+                )
+            continue
+        try:
+            kept, found[kept] = _checked(name, value)
+        except ConfigError as error:
+            raise error.at(f"environment variable {variable}") from None
     return found
 
 
@@ -55,42 +214,98 @@ class _Restore:
         return self._config
 
     def __exit__(self, *exc_info: object) -> None:
-        for name, value in self._before.items():
-            if value is _MISSING:
-                self._config._values.pop(name, None)
-            else:
-                self._config._values[name] = value
+        self._config._current.update(self._before)
 
 
 class Config:
     """Named defaults; `omnizarr.config` is the one instance."""
 
     def __init__(self) -> None:
-        self._values = {**_DEFAULTS, **_from_environment()}
+        self._values: dict[str, Any] | None = None
+
+    @property
+    def _current(self) -> dict[str, Any]:
+        """The values. The environment is read when they are first asked for."""
+        if self._values is None:
+            self._values = self._fresh()
+        return self._values
+
+    @staticmethod
+    def _fresh() -> dict[str, Any]:
+        defaults = {name: setting.default for name, setting in _SETTINGS.items()}
+        return defaults | _from_environment()
 
     def get(self, name: str, default: Any = _MISSING) -> Any:
-        value = self._values.get(name, default)
-        if value is _MISSING:
-            raise KeyError(f"no configuration value {name!r}; known are {', '.join(_DEFAULTS)}")
-        return value
+        """The value of a name; all those below it for `"array"`.
+
+        Examples
+        --------
+        >>> config.get("array.order")
+        'C'
+        """
+        values = self._current
+        if name in values:
+            return values[name]
+        if name == "array.read_missing_chunks":
+            return values["array.on_missing"] == "fill"
+        if name in _ALIASES:
+            return values[_ALIASES[name]]
+        below = {key: values[key] for key in values if key.startswith(f"{name}.")}
+        if below:
+            return {key[len(name) + 1 :]: value for key, value in below.items()}
+        if default is not _MISSING:
+            return default
+        if name in _REFUSED and _REFUSED[name][0] is not _SAME:
+            return _REFUSED[name][0].default
+        hint = nearest(name, values) or f"; known are {', '.join(values)}"
+        raise ConfigError(f"there is no configuration value {name!r}{hint}")
+
+    __getitem__ = get
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name, _ABSENT) is not _ABSENT
 
     def set(self, values: Mapping[str, Any] | None = None, **more: Any) -> _Restore:
-        """Change defaults; a keyword writes a dot as two underscores."""
-        changes = dict(values or {})
-        changes.update({name.replace("__", "."): value for name, value in more.items()})
-        before = {name: self._values.get(name, _MISSING) for name in changes}
-        self._values.update(changes)
+        """Change defaults, for good or for a `with` block; a keyword writes a dot as "__".
+
+        Parameters
+        ----------
+        values
+            Names and values; `{"array": {"order": "F"}}` is `{"array.order": "F"}`.
+
+        Raises
+        ------
+        ConfigError
+            If a name or value is not known; nothing is changed then.
+
+        Examples
+        --------
+        >>> with config.set({"array.order": "F"}, threads=1):
+        ...     config.get("array.order")
+        'F'
+        """
+        given = [*_flat(values or {}), *((n.replace("__", "."), v) for n, v in more.items())]
+        checked = dict(_checked(name, value) for name, value in given)
+        changes = {name: value for name, value in checked.items() if name in _SETTINGS}
+        before = {name: self._current[name] for name in changes}
+        self._current.update(changes)
         return _Restore(self, before)
 
+    def update(self, values: Mapping[str, Any]) -> None:
+        """Change defaults for good."""
+        self.set(values)
+
     def reset(self) -> None:
-        """Back to the defaults and the environment."""
-        self._values = {**_DEFAULTS, **_from_environment()}
+        """Go back to the defaults and the environment."""
+        self._values = self._fresh()
+
+    refresh = reset
 
     def to_dict(self) -> dict[str, Any]:
-        return dict(self._values)
+        return dict(self._current)
 
     def __repr__(self) -> str:
-        return f"Config({self._values!r})"
+        return f"Config({self._current!r})"
 
 
 config = Config()

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from omnizarr import formats, parallel
 from omnizarr.array import Array
+from omnizarr.creation import check_arguments
 from omnizarr.errors import (
     MetadataError,
     NodeExistsError,
@@ -201,6 +202,7 @@ def _copy_members(
             f"the destination of a copy is a group of omnizarr, found {type(dest).__name__}; open"
             " one with omnizarr.open_group(store)"
         )
+    check_arguments(create_kws, "copy" if root else "copy_all")
     say = _logger(log)
     total = Copied(0, 0, 0)
     for source in members.values():

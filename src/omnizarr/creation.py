@@ -19,6 +19,7 @@ from omnizarr.chunking import normalize_chunks, normalize_shape, normalize_shard
 from omnizarr.config import config
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import DEFAULT, ArrayRequest
+from omnizarr.keywords import refuse_unknown
 from omnizarr.model import dtypes
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes.base import DataType
@@ -71,16 +72,37 @@ _KNOWN = frozenset(ArrayArguments.__annotations__)
 
 def check_arguments(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
     """TypeError for a keyword that nobody knows, with the nearest one that is known."""
-    known = _KNOWN | set(also)
-    for name in arguments:
-        if name not in known:
-            import difflib
-
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+    refuse_unknown(arguments, _KNOWN | set(also), function)
+    _check_meta_array(arguments)
 
 
+def check_options(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
+    """The same for what opens a node and creates none: how it is to behave, and nothing else."""
+    refuse_unknown(arguments, {*_OPTIONS, *_MORE_OPTIONS, *also}, function)
+    _check_meta_array(arguments)
+
+
+def _check_meta_array(arguments: Mapping[str, Any]) -> None:
+    """zarr-python's way to name the library that results are made with."""
+    given = arguments.get("meta_array")
+    if given is not None and given is not np.ndarray and not isinstance(given, np.ndarray):
+        raise TypeError(
+            f"meta_array: values are NumPy arrays here, found {given!r}; leave it out and move what"
+            " was read to another device yourself"
+        )
+
+
+def refuse_settings(arrays: Mapping[str, Any], function: str) -> None:
+    """Refuse what would become an array, but is called like an argument and looks like none."""
+    for name, value in arrays.items():
+        if name in _KNOWN and not hasattr(value, "shape"):
+            raise TypeError(
+                f"{function}() takes keywords as names of arrays, found {name}={value!r}; use"
+                " save_array or create_array to say how an array is stored, or give a NumPy array"
+            )
+
+
+_MORE_OPTIONS = ("chunk_store", "config", "meta_array")
 _OPTIONS = (
     "write_empty_chunks",
     "on_missing",

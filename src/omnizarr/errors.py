@@ -35,10 +35,13 @@
     │   └── UncertainWriteError                  nobody can tell any more whether it was written
     ├── MissingPackageError (ImportError)   an extra is needed; the message says which
     ├── InvalidKeyError (ValueError)        a key or path that no store may see
+    ├── ConfigError (KeyError, ValueError)  `omnizarr.config` does not know a name or value
     └── SelectionError (IndexError)         a selection that NumPy would refuse too
         ├── BoundsCheckError
         ├── InvalidIndexError (TypeError, ValueError)
         └── VindexInvalidSelectionError
+
+    IgnoredArgumentWarning (UserWarning)    an argument has no effect on what is there already
 
 A message names what was expected, what was found, where, and what to do next.
 Lower layers do not know where they are; upper layers add it with `error.at(where)`.
@@ -222,6 +225,14 @@ class MissingPackageError(ZarrError, ImportError):
 
 class InvalidKeyError(ZarrError, ValueError):
     """A key or node path that could leave the store, or that no store can hold."""
+
+
+class ConfigError(ZarrError, KeyError, ValueError):
+    """`omnizarr.config` has no such name, or the name cannot have this value."""
+
+
+class IgnoredArgumentWarning(UserWarning):
+    """An argument has no effect: what it describes exists already and differs from it."""
 
 
 class SelectionError(ZarrError, IndexError):

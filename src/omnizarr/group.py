@@ -21,8 +21,10 @@ from omnizarr.errors import (
     UnsupportedError,
 )
 from omnizarr.formats.base import Node
-from omnizarr.info import GroupInfo
+from omnizarr.info import SHOWN, GroupInfo, group_html
+from omnizarr.keywords import suggests
 from omnizarr.making import like, make_array
+from omnizarr.missing import among, beside
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.node import Options, Place
@@ -45,9 +47,9 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         **kwargs: Any,
     ) -> None:
         """Open the group that is stored at `path`; to create one, use `omnizarr.create_group`."""
-        from omnizarr.creation import check_arguments, options_from
+        from omnizarr.creation import check_options, options_from
 
-        check_arguments(kwargs, "Group")
+        check_options(kwargs, "Group")
         opened = options_from(kwargs, options or Options(read_only=read_only))
         place, model = node.require_group(as_store(store), paths.normalize_path(path), zarr_format)
         self._set(place, model, opened)
@@ -60,12 +62,15 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
 
     @property
     def info(self) -> GroupInfo:
+        """A report of what is known without asking the store."""
         return GroupInfo(self)
 
     def info_complete(self) -> GroupInfo:
-        return self.info
+        """The same with the members, which are listed and read."""
+        return GroupInfo(self, listed=True)
 
     def info_items(self) -> list[tuple[str, str]]:
+        """The rows of `info`."""
         return self.info.items()
 
     # -- members ------------------------------------------------------------------------------
@@ -90,6 +95,17 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
                 name: model for name, model in self._stored.consolidated.items() if "/" not in name
             }
         return self._place.format.children(self.store, self.path)
+
+    def _some_names(self, most: int) -> tuple[list[str], int] | None:
+        """Some names of members and how many there are, from one listing at most; None if the
+        store cannot be listed. What lies beside the members may be among them."""
+        if self._stored.consolidated is not None:
+            names = sorted(name for name in self._stored.consolidated if "/" not in name)
+        elif self.store.capabilities.listable:
+            names = sorted(self._place.format.names(self.store, self.path))
+        else:
+            return None
+        return names[:most], len(names)
 
     def _locate(self, path: str) -> tuple[Place | None, Node] | None:
         """What is stored at a path below this group."""
@@ -121,8 +137,19 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     def __getitem__(self, path: str) -> Array | Group:
         member = self._find(self._relative(path))
         if member is None:
-            raise NodeNotFoundError(f"{self._place}: no member {path!r}")
+            raise self._missing(path)
         return member
+
+    def _missing(self, path: str, kind: str = "member") -> NodeNotFoundError:
+        """The error for a path that leads to nothing, with what lies beside it."""
+        relative = self._relative(path)
+        hint = ""
+        if self._stored.consolidated is None:
+            hint = beside(self.store, paths.join(self.path, relative))
+        elif "/" not in relative:
+            hint = among(relative, self._members(), self.name)
+        error = {"array": ArrayNotFoundError, "group": GroupNotFoundError}
+        return error.get(kind, NodeNotFoundError)(f"{self._place}: no {kind} {path!r}{hint}")
 
     def get(self, path: Any = None, default: Any = None, *, key: Any = None) -> Any:
         member = self._find(self._relative(key if path is None else path))
@@ -143,8 +170,30 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     def __bool__(self) -> bool:
         return True
 
-    def members(self, max_depth: int | None = 0, **_: Any) -> tuple[tuple[str, Array | Group], ...]:
-        """Names and nodes below this group; None as depth means all the way down."""
+    @suggests
+    def members(
+        self, max_depth: int | None = 0, *, use_consolidated_for_children: bool = True
+    ) -> tuple[tuple[str, Array | Group], ...]:
+        """Names and nodes below this group.
+
+        Parameters
+        ----------
+        max_depth
+            How many levels of groups to look into below this one; None for all.
+        use_consolidated_for_children
+            zarr-python's. It changes nothing: nodes that are read from the store are always read
+            from their own documents, and a group that was opened through consolidated metadata
+            always takes its members from there.
+
+        Examples
+        --------
+        >>> root = omnizarr.group()
+        >>> _ = root.create_group("a/b")
+        >>> [name for name, _ in root.members(max_depth=None)]
+        ['a', 'a/b']
+        """
+        if max_depth is not None and max_depth < 0:
+            raise ValueError(f"max_depth must be None or an int of at least 0, found {max_depth}")
         return tuple(self._walk(max_depth))
 
     def _walk(self, max_depth: int | None, prefix: str = "") -> Iterator[tuple[str, Array | Group]]:
@@ -183,7 +232,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     def get_array(self, path: str) -> Array:
         member = self.get(path)
         if member is None:
-            raise ArrayNotFoundError(f"{self._place}: no array {path!r}")
+            raise self._missing(path, "array")
         if not isinstance(member, Array):
             raise NodeTypeError(f"{self._place}: {path!r} is a group, not an array")
         return member
@@ -191,7 +240,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     def get_group(self, path: str) -> Group:
         member = self.get(path)
         if member is None:
-            raise GroupNotFoundError(f"{self._place}: no group {path!r}")
+            raise self._missing(path, "group")
         if not isinstance(member, Group):
             raise NodeTypeError(f"{self._place}: {path!r} is an array, not a group")
         return member
@@ -213,9 +262,33 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     def _first(answers: Iterator[Any]) -> Any:
         return next((answer for answer in answers if answer is not None), None)
 
-    def tree(self, expand: bool | None = None, level: int | None = None, **_: Any) -> Tree:
-        """The hierarchy as a drawing, in text and (in notebooks) as HTML."""
-        return Tree(self, level)
+    @suggests
+    def tree(
+        self, expand: bool | None = None, level: int | None = None, *,
+        max_nodes: int | None = 500, plain: bool = False,
+    ) -> Tree:  # fmt: skip
+        """The hierarchy as a drawing, in text and (in notebooks) as HTML.
+
+        Parameters
+        ----------
+        expand
+            Whether groups are shown open in HTML; they are, unless it is False.
+        level
+            How many levels to show; None for all.
+        max_nodes
+            After so many nodes the drawing ends with "…"; None for no end.
+        plain
+            zarr-python's: no bold text. The text never has any here.
+
+        Examples
+        --------
+        >>> root = omnizarr.group()
+        >>> _ = root.create_array("a", shape=3, dtype="i4")
+        >>> root.tree()
+        /
+         └── a (3,) int32
+        """
+        return Tree(self, level, expand=expand is not False, max_nodes=max_nodes)
 
     # -- creating -----------------------------------------------------------------------------
     def _check_writable(self) -> None:
@@ -227,6 +300,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
                 " consolidate again"
             )
 
+    @suggests
     def create_group(
         self, name: str, overwrite: bool = False, *, attributes: Mapping[str, Any] | None = None
     ) -> Group:
@@ -245,8 +319,15 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         self._check_writable()
         return create_nodes(self._place, self._options, nodes, overwrite=overwrite)
 
-    def create_groups(self, *names: str, **kwargs: Any) -> tuple[Group, ...]:
-        return tuple(self.create_group(name, **kwargs) for name in names)
+    @suggests
+    def create_groups(
+        self,
+        *names: str,
+        overwrite: bool = False,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> tuple[Group, ...]:
+        """Create several groups; the keywords are those of `create_group`, for each of them."""
+        return tuple(self.create_group(name, overwrite, attributes=attributes) for name in names)
 
     def require_group(self, name: str, overwrite: bool = False) -> Group:
         """The group of this name, created if there is none."""
@@ -270,7 +351,11 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     ) -> Array:
         """Create an array in this group; the keywords are those of `omnizarr.create_array`."""
         self._check_writable()
-        arguments.pop("storage_options", None)
+        if arguments.pop("storage_options", None):
+            raise TypeError(
+                "create_array() of a group takes no storage_options: its store is open already;"
+                " give them where the group is opened"
+            )
         path = self._relative(name)
         if not path:
             raise MetadataError(f"{self._place}: an array in a group needs a name")
@@ -351,7 +436,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         self._check_writable()
         path = self._relative(name)
         if not path or self._locate(path) is None:
-            raise NodeNotFoundError(f"{self._place}: no member {name!r}")
+            raise self._missing(name)
         node.remove(self.store, paths.join(self.path, path))
 
     def clear(self) -> None:
@@ -365,7 +450,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         from_path, to_path = self._relative(source), self._relative(dest)
         found = self._locate(from_path) if from_path else None
         if found is None or found[0] is None:
-            raise NodeNotFoundError(f"{self._place}: no member {source!r}")
+            raise self._missing(source)
         taken = self._locate(to_path)
         if taken is not None:
             raise node.exists(self._place.child(to_path), taken[1])
@@ -383,10 +468,10 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         # Members are attributes too, as in h5py-like browsing: `root.foo.bar`.
         if name.startswith("_"):
             raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"{self!r} has no attribute or member {name!r}") from None
+        member = self.get(name)
+        if member is None:
+            raise AttributeError(f"{self!r} has no attribute or member {name!r}")
+        return member
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(name for name in self if name.isidentifier())})
@@ -398,4 +483,9 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         self.store.close()
 
     def __repr__(self) -> str:
-        return f"<omnizarr.Group {self.name!r}{' read-only' if self.read_only else ''}>"
+        read_only = " read-only" if self.read_only else ""
+        return f"<omnizarr.Group {self.name!r}{read_only} in {self.store!r}>"
+
+    def _repr_html_(self) -> str:
+        """Name, store and some members, from one listing at most."""
+        return group_html(self, self._some_names(SHOWN))

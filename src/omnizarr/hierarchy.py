@@ -10,6 +10,7 @@ from omnizarr.array import Array
 from omnizarr.creation import with_values
 from omnizarr.formats.base import Node
 from omnizarr.group import Group
+from omnizarr.keywords import refuse_unknown
 from omnizarr.location import Location, check_apart
 from omnizarr.making import make_array
 from omnizarr.metadata import Metadata
@@ -51,6 +52,7 @@ def create_nodes(
             made.append((path, array))
             continue
         else:
+            refuse_unknown(given, ("attributes",), f"create_hierarchy: the group {path!r}")
             model = place.format.new_group(dict(given.get("attributes") or {}))
         node.create(where, model, overwrite=overwrite)
         kind = Array if isinstance(model, ArrayModel) else Group

@@ -1,4 +1,7 @@
-"""`array.info` and `group.info`: what a person wants to know at a glance."""
+"""`array.info` and `group.info`: what a person wants to know at a glance.
+
+Both show what is known without asking the store; `info_complete()` counts chunks, or lists members.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +57,9 @@ class Info:
 
 
 class ArrayInfo(Info):
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array: Array, counted: bool = False) -> None:
         self._array = array
+        self._counted = counted
 
     def items(self) -> list[tuple[str, str]]:
         array = self._array
@@ -78,8 +82,13 @@ class ArrayInfo(Info):
             ("Codecs", ", ".join(str(codec) for codec in array.codecs)),
             ("Store", repr(array.store)),
             ("No. bytes", _with_unit(array.nbytes)),
+            ("No. chunks", array.nchunks),
         ]
         if not array.chunk_store.capabilities.listable:
+            rows.append(("Chunks initialized", "unknown: the store cannot be listed"))
+            return [(name, str(value)) for name, value in rows]
+        if not self._counted:
+            rows.append(("Chunks initialized", "not counted; info_complete() counts them"))
             return [(name, str(value)) for name, value in rows]
         stored = int(array.nbytes_stored)
         initialized = array.nchunks_initialized
@@ -91,8 +100,9 @@ class ArrayInfo(Info):
 
 
 class GroupInfo(Info):
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group, listed: bool = False) -> None:
         self._group = group
+        self._listed = listed
 
     def items(self) -> list[tuple[str, str]]:
         group = self._group
@@ -103,11 +113,19 @@ class GroupInfo(Info):
             ("Read-only", group.read_only),
             ("Store", repr(group.store)),
         ]
+        known = group._stored.consolidated is not None
+        if not self._listed and not known and group.store.capabilities.listable:
+            rows.append(("No. members", "not counted; info_complete() lists them"))
+            return [(name, str(value)) for name, value in rows]
         try:
-            arrays, groups = sorted(group.array_keys()), sorted(group.group_keys())
+            members = group.members()
         except NotListableError:
             rows.append(("No. members", "unknown: the store cannot be listed"))
             return [(name, str(value)) for name, value in rows]
+        kinds: dict[bool, list[str]] = {True: [], False: []}
+        for name, member in members:
+            kinds[isinstance(member, type(group))].append(name)
+        arrays, groups = kinds[False], kinds[True]
         rows += [
             ("No. members", len(arrays) + len(groups)),
             ("No. arrays", len(arrays)),
@@ -122,3 +140,29 @@ class GroupInfo(Info):
 
 def _with_unit(count: int) -> str:
     return f"{count} ({human_bytes(count)})" if count >= 1024 else str(count)
+
+
+SHOWN = 20
+"""How many members of a group are shown in a notebook."""
+
+
+def group_html(group: Group, names: tuple[list[str], int] | None) -> str:
+    """A group for a notebook. `names`: of some members, and how many there are."""
+    from html import escape  # only for notebooks
+
+    if names is None:
+        below = "<p>the store cannot be listed</p>"
+    elif not names[1]:
+        below = "<p>no members</p>"
+    else:
+        shown, count = names
+        known = group._stored.consolidated or {}
+        rows = [f"<li>{escape(_member(name, known.get(name)))}</li>" for name in shown]
+        rows += [f"<li>… and {count - len(shown)} more</li>"] if count > len(shown) else []
+        below = f"<ul>{''.join(rows)}</ul>"
+    return f"<div><div>{escape(repr(group))}</div>{below}</div>"
+
+
+def _member(name: str, model: Any) -> str:
+    shape = getattr(model, "shape", None)
+    return name if shape is None else f"{name} {shape} {model.data_type}"

@@ -27,6 +27,8 @@ from omnizarr.errors import (
     UncertainWriteError,
 )
 from omnizarr.formats.base import Format, Node
+from omnizarr.keywords import refuse_unknown
+from omnizarr.missing import beside
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store, keys_at
@@ -56,17 +58,35 @@ class Options:
     synchronizer: Any = None
     chunk_store: Store | None = None
 
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                expected = ", ".join(repr(choice) for choice in choices if choice is not None)
+                raise MetadataError(f"{name} must be one of {expected}, found {value!r}")
+
     def changed(self, **members: Any) -> Options:
         return replace(self, **members)
 
     def configured(self, config: Any) -> Options:
         """With what zarr-python's `config=` says: a mapping, or an object with such attributes."""
-        names = ("order", "write_empty_chunks")
+        names = ("order", "write_empty_chunks", "read_missing_chunks")
         if isinstance(config, Mapping):
+            refuse_unknown(config, names, "config")
             found = {name: config[name] for name in names if name in config}
         else:
             found = {name: getattr(config, name) for name in names if hasattr(config, name)}
+        if "read_missing_chunks" in found:
+            found["on_missing"] = "fill" if found.pop("read_missing_chunks") else "raise"
         return replace(self, **found)
+
+
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "write_empty_chunks": (True, False, None),
+    "on_missing": ("fill", "raise", None),
+    "order": ("C", "F", None),
+    "text": ("string", "object", "bytes", None),
+}
 
 
 @dataclass(frozen=True)
@@ -117,7 +137,7 @@ def require_array(store: Store, path: str, zarr_format: Any = None) -> tuple[Pla
 def as_array(found: tuple[Place, Node] | None, store: Store, path: str) -> tuple[Place, ArrayModel]:
     """What was found, if it is an array."""
     if found is None:
-        raise ArrayNotFoundError(_not_found("array", store, path))
+        raise ArrayNotFoundError(not_found("array", store, path))
     place, model = found
     if not isinstance(model, ArrayModel):
         raise ContainsGroupError(f"{place}: expected an array, found a group; use open_group")
@@ -131,15 +151,16 @@ def require_group(store: Store, path: str, zarr_format: Any = None) -> tuple[Pla
 def as_group(found: tuple[Place, Node] | None, store: Store, path: str) -> tuple[Place, GroupModel]:
     """What was found, if it is a group."""
     if found is None:
-        raise GroupNotFoundError(_not_found("group", store, path))
+        raise GroupNotFoundError(not_found("group", store, path))
     place, model = found
     if not isinstance(model, GroupModel):
         raise ContainsArrayError(f"{place}: expected a group, found an array; use open_array")
     return place, model
 
 
-def _not_found(kind: str, store: Store, path: str) -> str:
-    return f"no {kind} at path {'/' + path!r}: {formats.explain_missing(store, path)}"
+def not_found(kind: str, store: Store, path: str) -> str:
+    why = f"{formats.explain_missing(store, path)}{beside(store, path)}"
+    return f"no {kind} at path {'/' + path!r}: {why}"
 
 
 def choose_format(store: Store, path: str, zarr_format: Any, default: Any) -> Format:

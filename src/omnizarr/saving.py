@@ -8,7 +8,7 @@ from typing import Any
 from omnizarr import api
 from omnizarr.api import format_of, open_store
 from omnizarr.array import Array
-from omnizarr.creation import with_values
+from omnizarr.creation import refuse_settings, with_values
 from omnizarr.group import Group
 from omnizarr.location import Location, check_apart
 from omnizarr.making import make_array
@@ -22,6 +22,7 @@ def save(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -> None
         raise TypeError("save() needs at least one array")
     arrays = {name: value for name, value in kwargs.items() if name not in _SAVE_OPTIONS}
     options = {name: value for name, value in kwargs.items() if name in _SAVE_OPTIONS}
+    refuse_settings(arrays, "save")
     if len(args) == 1 and not arrays:
         save_array(store, args[0], path=path, **options)
     else:
@@ -52,6 +53,7 @@ def save_group(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -
     twice = names.keys() & kwargs.keys()
     if twice:
         raise ValueError(f"array names given twice: {', '.join(sorted(twice))}")
+    refuse_settings(kwargs, "save_group")
     given = _Closing(store, "w", options.pop("storage_options", None))
     with given as backing:
         members = {name: with_values({"data": data}) for name, data in (names | kwargs).items()}

@@ -231,7 +231,8 @@ class View:
         return values if dtype is None else cast(values, np.dtype(dtype))
 
     def __repr__(self) -> str:
-        return f"<omnizarr.View of {self._array.name!r} {self.shape} {self.dtype}>"
+        array = self._array
+        return f"<omnizarr.View of {array.name!r} {self.shape} {self.dtype} in {array.store!r}>"
 
 
 class _LazyKind:

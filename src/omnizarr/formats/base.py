@@ -127,6 +127,10 @@ class Format(Protocol):
         """The direct members of the group at `path`, by name, sorted."""
         ...
 
+    def names(self, store: Store, path: str) -> list[str]:
+        """Names below the group at `path`, from a listing alone; not every one need be a node."""
+        ...
+
     def hidden_members(self, store: Store, path: str) -> list[str]:
         """Names of nodes below an array, which no specification allows and some writers left."""
         ...

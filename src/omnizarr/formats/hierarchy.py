@@ -165,6 +165,9 @@ class BelowPath(ABC):
     def children(self, store: Store, path: str) -> dict[str, Node]:
         return children(store, path, self.keys, self.parse)
 
+    def names(self, store: Store, path: str) -> list[str]:
+        return child_names(store, path)
+
     def hidden_members(self, store: Store, path: str) -> list[str]:
         return []  # what lies below an array are its chunks
 

@@ -169,9 +169,12 @@ class Draft:
             nodes[join(path, name)] = node or DraftGroup(bootstrap=bootstrap)
         return {name_of(child): node for child, node in self._settled(store, nodes).items()}
 
+    def names(self, store: Store, path: str) -> list[str]:
+        return sorted(list_members(store, self.layout, path, self._bootstrap(store).suffix).all)
+
     def hidden_members(self, store: Store, path: str) -> list[str]:
         # GDAL left a root that is an array and a group at once.
-        return sorted(list_members(store, self.layout, path, self._bootstrap(store).suffix).all)
+        return self.names(store, path)
 
     def _bootstrap(self, store: Store) -> Bootstrap:
         """What the store says; the layout's own words if it says nothing of this draft."""

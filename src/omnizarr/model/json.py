@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr import limits
+from omnizarr.config import config
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
 from omnizarr.model.store import Buffer
@@ -101,7 +102,11 @@ _decoder = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def dumps(value: Any, indent: int | None = 4, sort_keys: bool = True) -> str:
-    """The text of a value, ASCII only; TypeError if it is not expressible in JSON."""
+    """The text of a value, ASCII only; TypeError if it is not expressible in JSON.
+
+    The configuration value `json_indent` replaces any indent but None."""
+    if indent is not None and (wanted := config.get("json_indent")) != "auto":
+        indent = wanted
     return json.dumps(
         plain(value), indent=indent, sort_keys=sort_keys, separators=(",", ": "), ensure_ascii=True
     )

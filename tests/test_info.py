@@ -1,0 +1,122 @@
+"""Showing a node asks the store for nothing; counting and listing are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr as zarr
+from omnizarr.testing import CountingStore
+
+LISTINGS = ("list_prefix", "list_dir", "size", "exists")
+
+
+def _counting() -> tuple[CountingStore, zarr.Group]:
+    inner = zarr.MemoryStore()
+    root = zarr.create_group(inner)
+    root.create_array("a", data=np.arange(100) + 1, chunks=1)
+    for index in range(50):
+        root.create_group(f"g{index:02}")
+    counting = CountingStore(inner)
+    return counting, zarr.open_group(counting, mode="r")
+
+
+SHOWS: dict[str, Callable[[Any], Any]] = {
+    "repr": repr,
+    "str": str,
+    "info": lambda node: repr(node.info),
+    "info in HTML": lambda node: node.info._repr_html_(),
+    "info_items": lambda node: node.info_items(),
+}
+
+
+@pytest.mark.parametrize("way", SHOWS)
+def test_showing_asks_for_nothing(way: str) -> None:
+    counting, root = _counting()
+    for node in (root, root["a"]):
+        counting.reset()
+        assert "MemoryStore" in str(SHOWS[way](node))
+        assert not counting.counts
+
+
+def test_an_array_in_html_asks_for_nothing_and_a_group_for_one_listing() -> None:
+    counting, root = _counting()
+    array = root["a"]
+    counting.reset()
+    assert "MemoryStore" in array._repr_html_()
+    assert not counting.counts
+    html = root._repr_html_()
+    assert "MemoryStore" in html and "g00" in html and "and 31 more" in html
+    assert dict(counting.counts) == {"list_dir": 1}
+
+
+def test_what_is_asked_for_is_counted() -> None:
+    _, root = _counting()
+    array = root["a"]
+    assert "not counted; info_complete()" in str(array.info)
+    assert "100/100" in str(array.info_complete())
+    assert array.nchunks_initialized == 100
+    assert "info_complete()" in str(root.info)
+    assert "50" in str(root.info_complete())
+
+
+def test_html_of_a_group_is_escaped_and_knows_consolidated_shapes() -> None:
+    root = zarr.group()
+    assert "no members" in root._repr_html_()
+    root.create_array("<b>", shape=(3, 4), dtype="i4")
+    assert "&lt;b&gt;" in root._repr_html_()
+    assert "(3, 4) int32" in zarr.consolidate_metadata(root.store)._repr_html_()
+
+
+def test_every_repr_shows_its_store() -> None:
+    root = zarr.group(zarr.MemoryStore())
+    array = root.create_array("a", data=np.arange(4))
+    shown = (root, array, array.lazy[1:], zarr.load(root.store))
+    assert all(repr(root.store) in repr(node) for node in shown)
+
+
+# -- a member that is not there -------------------------------------------------------------------
+@pytest.mark.parametrize("version", [2, 3, "3-draft2020-10", "n5"])
+def test_a_missing_member_names_its_siblings(version: Any) -> None:
+    root = zarr.create_group({}, zarr_format=version)
+    for name in ("temperature", "pressure", "deep/inner"):
+        root.create_array(name, shape=3, dtype="i4")
+    near = "did you mean 'temperature'"
+    for call in (
+        lambda: root["temprature"],
+        lambda: root.get_array("temprature"),
+        lambda: root.__delitem__("temprature"),
+        lambda: root.move("temprature", "x"),
+        lambda: zarr.open(root.store, mode="r", path="temprature"),
+        lambda: zarr.open_array(root.store, mode="r", path="temprature"),
+    ):
+        with pytest.raises(KeyError, match=f"{near}.*'/' holds deep, pressure, temperature"):
+            call()
+    with pytest.raises(KeyError, match="'/deep' holds inner"):
+        root["deep/iner/x"]
+    with pytest.raises(KeyError, match="'/pressure' is an array"):
+        root["pressure/x"]
+
+
+def test_siblings_are_bounded_and_known_to_consolidated_metadata() -> None:
+    root = zarr.group()
+    with pytest.raises(KeyError, match="'/' is empty"):
+        root["a"]
+    for index in range(30):
+        root.create_group(f"g{index:02}")
+    consolidated = zarr.consolidate_metadata(root.store)
+    for group in (root, consolidated):
+        with pytest.raises(KeyError, match=r"'/' holds g00, .*, g09 and 20 more$"):
+            group["nothing"]
+
+
+def test_asking_whether_there_is_a_member_lists_nothing() -> None:
+    counting, root = _counting()
+    counting.reset()
+    assert "x" not in root
+    assert root.get("x") is None
+    assert not hasattr(root, "x")
+    assert not set(counting.counts) & set(LISTINGS)

@@ -1,0 +1,206 @@
+"""No public callable swallows a keyword: each is honoured, or refused with the nearest name."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr as zarr
+from omnizarr import aio
+from omnizarr.errors import IgnoredArgumentWarning
+from omnizarr.keywords import nearest
+
+
+def _array() -> zarr.Array:
+    array = zarr.create_array({}, shape=(4, 4), chunks=2, dtype="i4")
+    array[...] = np.arange(16).reshape(4, 4)
+    return array
+
+
+def _group() -> zarr.Group:
+    group = zarr.group()
+    group.create_array("a", shape=3, dtype="i4")
+    return group
+
+
+MASK = np.eye(4, dtype=bool)
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "get_basic_selection": (lambda: _array().get_basic_selection(0, feilds="x"), "fields"),
+    "get_orthogonal_selection": (lambda: _array().get_orthogonal_selection(0, ot=1), "out"),
+    "get_coordinate_selection": (
+        lambda: _array().get_coordinate_selection((0, 0), prototyp=1), "prototype",
+    ),
+    "get_mask_selection": (lambda: _array().get_mask_selection(MASK, feilds=1), "fields"),
+    "get_block_selection": (lambda: _array().get_block_selection(0, feilds=1), "fields"),
+    "set_basic_selection": (lambda: _array().set_basic_selection(0, 1, feilds=1), "fields"),
+    "set_orthogonal_selection": (
+        lambda: _array().set_orthogonal_selection(0, 1, feilds=1), "fields",
+    ),
+    "set_coordinate_selection": (
+        lambda: _array().set_coordinate_selection((0, 0), 1, feilds=1), "fields",
+    ),
+    "set_mask_selection": (lambda: _array().set_mask_selection(MASK, 1, feilds=1), "fields"),
+    "set_block_selection": (lambda: _array().set_block_selection(0, 1, feilds=1), "fields"),
+    "members": (lambda: _group().members(max_dept=1), "max_depth"),
+    "Group.tree": (lambda: _group().tree(max_node=1), "max_nodes"),
+    "tree": (lambda: zarr.tree(_group(), levl=1), "level"),
+    "create_groups": (lambda: _group().create_groups("x", overwrit=True), "overwrite"),
+    "create_group": (lambda: _group().create_group("x", overwrit=True), "overwrite"),
+    "create_array": (lambda: _group().create_array("x", shpe=3), "shape"),
+    "require_array": (lambda: _group().require_array("x", shape=3, cunks=3), "chunks"),
+    "copy": (
+        lambda: zarr.copy(_array(), zarr.group(), "x", dry_run=True, cunks=2), "chunks",
+    ),
+    "copy_all": (
+        lambda: zarr.copy_all(zarr.group(), zarr.group(), cunks=2), "chunks",
+    ),
+    "open_group": (lambda: zarr.open_group({}, synchroniser=1), "synchronizer"),
+    "open_group of an array's": (lambda: zarr.open_group({}, chunks=(3,)), ""),
+    "Array": (lambda: zarr.Array(_array().store, chunks=(3,)), ""),
+    "Group": (lambda: zarr.Group(_group().store, shape=(3,)), ""),
+    "load": (lambda: zarr.load(_array().store, cunks=1), "chunks"),
+    "save_array": (lambda: zarr.save_array({}, np.ones(3), cunks=1), "chunks"),
+    "save with settings": (lambda: zarr.save({}, np.ones(3), chunks=(2,)), ""),
+    "save_group with settings": (lambda: zarr.save_group({}, a=np.ones(3), order="F"), ""),
+    "from_array": (lambda: zarr.from_array({}, data=np.ones(3), shape=(4,)), ""),
+    "config": (lambda: zarr.create_array({}, shape=3, config={"ordr": "F"}), "order"),
+    "with_config": (lambda: _array().with_config({"ordr": "F"}), "order"),
+    "meta_array": (lambda: zarr.create_array({}, shape=3, meta_array="cupy"), ""),
+    "prototype": (lambda: _array().get_basic_selection(0, prototype="gpu"), ""),
+    "storage_options": (
+        lambda: _group().create_array("x", shape=3, storage_options={"key": "x"}), "",
+    ),
+    "create_hierarchy": (
+        lambda: zarr.create_hierarchy(store={}, nodes={"g": {"atributes": {}}}), "attributes",
+    ),
+    "aio.create_array": (lambda: asyncio.run(aio.create_array({}, shape=3, cunks=2)), "chunks"),
+    "aio.open_group": (lambda: asyncio.run(aio.open_group({}, synchroniser=2)), "synchronizer"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_unknown_keyword_is_a_type_error(name: str) -> None:
+    call, near = WRONG[name]
+    with pytest.raises(TypeError, match=f"did you mean '{near}'" if near else None):
+        call()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"on_missing": "error"}, {"text": "utf8"}, {"write_empty_chunks": "no"}, {"order": "A"}],
+    ids=str,
+)
+def test_a_wrong_value_is_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(arguments))} must be"):
+        zarr.create_array({}, shape=3, dtype=str, **arguments)
+
+
+def test_no_public_callable_takes_names_that_it_forgets() -> None:
+    found = [
+        f"{kind.__name__}.{name}"
+        for kind in (zarr.Array, zarr.Group, aio.AsyncArray, aio.AsyncGroup)
+        for name, method in inspect.getmembers(kind, callable)
+        if not name.startswith("__")
+        for each in inspect.signature(method).parameters.values()
+        if each.kind is each.VAR_KEYWORD and each.name == "_"
+    ]
+    assert found == []
+
+
+def test_keywords_of_both_generations_mean_something() -> None:
+    array = _array()
+    assert array.get_mask_selection(selection=MASK).tolist() == [0, 5, 10, 15]
+    assert array.get_mask_selection(mask=MASK).tolist() == [0, 5, 10, 15]
+    array.set_mask_selection(selection=MASK, value=-1)
+    assert array[0, 0] == -1
+    for call in (
+        lambda: array.get_mask_selection(),
+        lambda: array.get_mask_selection(MASK, selection=MASK),
+        lambda: array.set_mask_selection(MASK),
+    ):
+        with pytest.raises(TypeError, match=r"mask|value"):
+            call()
+    group = _group()
+    group.create_group("g/h")
+    assert [name for name, _ in group.members(None, use_consolidated_for_children=False)] == [
+        "a", "g", "g/h",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="max_depth"):
+        group.members(-1)
+    assert str(group.tree(max_nodes=2)).splitlines() == [
+        "/", " ├── a (3,) int32", " └── g", "     └── …",
+    ]  # fmt: skip
+    assert "<details>" in group.tree(expand=False)._repr_html_()
+    assert "<details open>" in zarr.tree(group, expand=True, plain=True)._repr_html_()
+
+
+def test_the_prototype_of_zarr_python_is_taken_where_it_names_numpy() -> None:
+    buffers = pytest.importorskip("zarr.core.buffer", reason="zarr-python 3 is not installed")
+    prototype = buffers.default_buffer_prototype()
+    assert _array().get_basic_selection((0, 1), prototype=prototype) == 1
+
+
+def test_read_missing_chunks_of_zarr_python() -> None:
+    array = zarr.create_array({}, shape=3, dtype="i4", config={"read_missing_chunks": False})
+    with pytest.raises(zarr.errors.ChunkNotFoundError):
+        array[:]
+
+
+def test_nearest() -> None:
+    assert nearest("cunks", ["chunks"]) == "; did you mean 'chunks'?"
+    assert nearest("x" * 1000, ["chunks"]) == ""
+
+
+# -- an array that is there already ---------------------------------------------------------------
+@pytest.mark.parametrize("mode", ["r", "r+", "a"])
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"shape": (9,)}, r"shape \(6,\), not \(9,\)"),
+        ({"shape": 6, "dtype": "f8"}, "dtype int32, not float64"),
+        ({"shape": 6, "chunks": 2}, r"chunks \(3,\), not \(2,\)"),
+        ({"shape": 6, "fill_value": 1}, "fill_value 7, not 1"),
+        ({"data": np.ones(2)}, r"shape \(6,\), not \(2,\)"),
+    ],
+)
+def test_an_array_that_differs_is_opened_with_a_warning(
+    mode: str, arguments: dict[str, Any], told: str
+) -> None:
+    store = zarr.create_array({}, shape=6, chunks=3, dtype="i4", fill_value=7).store
+    for function in (zarr.open, zarr.open_array):
+        with pytest.warns(IgnoredArgumentWarning, match=told) as caught:
+            assert function(store, mode=mode, **arguments).shape == (6,)
+        assert Path(caught[0].filename) == Path(__file__)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"shape": 6, "dtype": "int32", "chunks": (3,)},
+        {"shape": (6,), "dtype": np.dtype(">i4"), "chunks": "auto", "fill_value": np.int8(7)},
+        {"shape": (6,), "dtype": None, "chunks": True, "compressor": None},
+        {},
+    ],
+    ids=str,
+)
+def test_no_warning_where_nothing_differs(arguments: dict[str, Any]) -> None:
+    store = zarr.create_array({}, shape=6, chunks=3, dtype="i4", fill_value=7).store
+    assert zarr.open(store, mode="a", **arguments).dtype == np.int32
+
+
+def test_no_warning_for_nan_text_and_records() -> None:
+    for dtype, fill in (("f4", np.nan), (str, "x"), ([("a", "i4")], (1,)), ("M8[s]", None)):
+        array = zarr.create_array({}, shape=6, dtype=dtype, fill_value=fill)
+        zarr.open_array(array.store, mode="a", shape=6, dtype=dtype, fill_value=fill)
+
+
+def test_an_array_is_not_taken_for_a_group() -> None:
+    store = _group().store
+    with pytest.raises(zarr.errors.ContainsGroupError, match="expected an array"):
+        zarr.open(store, mode="a", shape=(3,), dtype="i4")
