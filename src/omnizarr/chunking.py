@@ -2,17 +2,21 @@
 
 `chunks` may be a shape, one int for all dimensions, a shape with -1 or None for "all of this
 dimension", a shorter shape (the rest is taken whole), False for one chunk, True, None or
-"auto" for a shape chosen here, or lists of lengths per dimension for a rectilinear grid.
+"auto" for a shape chosen here, a size such as "10 MB" for one of about that many bytes, or lists of
+lengths per dimension for a rectilinear grid.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import ceil, prod
 from numbers import Integral
 from typing import Any
 
-from omnizarr.errors import MetadataError
+from omnizarr.config import config
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.keywords import refuse_unknown
 from omnizarr.model.grids import Shape
 
 TARGET_BYTES = 1 << 20
@@ -21,6 +25,24 @@ enough that a point read stays cheap."""
 LARGEST_BYTES = 16 << 20
 
 Chunks = tuple[int | tuple[int, ...], ...]
+_SIZE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+_FORMS = "ints, True, False, 'auto' or a size such as '10 MB'"
+
+
+def parse_bytes(text: str) -> int | None:
+    """The number of bytes that a text such as "10 MB", "256kB" or "1 MiB" means; None if it is no
+    size. A number alone is none: it might be meant as a length.
+
+    >>> parse_bytes("10 MB"), parse_bytes("1MiB"), parse_bytes("100")
+    (10000000, 1048576, None)
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None or text.strip()[-1].isdigit():
+        return None
+    power = " kmgt".index(match[2].lower() or " ")
+    if match[3] and not power:
+        return None
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
 
 
 def normalize_shape(shape: Any) -> Shape:
@@ -50,15 +72,15 @@ def normalize_chunks(chunks: Any, shape: Shape, itemsize: int) -> Chunks:
         return guess_chunks(shape, itemsize)
     if chunks is False:
         return tuple(max(1, n) for n in shape)
+    if isinstance(chunks, str | bytes):
+        return _cut(shape, itemsize, _size(chunks, "chunks"))
     if isinstance(chunks, Integral):
         chunks = (int(chunks),) * len(shape)
-    if isinstance(chunks, str | bytes) or not isinstance(chunks, Sequence | tuple):
+    if not isinstance(chunks, Sequence | tuple):
         try:
             chunks = tuple(chunks)
         except TypeError as error:
-            raise TypeError(
-                f"chunks must be ints, True, False or 'auto', found {chunks!r}"
-            ) from error
+            raise TypeError(f"chunks must be {_FORMS}, found {chunks!r}") from error
     if len(chunks) > len(shape):
         raise MetadataError(f"chunks {tuple(chunks)} has more dimensions than shape {shape}")
     lengths: list[int | tuple[int, ...]] = []
@@ -112,17 +134,55 @@ def guess_chunks(shape: Shape, itemsize: int) -> Shape:
     return tuple(chunks)
 
 
-def normalize_shards(shards: Any, shape: Shape, chunks: Chunks) -> Shape | None:
+def _size(text: str | bytes, what: str) -> int:
+    size = parse_bytes(text) if isinstance(text, str) else None
+    if not size:
+        raise MetadataError(f"{what} must be {_FORMS}, found {text!r}")
+    return size
+
+
+def _cut(shape: Shape, itemsize: int, target: int) -> Shape:
+    """The largest chunk shape that stays below a size, cut along the longest dimensions first."""
+    chunks = [max(1, n) for n in shape]
+    itemsize = max(1, itemsize)
+    while prod(chunks) * itemsize > target:
+        longest = max(range(len(chunks)), key=lambda dimension: chunks[dimension])
+        if chunks[longest] == 1:
+            break
+        fitting = max(1, target // (prod(chunks) // chunks[longest] * itemsize))
+        chunks[longest] = max(fitting, ceil(chunks[longest] / 2))
+    return tuple(chunks)
+
+
+def normalize_shards(shards: Any, shape: Shape, chunks: Chunks, itemsize: int = 1) -> Shape | None:
     """A shard shape that the chunks divide; None for no sharding."""
     if shards is None or shards is False:
         return None
     if any(isinstance(edge, tuple) for edge in chunks):
         raise MetadataError("shards need chunks of equal lengths, not lists of lengths")
     inner = tuple(int(edge) for edge in chunks)  # type: ignore[arg-type]  # checked above
-    if shards is True or (isinstance(shards, str) and shards == "auto"):
+    automatic = shards is True or (isinstance(shards, str) and shards == "auto")
+    target = config.get("array.target_shard_size_bytes") if automatic else None
+    if isinstance(shards, str | bytes) and not automatic:
+        target = _size(shards, "shards")
+    if target is not None:
+        size = prod(inner) * max(1, itemsize)
+        if size > target and not automatic:
+            raise MetadataError(
+                f"shards {shards!r} are smaller than one chunk {inner} of {size:,} bytes"
+            )
+        counts = tuple(ceil(n / c) for n, c in zip(shape, inner, strict=True))
+        return tuple(c * n for c, n in zip(inner, _cut(counts, size, target), strict=True))
+    if automatic:
         # Up to 16 chunks along each dimension, without reaching far beyond the array.
         return tuple(c * max(1, min(16, ceil(n / c))) for n, c in zip(shape, inner, strict=True))
     if isinstance(shards, dict):  # zarr-python's {"shape": …, "index_location": …}
+        refuse_unknown(shards, ("shape", "index_location"), "shards")
+        if shards.get("index_location", "end") != "end":
+            raise UnsupportedError(
+                "shards have their index at the end; for another index_location give"
+                " serializer=ShardingCodec(…)"
+            )
         shards = shards["shape"]
     if isinstance(shards, Integral):
         shards = (int(shards),) * len(shape)

@@ -156,7 +156,8 @@ def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRe
     order = arguments.get("order") or config.get("array.order")
     if order not in ("C", "F"):
         raise MetadataError(f"order must be 'C' or 'F', found {order!r}")
-    filters = _filters(arguments, object_codec)
+    itemsize = data_type.numpy.itemsize
+    filters = _sized(_filters(arguments, object_codec), itemsize)
     serializer = arguments.get("serializer", "auto")
     if serializer is None or (isinstance(serializer, str) and serializer == "auto"):
         serializer = "auto"
@@ -167,10 +168,10 @@ def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRe
         shape=shape,
         data_type=data_type,
         chunks=chunks,
-        shards=normalize_shards(arguments.get("shards"), shape, chunks),
+        shards=normalize_shards(arguments.get("shards"), shape, chunks, itemsize),
         filters=filters,
         serializer=serializer,
-        compressors=_compressors(arguments),
+        compressors=_sized(_compressors(arguments), itemsize),
         codecs=None if codecs is None else [codec_registry.codec_spec(c) for c in codecs],
         fill_value=arguments.get("fill_value", DEFAULT),
         order=order,
@@ -228,8 +229,20 @@ def _specs(value: Any) -> list[CodecSpec]:
     if value is None:
         return []
     if isinstance(value, list | tuple):
-        return [codec_registry.codec_spec(item) for item in value]
-    return [codec_registry.codec_spec(value)]
+        return [codec_registry.chosen_spec(item) for item in value]
+    return [codec_registry.chosen_spec(value)]
+
+
+def _sized(specs: Any, itemsize: int) -> Any:
+    """With the size of the array's elements for a shuffle that names none."""
+    if not isinstance(specs, list):
+        return specs
+    return [
+        CodecSpec(spec.name, {"elementsize": itemsize, **spec.configuration}, spec.must_understand)
+        if spec.name == "numcodecs.shuffle"
+        else spec
+        for spec in specs
+    ]
 
 
 def _filters(arguments: Mapping[str, Any], object_codec: Any) -> Any:
@@ -258,7 +271,9 @@ def _compressors(arguments: Mapping[str, Any]) -> Any:
         found = " and ".join(f"{name}=" for name in named if name in arguments)
         raise TypeError(f"{found} name the compressor in two ways; give one of them")
     if given and given[0] == _SPELLINGS[2]:
-        chosen = _of_zarr_1(arguments.get("compression", "default"), arguments)
+        chosen = _of_h5py(
+            arguments.get("compression", "default"), arguments.get("compression_opts")
+        )
     elif given and given[0] == _SPELLINGS[3]:
         chosen = _blosc(arguments, "blosclz")
     else:
@@ -280,35 +295,64 @@ def _blosc(options: Mapping[str, Any], cname: str) -> CodecSpec:
     return CodecSpec("numcodecs.blosc", values)
 
 
-def _of_zarr_1(name: Any, arguments: Mapping[str, Any]) -> Any:
-    """The compressor that zarr 1 means by `compression=` and `compression_opts=`."""
-    options = arguments.get("compression_opts")
-    match name, options:
-        case "default", None:
-            return "auto"
-        case ((None | "none"), None):
-            return None
-        case (("blosc" | "default"), (None | Mapping())):
-            return _blosc(options or {}, "lz4")
-        case (("zlib" | "gzip" | "bz2"), (None | int())):
-            # Its gzip is an alias: a zlib stream.
-            level = 1 if options is None else options
-            return CodecSpec(
-                "numcodecs.bz2" if name == "bz2" else "numcodecs.zlib", {"level": level}
-            )
-        case "lzma", (None | Mapping()):
-            lzma = {"format": 1, "check": 0, "preset": 1, "filters": None, **(options or {})}
-            if lzma["filters"]:
-                lzma["preset"] = None
-            return CodecSpec("numcodecs.lzma", lzma)
-        case (("default" | None | "none" | "blosc" | "zlib" | "gzip" | "bz2" | "lzma"), _):
-            raise MetadataError(
-                f"compression_opts {options!r} do not belong to the compression {name!r}: blosc and"
-                " lzma take a dict, zlib and bz2 a level, none takes nothing"
-            )
-    raise MetadataError(
-        f"compression must be one of blosc, zlib, bz2, lzma, none, found {name!r}; others are given"
-        " with compressor="
+_POSITIONS: Mapping[str, tuple[str, ...]] = {
+    "blosc": ("cname", "clevel", "shuffle", "blocksize"),
+    "bz2": ("level",),
+    "gzip": ("level",),
+    "lz4": ("acceleration",),
+    "lzma": ("format", "check", "preset", "filters"),
+    "zlib": ("level",),
+    "zstd": ("level", "checksum"),
+}
+"""What `compression_opts` may hold, by position or by name."""
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "bz2": {"level": 1},
+    "gzip": {"level": 1},
+    "lz4": {"acceleration": 1},
+    "lzma": {"format": 1, "check": 0, "preset": 1, "filters": None},
+    "zlib": {"level": 1},
+    "zstd": {"level": 3, "checksum": True},
+}
+
+
+def _of_h5py(name: Any, options: Any) -> Any:
+    """The compressor that `compression=` and `compression_opts=` mean to h5py, zarr 1 and
+    zarr-python 2: a name and its level, a dict of options, or a tuple of them. A number alone is a
+    level of gzip, as in h5py."""
+    if isinstance(name, int) and not isinstance(name, bool) and options is None:
+        name, options = "gzip", name
+    if (name is None or name == "none") and options is None:
+        return None
+    if name == "default" and options is None:
+        return "auto"
+    name = "blosc" if name == "default" else name
+    if not isinstance(name, str) or name not in _POSITIONS:
+        raise MetadataError(
+            f"compression must be one of {', '.join(_POSITIONS)} or none, found {name!r}; other"
+            " codecs are given with compressors="
+        )
+    names = _POSITIONS[name]
+    if name == "blosc" and isinstance(options, int):
+        raise _wrong_options(name, options)
+    given = {names[0]: options} if isinstance(options, int) else options or {}
+    if isinstance(given, tuple | list) and len(given) <= len(names):
+        given = dict(zip(names, given, strict=False))
+    if not isinstance(given, Mapping) or isinstance(options, bool) or set(given) - set(names):
+        raise _wrong_options(name, options)
+    if name == "blosc":
+        return _blosc(given, "lz4")
+    values = {**_DEFAULTS[name], **given}
+    if values.get("filters"):
+        values["preset"] = None
+    return CodecSpec(f"numcodecs.{name}", values)
+
+
+def _wrong_options(name: str, options: Any) -> MetadataError:
+    names = _POSITIONS[name]
+    form = "a dict or tuple" if name == "blosc" else f"{names[0]}, a dict or a tuple"
+    return MetadataError(
+        f"compression_opts {options!r} do not belong to the compression {name!r}: it takes {form}"
+        f" of {', '.join(names)}"
     )
 
 

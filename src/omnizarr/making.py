@@ -44,9 +44,11 @@ def make_array(
     options = options_from(arguments, options or Options())
     arguments = with_values(arguments)
     data = arguments.get("data")
-    request = request_from(arguments, getattr(store, "dimension_separator", None))
     if chosen is None:
         chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
+    if isinstance(name := arguments.get("compression"), str):
+        arguments = {**arguments, "compression": chosen.compression_aliases.get(name, name)}
+    request = request_from(arguments, getattr(store, "dimension_separator", None))
     place = Place(store, path, chosen)
     model = chosen.new_array(request)
     array = Array._of(place, model, options.changed(read_only=False))

@@ -458,7 +458,7 @@ def test_keywords_work_in_newer_formats(zarr_format: int, compression: str) -> N
         ({"compression": "zlib", "clevel": 1}, TypeError),
         ({"compression": "snappy"}, MetadataError),
         ({"compression": 4}, MetadataError),
-        ({"compression": "zlib", "compression_opts": {"level": 1}}, MetadataError),
+        ({"compression": "zlib", "compression_opts": {"levl": 1}}, MetadataError),
         ({"compression": "blosc", "compression_opts": 4}, MetadataError),
         ({"compression": "none", "compression_opts": 4}, MetadataError),
         ({"compression": "zlib", "compression_opts": 11}, MetadataError),

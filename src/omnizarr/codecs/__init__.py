@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnizarr.codecs.base import ArrayStage, BytesStage, Codec, Context, Step
 from omnizarr.codecs.chain import Chain, Scratch, chain
-from omnizarr.codecs.registry import codec_spec, get_codec, kind_of, register_codec
+from omnizarr.codecs.registry import chosen_spec, codec_spec, get_codec, kind_of, register_codec
 from omnizarr.codecs.sharding import Shard, ShardIndex
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ __all__ = [
     "VLenUTF8Codec",
     "ZstdCodec",
     "chain",
+    "chosen_spec",
     "codec_spec",
     "get_codec",
     "kind_of",

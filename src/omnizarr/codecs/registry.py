@@ -184,7 +184,8 @@ def _unknown(name: str) -> UnknownCodecError:
 
     message = f"unknown codec {show(name)}"
     known = [*BUILT_IN, *_registered] if len(name) <= 100 else []
-    close = get_close_matches(name, known, 3)
+    known += [each.removeprefix("numcodecs.") for each in known]
+    close = get_close_matches(name, sorted(set(known)), 3)
     if close:
         message += f"; similar names: {', '.join(close)}"
     package = next((text for start, text in PROVIDERS.items() if name.startswith(start)), None)
@@ -224,6 +225,38 @@ def codec_spec(value: Any) -> CodecSpec:
         f"{show(value)} is no codec: expected a name, a dict with 'name' (v3) or 'id' (v2), or a"
         " codec"
     )
+
+
+_CHOSEN: Mapping[str, CodecSpec] = {
+    "zstd": CodecSpec("zstd", {"level": 3, "checksum": True}),
+    "numcodecs.zstd": CodecSpec("zstd", {"level": 3, "checksum": True}),
+    "blosc": CodecSpec(
+        "blosc", {"cname": "zstd", "clevel": 5, "shuffle": "shuffle", "blocksize": 0}
+    ),
+}
+"""What a bare name means where a codec's own defaults would leave out a checksum or a shuffle."""
+
+
+def chosen_spec(value: Any) -> CodecSpec:
+    """A spec from what a user gives for a new array. Other than in a document, a bare name leaves
+    the configuration to us, and must be known."""
+    if not isinstance(value, str):
+        return codec_spec(value)
+    spec = _CHOSEN.get(value) or codec_spec(value)
+    if spec.name in BUILT_IN or spec.name in _registered or _is_plugged(spec.name):
+        return spec
+    from numcodecs.registry import codec_registry, entries
+
+    if value in codec_registry or value in entries:
+        return CodecSpec(f"numcodecs.{value}")
+    if value.removeprefix("numcodecs.") in {*codec_registry, *entries}:
+        return spec
+    raise _unknown(value)
+
+
+def _is_plugged(name: str) -> bool:
+    groups = ("omnizarr.codecs", "zarr.codecs")
+    return any(_entry_point(group, name) is not None for group in groups)
 
 
 def _from_mapping(value: Mapping[str, Json]) -> CodecSpec:

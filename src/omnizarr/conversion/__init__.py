@@ -220,8 +220,8 @@ def _specs(compressors: Any) -> Any:
     ):
         return compressors
     if isinstance(compressors, list | tuple):
-        return [codecs.codec_spec(codec) for codec in compressors]
-    return [codecs.codec_spec(compressors)]
+        return [codecs.chosen_spec(codec) for codec in compressors]
+    return [codecs.chosen_spec(compressors)]
 
 
 def _found(here: _Opened) -> tuple[Place, Node]:

@@ -31,6 +31,8 @@ class ArraysOnly(hierarchy.BelowPath):
     """The part of a format that follows from its having no groups, and one document for an array
     beside one for its attributes."""
 
+    compression_aliases: Mapping[str, str] = {"gzip": "zlib"}
+    """zarr 1 calls a zlib stream so."""
     documents: tuple[str, str]
     """What the two are called."""
 

@@ -66,6 +66,8 @@ class Owned(NamedTuple):
 
 class Format(Protocol):
     name: FormatName
+    compression_aliases: Mapping[str, str]
+    """Names of `compression=` that mean another codec in this format."""
 
     # -- finding and reading ------------------------------------------------------------------
     def probes(self, path: str) -> tuple[str, ...]:

@@ -112,6 +112,7 @@ class BelowPath(ABC):
     tell whether a node is there."""
 
     name: FormatName
+    compression_aliases: Mapping[str, str] = {}
 
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]: ...

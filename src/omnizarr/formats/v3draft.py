@@ -72,6 +72,7 @@ class Draft:
     """One draft; see `formats.base.Format`."""
 
     name: FormatName
+    compression_aliases: Mapping[str, str] = {}
 
     def __init__(self, layout: Layout) -> None:
         self.name = layout.name
