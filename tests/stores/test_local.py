@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from omnizarr import limits
-from omnizarr.errors import InvalidKeyError, LimitError, ReadOnlyError, StoreError
+from omnizarr.errors import ConflictError, InvalidKeyError, LimitError, ReadOnlyError, StoreError
 from omnizarr.stores import (
     ByteRange,
     DirectoryStore,
@@ -27,7 +27,7 @@ from omnizarr.stores import (
     files,
     temporary,
 )
-from omnizarr.stores import local as local_module
+from omnizarr.stores.beneath import Beneath
 from omnizarr.testing import StoreSuite
 
 fork = multiprocessing.get_context("fork")
@@ -247,7 +247,7 @@ def test_an_unreadable_file_is_a_failure(
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(local_module.os, "open", refuse)
+    monkeypatch.setattr(Beneath, "open", refuse)
     with pytest.raises(StoreError, match=r"LocalStore\(.*cannot read 'a'") as raised:
         store.get("a")
     assert isinstance(raised.value.__cause__, PermissionError)
@@ -659,7 +659,7 @@ def test_what_a_killed_writer_leaves_is_hidden_and_swept(store: LocalStore) -> N
     store.set("a/b", b"1")
     child = os.fork()
     if child == 0:  # dies between writing the temporary and renaming it
-        os.replace = lambda *_: os._exit(9)  # type: ignore[assignment]
+        os.replace = lambda *_, **__: os._exit(9)  # type: ignore[assignment]
         store.set("a/c", b"2")
     os.waitpid(child, 0)
     dead = temporary.temporary_name().split("-")
@@ -709,3 +709,96 @@ def test_files_stay_few(store: LocalStore) -> None:
             with pytest.raises((StoreError, InvalidKeyError)):
                 store.get_many([(key, None) for key in keys])
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+# -- locks and directories that others delete or move ----------------------------------------
+
+
+def test_publishing_never_takes_the_lock_file_of_somebody_else(store: LocalStore) -> None:
+    other = LocalStore(store.root)
+    with store.lock("c/1"):
+        other.delete_prefix("c/")
+        holder = other.lock("c/1")
+        holder.__enter__()
+        store.set("c/1", b"v")
+        holder.__exit__(None, None, None)
+    assert store.get("c/1") == b"v"
+    assert everything(store.root) == ["c", "c/1"]
+
+
+def test_a_set_that_lost_its_lock_waits_for_the_new_holder(store: LocalStore) -> None:
+    other, held, done = LocalStore(store.root), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with other.lock("c/1"):
+            before = other.get("c/1")
+            held.set()
+            done.wait(0.3)
+            other.set("c/1", b"" if before is None else before)
+
+    thread = threading.Thread(target=hold)
+    with store.lock("c/1"):
+        other.delete_prefix("c/")
+        thread.start()
+        held.wait(10)
+        store.set("c/1", b"v")
+        done.set()
+    thread.join()
+    assert store.get("c/1") == b"v"
+    assert everything(store.root) == ["c", "c/1"]
+
+
+@pytest.mark.parametrize("change", ["set", "delete", "set_if_absent"])
+def test_what_was_read_before_the_lock_was_lost_is_not_written(
+    store: LocalStore, change: str
+) -> None:
+    other = LocalStore(store.root)
+    store.set("c/1", b"old")
+    with store.lock("c/1"):
+        assert store.get("c/1") == b"old"
+        other.delete_prefix("c/")
+        if change != "set_if_absent":
+            other.set("c/1", b"new")
+        with pytest.raises(ConflictError, match="read it again"):
+            {
+                "set": lambda: store.set("c/1", b"old and more"),
+                "delete": lambda: store.delete("c/1"),
+                "set_if_absent": lambda: store.set_if_absent("c/1", b"old and more"),
+            }[change]()
+    assert store.get("c/1") == (None if change == "set_if_absent" else b"new")
+
+
+def test_a_lock_moves_with_its_directory_and_excludes_nobody_at_the_old_path(
+    store: LocalStore,
+) -> None:
+    store.set("c/1", b"old")
+    with store.lock("c/1"):
+        store.move_prefix("c/", "d/")
+        store.set("c/1", b"new")
+    assert {key: store.get(key) for key in store.list()} == {"c/1": b"new", "d/1": b"old"}
+    assert everything(store.root) == ["c", "c/1", "d", "d/1"]
+
+
+def test_a_second_set_after_one_that_failed_is_whole(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+
+    def half(file: int, data: bytes) -> int:
+        real(file, data[:3])
+        raise OSError(28, "No space left")
+
+    with store.lock("a"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", half)
+            with pytest.raises(StoreError):
+                store.set("a", b"first")
+        store.set("a", b"2")
+    assert store.get("a") == b"2"
+
+
+def test_a_set_through_another_store_does_not_wait_for_its_own_thread(store: LocalStore) -> None:
+    with store.lock("a"):
+        LocalStore(store.root).set("a", b"1")
+    assert store.get("a") == b"1"
+    assert everything(store.root) == ["a"]

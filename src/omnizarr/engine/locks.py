@@ -128,24 +128,34 @@ def update(store: Store, key: str, function: Callable[[Store], T], *, repeatable
 
     repeatable: whether a change may be made once more if nobody can tell that it was made; if not,
     `UncertainWriteError` is raised."""
-    locked = store.capabilities.locks
-    # A lock that keeps nobody out tells a cache that nothing outdated will do now.
-    with exclusive(store, key), nullcontext() if locked else store.lock(key):
-        if locked or not store.capabilities.versions:
+    if store.capabilities.locks:
+
+        def locked() -> T:
+            with store.lock(key):
+                return function(store)
+
+        # A lock is lost when the directory in which it lies is deleted; nothing was written then.
+        return _repeated(locked, (ConflictError,))
+    # Tell caches to bypass stale entries.
+    with exclusive(store, key), store.lock(key):
+        if not store.capabilities.versions:
             return function(store)
-        deadline = time.monotonic() + PATIENCE
-        pause = 0.005
-        while True:
-            try:
-                return function(Optimistic(store))
-            except (ConflictError, UncertainWriteError) as error:
-                if isinstance(error, UncertainWriteError) and not repeatable:
-                    raise
-                parallel.check()
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(pause * random.random())
-            pause = min(2 * pause, LONGEST_PAUSE)
+        kinds = (ConflictError, UncertainWriteError) if repeatable else (ConflictError,)
+        return _repeated(lambda: function(Optimistic(store)), kinds)
+
+
+def _repeated(attempt: Callable[[], T], kinds: tuple[type[Exception], ...]) -> T:
+    deadline = time.monotonic() + PATIENCE
+    pause = 0.005
+    while True:
+        try:
+            return attempt()
+        except kinds:
+            parallel.check()
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(pause * random.random())
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def setting(store: Store, key: str) -> AbstractContextManager[object]:

@@ -1,13 +1,18 @@
-"""The directories of a store, and the proof that each of them lies beneath the root.
+"""The directories of a store: what is opened through them lies beneath the root.
 
-A symbolic link inside a store could lead anywhere. Before a directory is used for the first
-time, each of its parents and the directory itself are looked at: a link must resolve beneath the
-root. What was proved is remembered, which makes the proof cost nothing per value. The trade: a
-directory that somebody replaces by a link *while the store is open* is not noticed. Whoever can
-do that can write into the store anyway; what is guarded against is a store that arrives with
-links in it.
+A symbolic link inside a store could lead anywhere. On Linux one system call (`openat2`) opens a
+path and fails if any part of it is a link. Where it fails for that reason, or does not exist, the
+path is walked: each directory is opened in the one above it, without following links, and a link
+that is met is resolved and the walk begins again at the root with what it leads to, if that is
+beneath the root. So nobody who replaces a directory by a link meanwhile can lead out of the store.
 
-This module knows directories. It must not know keys' values or how they are written.
+What the root's own path leads through is resolved once, when it is first used.
+
+Where directories have no descriptors (Windows), each directory is looked at before it is first
+used. That is remembered, and a directory that is replaced by a link *while the store is open* is
+not noticed there.
+
+This module knows directories. It must not know values or how they are written.
 """
 
 from __future__ import annotations
@@ -15,13 +20,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from typing import Any
 
 from omnizarr.errors import StoreError
 from omnizarr.model.paths import ancestors
 from omnizarr.properties import cached_property
-from omnizarr.stores.files import is_missing
+from omnizarr.stores.folder import HAS_DESCRIPTORS, NOFOLLOW, SEARCH, Folder, opener
 
 _MOST_REMEMBERED = 1 << 16
+_MOST_LINKS = 40
+_NOT_A_DIRECTORY = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}  # what systems say of a link
 
 
 class Beneath:
@@ -30,69 +38,146 @@ class Beneath:
     def __init__(self, root: str, follow_symlinks: bool) -> None:
         self.root = root
         self.follow_symlinks = follow_symlinks
-        self.known: set[str] = {""}
-        """Directories that were proved to lie beneath the root."""
+        self._proved: set[str] = set()
+        """Directories that were proved to lie beneath the root, where there are only paths."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"root": self.root, "follow_symlinks": self.follow_symlinks, "_proved": set()}
 
     @cached_property
-    def real_root(self) -> str:
-        return os.path.realpath(self.root)
+    def base(self) -> str:
+        """The root's path without a "/" at its end, and without links unless they are followed."""
+        root = self.root if self.follow_symlinks else os.path.realpath(self.root or "/")
+        return root.rstrip("/")
+
+    @cached_property
+    def _prefix(self) -> bytes:
+        return os.fsencode(self.base) + b"/"
 
     def path(self, directory: str) -> str:
-        return f"{self.root}/{directory}" if directory else self.root or "/"
+        return f"{self.base}/{directory}" if directory else self.base or "/"
 
-    def enter(self, directory: str) -> bool:
-        """Prove that `directory` lies beneath the root; False if it does not exist."""
-        if directory in self.known:
-            return True
-        for below in _from_the_top(directory):
-            if below in self.known:
-                continue
+    def open(self, key: str, flags: int) -> int:
+        """Open a file to read it. What stands in its place may be a directory or a device; a link
+        is not followed unless all are."""
+        if self.follow_symlinks:
+            return os.open(f"{self.base}/{key}", flags)
+        direct = opener()
+        if direct is not None:
+            file = direct(self._prefix + key.encode(), flags)
+            if file >= 0:
+                return file
+            if file not in (-errno.ELOOP, -errno.EINTR, -errno.EAGAIN):
+                raise OSError(-file, os.strerror(-file), f"{self.base}/{key}")
+        parent, _, name = key.rpartition("/")
+        with self.folder(parent) as folder:
+            return os.open(folder.of(name), flags | NOFOLLOW, dir_fd=folder.fd)
+
+    def folder(self, directory: str, flags: int = SEARCH) -> Folder:
+        """Open a directory. FileNotFoundError or NotADirectoryError if there is none; StoreError if
+        a link leads out of the store."""
+        path = self.path(directory)
+        if not HAS_DESCRIPTORS:
+            if not self.follow_symlinks:
+                self._prove(directory)
+            elif not os.path.isdir(path):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+            return Folder(None, path.rstrip("/") + "/")
+        if self.follow_symlinks or not directory:
+            return Folder(os.open(path, flags))
+        direct = opener()
+        if direct is not None:
+            file = direct(self._prefix + directory.encode(), flags)
+            if file >= 0:
+                return Folder(file)
+            if file not in (-errno.ELOOP, -errno.EINTR, -errno.EAGAIN):
+                raise OSError(-file, os.strerror(-file), path)
+        return Folder(self._walk(directory.split("/"), flags))
+
+    def _walk(self, names: list[str], flags: int) -> int:
+        """A descriptor of the directory, from one opened without following links to the next."""
+        for _ in range(_MOST_LINKS):
+            current = os.open(self.base or "/", SEARCH if names else flags)
+            for depth, name in enumerate(names, 1):
+                step = flags if depth == len(names) else SEARCH
+                try:
+                    below = os.open(name, step | NOFOLLOW, dir_fd=current)
+                except OSError as error:
+                    if error.errno not in _NOT_A_DIRECTORY or not _is_link(name, current):
+                        raise
+                    names = self._target("/".join(names[:depth])) + names[depth:]
+                    break
+                finally:
+                    os.close(current)
+                current = below
+            else:
+                return current
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), self.path("/".join(names)))
+
+    def _target(self, link: str) -> list[str]:
+        """The names from the root to what a link leads to."""
+        path = self.path(link)
+        target, base = os.path.realpath(path), os.path.realpath(self.base or "/")
+        if target != base and not target.startswith(os.path.join(base, "")):
+            raise StoreError(
+                f"the symbolic link {path!r} leads outside the store (to {target!r});"
+                " pass follow_symlinks=True if you trust it"
+            )
+        return [name for name in target[len(base) :].split(os.sep) if name]
+
+    def _prove(self, directory: str) -> None:
+        """What `folder` does, for systems without descriptors of directories."""
+        for below in ["", *_from_the_top(directory)]:
             path = self.path(below)
-            try:
-                mode = os.lstat(path).st_mode
-            except OSError as error:
-                if is_missing(error):
-                    return False
-                raise
-            if stat.S_ISLNK(mode):
-                self._check_link(path)
-                if not os.path.isdir(path):
-                    return False
-            elif not stat.S_ISDIR(mode):
-                return False
-            self._remember(below)
-        return True
+            if below in self._proved and os.path.isdir(path):
+                continue
+            mode = os.lstat(path).st_mode
+            if stat.S_ISLNK(mode) and below:
+                self._target(below)
+            if not os.path.isdir(path):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+            if len(self._proved) >= _MOST_REMEMBERED:
+                self._proved = set()
+            self._proved.add(below)
 
     def ensure(self, directory: str) -> None:
         """Create `directory` and its parents where they are missing, beneath the root only."""
-        os.makedirs(self.root or "/", exist_ok=True)
-        for below in _from_the_top(directory):
-            self.known.discard(below)
-            path = self.path(below)
+        missing: list[str] = []
+        while True:
             try:
-                os.mkdir(path)
-            except FileExistsError:
-                # Not there any more is no error: who called tries again.
-                if not self.enter(below) and os.path.lexists(path) and not os.path.isdir(path):
-                    raise NotADirectoryError(
-                        errno.ENOTDIR, "a value, not a directory", path
-                    ) from None
-            else:
-                self._remember(below)
+                self.folder(directory).close()
+                break
+            except FileNotFoundError:
+                if not directory:
+                    os.makedirs(self.base or "/", exist_ok=True)
+                    break
+                missing.append(directory)
+                directory = directory.rpartition("/")[0]
+        for below in reversed(missing):
+            parent, _, name = below.rpartition("/")
+            with self.folder(parent) as folder:
+                try:
+                    os.mkdir(folder.of(name), dir_fd=folder.fd)
+                except FileExistsError:
+                    if stat.S_ISLNK(folder.status(name).st_mode):  # it leads nowhere
+                        raise NotADirectoryError(
+                            errno.ENOTDIR, "a broken link, not a directory", self.path(below)
+                        ) from None
 
     def prune(self, directory: str) -> None:
         """Remove `directory` and its parents as far as they are empty, never the root."""
         while directory:
+            parent, _, name = directory.rpartition("/")
             try:
-                os.rmdir(self.path(directory))
+                with self.folder(parent) as folder:
+                    os.rmdir(folder.of(name), dir_fd=folder.fd)
             except OSError:
                 return  # not empty, gone already, or not ours to remove
-            self.known.discard(directory)
-            directory = directory.rpartition("/")[0]
+            directory = parent
 
     def forget(self) -> None:
         """Directories were moved or removed: prove them again."""
-        self.known = {""}
+        self._proved = set()
 
     def check_no_loop(self, directory: str) -> None:
         """Raise if the symbolic link `directory` leads to one of its own parents."""
@@ -105,20 +190,12 @@ class Beneath:
                     f"the symbolic link {self.path(directory)!r} leads to its own parent"
                 )
 
-    def _check_link(self, path: str) -> None:
-        if self.follow_symlinks:
-            return
-        target = os.path.realpath(path)
-        if target != self.real_root and not target.startswith(os.path.join(self.real_root, "")):
-            raise StoreError(
-                f"the symbolic link {path!r} leads outside the store (to {target!r});"
-                " pass follow_symlinks=True if you trust it"
-            )
 
-    def _remember(self, directory: str) -> None:
-        if len(self.known) >= _MOST_REMEMBERED:
-            self.forget()
-        self.known.add(directory)
+def _is_link(name: str, directory: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _from_the_top(directory: str) -> list[str]:

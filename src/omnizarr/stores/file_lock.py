@@ -14,6 +14,12 @@ A holder may also *become* the value: it writes into the lock file and renames t
 value (`publish`). The name of the lock is gone with the rename, which releases it; so writing a
 value under its lock costs hardly more than writing it to a temporary.
 
+A holder keeps the directory open, and every name is looked up in that directory, not by its path:
+when the directory is moved away and another one takes its place, the lock file of that name there
+is somebody else's and must not be renamed or unlinked. In the directory itself only its holder
+removes a lock file. A lock that moved away with its directory excludes nobody any more: `is_valid`
+says so. docs/design/002 has the whole argument.
+
 On Windows an open file can be neither unlinked nor renamed; the lock file stays, hidden, and is
 reused, and `publish` is not available (`CAN_PUBLISH`).
 """
@@ -29,6 +35,7 @@ from collections.abc import Callable
 
 from omnizarr import forks
 from omnizarr.model.store import Buffer
+from omnizarr.stores.folder import Folder
 from omnizarr.stores.writing import write_fully
 
 _FLAGS = (
@@ -63,7 +70,7 @@ if sys.platform == "win32":
     def _unlock(file: int) -> None:
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
-    def _release(file: int, path: str) -> None:
+    def _release(file: int, folder: Folder, name: str) -> None:
         _unlock(file)
 
 else:
@@ -82,11 +89,11 @@ else:
     def _unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
 
-    def _release(file: int, path: str) -> None:
+    def _release(file: int, folder: Folder, name: str) -> None:
         try:
-            if _named(path, file) is not None:  # not if the directory was replaced meanwhile
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+            with contextlib.suppress(FileNotFoundError):  # the directory was moved away and emptied
+                if os.path.samestat(folder.status(name), os.fstat(file)):
+                    folder.unlink(name)
         finally:
             _unlock(file)
 
@@ -101,6 +108,11 @@ def _close_in_child() -> None:
 forks.in_child(_close_in_child)
 
 
+def is_gone(error: OSError) -> bool:
+    """Whether it says that a name, or the open directory in which it was looked up, is gone."""
+    return error.errno in (errno.ENOENT, errno.ESTALE)
+
+
 def _named(path: str, file: int) -> os.stat_result | None:
     """The state of the open file if `path` still names it; None if not."""
     try:
@@ -112,10 +124,10 @@ def _named(path: str, file: int) -> os.stat_result | None:
     return here if here.st_nlink and os.path.samestat(there, here) else None
 
 
-def _open(path: str, flags: int) -> int:
+def _open(folder: Folder, name: str, flags: int) -> int:
     # A child must know every open file, or it could not close its copy: no fork in between.
     with forks.postponed:
-        file = os.open(path, flags, 0o666)
+        file = os.open(folder.of(name), flags, 0o666, dir_fd=folder.fd)
         _open_files.add(file)
     return file
 
@@ -135,28 +147,52 @@ class FileLock:
     """Excludes everybody else who locks `path`, while its `with` block runs. Not reentrant.
 
     `prepare` is called when the directory of `path` does not exist, and has to create it;
-    `finish`, after the release, if that happened.
+    `finish`, after the release, if that happened. `open_folder` opens the directory; without it,
+    the directory is its path, which nobody may move.
     """
 
-    __slots__ = ("_file", "_finish", "_path", "_prepare", "_prepared", "_process", "_size")
+    __slots__ = (
+        *("_file", "_finish", "_name", "_open_folder", "_path", "_prepare", "_prepared"),
+        *("_process", "_size", "folder"),
+    )
 
-    def __init__(self, path: str, prepare: Callable[[], None], finish: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        path: str,
+        prepare: Callable[[], None],
+        finish: Callable[[], None],
+        open_folder: Callable[[], Folder] | None = None,
+    ) -> None:
         self._path = path
+        directory, self._name = os.path.split(path)
         self._prepare = prepare
         self._finish = finish
+        self.folder = Folder(None, os.path.join(directory, ""))
+        """The directory in which the lock is held."""
+        self._open_folder = open_folder or (lambda: self.folder)
         self._prepared = False
         self._file = -1
         self._process = 0
         self._size = 0
+        """Not 0: there is something in the lock file."""
 
     def __enter__(self) -> FileLock:
+        try:
+            return self._take()
+        except BaseException:
+            self.folder.close()
+            raise
+
+    def _take(self) -> FileLock:
         attempts = 0
         while True:
+            self.folder.close()  # of the attempt before
             try:
-                file = _open(self._path, _FLAGS)
-            except FileNotFoundError:
+                folder = self.folder = self._open_folder()
+                file = _open(folder, self._name, _FLAGS)
+            except OSError as error:
                 attempts += 1
-                if attempts > _ATTEMPTS:
+                if not is_gone(error) or attempts > _ATTEMPTS:
                     raise
                 with contextlib.suppress(FileNotFoundError):  # removed again: try again
                     self._prepare()
@@ -191,22 +227,36 @@ class FileLock:
         """Call `finish` after the release, as if the directory had been missing."""
         self._prepared = True
 
-    def publish(self, value: Buffer, path: str, fsync: bool) -> None:
-        """Write the value into the lock file and rename that to `path`, which ends the lock."""
+    @property
+    def is_valid(self) -> bool:
+        """Whether the lock excludes others: its path still names the file that is locked."""
+        return _named(self._path, self._file) is not None
+
+    def publish(self, value: Buffer, name: str, fsync: bool) -> None:
+        """Write the value into the lock file and rename that to `name`, which ends the lock.
+
+        An error that `is_gone` if the directory was moved away and is being removed."""
         file = self._file
-        if self._size:  # what a killed writer left
+        if self._size:  # what a killed writer left, or an attempt that failed
             os.ftruncate(file, 0)
+            os.lseek(file, 0, os.SEEK_SET)
+        self._size = 1
         write_fully(file, value)
         if fsync:
             os.fsync(file)
         else:
             os.close(os.dup(file))  # a network file system tells of failed writes only here
-        os.replace(self._path, path)
+        self.folder.replace(self._name, name)
         self._file = -1
         self._prepared = False  # the directory holds a value now
-        with contextlib.suppress(OSError):  # the value is in place, whatever happens now
-            _unlock(file)
-            _close(file)
+        try:
+            if fsync:
+                self.folder.sync()
+        finally:
+            with contextlib.suppress(OSError):  # the value is in place, whatever happens now
+                _unlock(file)
+                _close(file)
+            self.folder.close()
 
     def __exit__(self, *exc_info: object) -> None:
         if self._file < 0:
@@ -215,24 +265,28 @@ class FileLock:
             return  # a forked child: the parent holds the lock
         file, self._file = self._file, -1
         try:
-            _release(file, self._path)
+            _release(file, self.folder, self._name)
         finally:
             _close(file)
+            self.folder.close()
             if self._prepared:
                 self._finish()
 
 
-def remove_if_free(path: str) -> bool:
+def remove_if_free(folder: Folder, name: str) -> bool:
     """Remove a lock file that nobody holds; True if it was removed."""
     try:
-        file = _open(path, _FLAGS & ~os.O_CREAT)
+        file = _open(folder, name, _FLAGS & ~os.O_CREAT)
     except OSError:
         return False
     try:
         if not _try_acquire(file):
             return False
-        free = _named(path, file) is not None
-        _release(file, path)
+        try:
+            free = os.path.samestat(folder.status(name), os.fstat(file))
+        except FileNotFoundError:
+            free = False
+        _release(file, folder, name)
         return free
     finally:
         _close(file)

@@ -14,8 +14,8 @@ import time
 
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer
-from omnizarr.stores.file_lock import remove_if_free
-from omnizarr.stores.temporary import RESERVED, is_abandoned, temporary_name
+from omnizarr.stores.folder import LIST, Folder
+from omnizarr.stores.temporary import temporary_name
 from omnizarr.stores.writing import LARGE, write_fully
 
 SETTLED = 2.0
@@ -95,13 +95,17 @@ def version_of(status: os.stat_result) -> tuple[int, ...]:
 
 def write_temporary(directory: str, value: Buffer, fsync: bool) -> str:
     """Write the value to a new temporary and give its path; nothing remains on failure."""
-    path = f"{directory}/{temporary_name()}"
+    return f"{directory}/{_write_temporary(Folder(None, directory + '/'), value, fsync)}"
+
+
+def _write_temporary(folder: Folder, value: Buffer, fsync: bool) -> str:
+    name = temporary_name()
     while True:
         try:
-            file = os.open(path, _CREATE, 0o666)
+            file = os.open(folder.of(name), _CREATE, 0o666, dir_fd=folder.fd)
             break
         except FileExistsError:  # left by a dead process of the same number
-            path = f"{directory}/{temporary_name()}"
+            name = temporary_name()
     try:
         try:
             write_fully(file, value)
@@ -110,35 +114,40 @@ def write_temporary(directory: str, value: Buffer, fsync: bool) -> str:
         finally:
             os.close(file)
     except BaseException:
-        remove(path)
+        _remove(folder, name)
         raise
-    return path
+    return name
 
 
-def put(directory: str, path: str, value: Buffer, fsync: bool, *, replace: bool = True) -> None:
+def put(folder: Folder, name: str, value: Buffer, fsync: bool, *, replace: bool = True) -> None:
     """Write a file whole and then give it its name; FileExistsError if it is another's, unless that
     may be replaced."""
-    temporary = write_temporary(directory, value, fsync)
+    temporary = _write_temporary(folder, value, fsync)
     try:
         if replace:
-            os.replace(temporary, path)
+            folder.replace(temporary, name)
         else:
-            os.link(temporary, path, follow_symlinks=False)
-            remove(temporary)
+            start, end, fd = folder.of(temporary), folder.of(name), folder.fd
+            os.link(start, end, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
+            _remove(folder, temporary)
+        if fsync:
+            folder.sync()
     except BaseException:
-        remove(temporary)
+        _remove(folder, temporary)
         raise
+
+
+def _remove(folder: Folder, name: str) -> None:
+    with contextlib.suppress(OSError):  # what stays is a temporary, which `sweep` finds
+        folder.unlink(name)
 
 
 def sync_directory(path: str) -> None:
     """Wait until names in the directory have reached the disk."""
     if os.name == "nt":
         return  # directories cannot be opened there
-    file = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+    with Folder(os.open(path, LIST)) as folder:
+        folder.sync()
 
 
 def remove(path: str) -> None:
@@ -147,46 +156,23 @@ def remove(path: str) -> None:
         os.unlink(path)
 
 
-def remove_tree(path: str) -> None:
+def remove_tree(path: str, dir_fd: int | None = None) -> None:
     """Remove a file or a directory with all that is in it, never following a symbolic link."""
     for attempt in range(_ATTEMPTS):
         try:
-            if not stat.S_ISDIR(os.lstat(path).st_mode):
-                os.unlink(path)
+            if not stat.S_ISDIR(os.stat(path, dir_fd=dir_fd, follow_symlinks=False).st_mode):
+                os.unlink(path, dir_fd=dir_fd)
                 return
             import shutil
 
-            shutil.rmtree(path)
+            shutil.rmtree(path, dir_fd=dir_fd)
             return
         except FileNotFoundError:
-            if not os.path.lexists(path):
+            try:
+                os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
+            except FileNotFoundError:
                 return
         except OSError as error:
             # A writer that had found the directory before it was moved here may still add to it.
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt == _ATTEMPTS - 1:
                 raise
-
-
-def sweep(root: str, older_than: float) -> list[str]:
-    """Remove what killed processes left below `root`; the removed paths, relative to it."""
-    removed: list[str] = []
-    waiting = [root]
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if not entry.name.startswith(RESERVED):
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    continue
-                try:
-                    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-                except FileNotFoundError:
-                    continue
-                abandoned = is_abandoned(entry.name, age, older_than)
-                if abandoned:
-                    remove_tree(entry.path)
-                elif abandoned is None and entry.name.endswith(".lock"):
-                    abandoned = remove_if_free(entry.path)
-                if abandoned:
-                    removed.append(os.path.relpath(entry.path, root))
-    return sorted(removed)

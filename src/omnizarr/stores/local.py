@@ -17,20 +17,22 @@ import errno
 import os
 import stat
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import get_ident
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from omnizarr import limits
 from omnizarr.errors import InvalidKeyError, LimitError, StoreError
-from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
+from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
 from omnizarr.properties import cached_property
-from omnizarr.stores import files
+from omnizarr.stores import files, leftovers
 from omnizarr.stores.beneath import Beneath
-from omnizarr.stores.file_lock import CAN_PUBLISH, FileLock
+from omnizarr.stores.file_lock import CAN_PUBLISH, FileLock, is_gone
 from omnizarr.stores.files import is_missing, read_fully
-from omnizarr.stores.temporary import RESERVED, is_reserved, name_beside, temporary_name
+from omnizarr.stores.folder import LIST, NOFOLLOW, Folder, rename
+from omnizarr.stores.local_listing import FILE, LINK, scan, walk
+from omnizarr.stores.local_locks import KeyLocks, holding
+from omnizarr.stores.temporary import RESERVED, is_reserved, name_beside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # A FIFO must not block the open, a terminal must not become ours.
 _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 _ATTEMPTS = 1000  # each means that somebody removed the directory in between
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -81,9 +82,9 @@ class LocalStore(Store):
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
         self._beneath = Beneath(self.path.rstrip("/"), follow_symlinks)
-        self._held: dict[tuple[str, int], FileLock] = {}
-        """Locks by key and thread, so that `set` inside a lock does not wait for itself."""
-        self._read_flags = _READ | (0 if follow_symlinks else _NOFOLLOW)
+        self._ensure = leftovers.Ensure(self._beneath, _DAY)
+        self._locks = KeyLocks(self._beneath, self._ensure, repr(self))
+        self._read_flags = _READ | (0 if follow_symlinks else NOFOLLOW)
 
     @property
     def root(self) -> Path:
@@ -99,8 +100,7 @@ class LocalStore(Store):
         return f"{type(self).__name__}({self.path!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name != "identity"}
-        return state | {"_held": {}}
+        return {name: value for name, value in self.__dict__.items() if name != "identity"}
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -152,43 +152,45 @@ class LocalStore(Store):
         return None if status is None else files.version_of(status)
 
     def _status(self, key: str) -> os.stat_result | None:
-        path = self._find(key)
-        if path is None:
+        self._locks.note_read(key)
+        status = self._look(key, self.follow_symlinks)
+        if status is None or stat.S_ISDIR(status.st_mode):
             return None
+        if not stat.S_ISREG(status.st_mode):
+            raise self._not_a_file(key, status.st_mode)
+        return status
+
+    def _look(self, key: str, follow_symlinks: bool = False) -> os.stat_result | None:
+        """What stands at the key's path, be it a value or not."""
+        parent, name = self._split(key)
         try:
-            status = os.stat(path, follow_symlinks=self.follow_symlinks)
+            with self._beneath.folder(parent) as folder:
+                return folder.status(name, follow_symlinks=follow_symlinks)
         except OSError as error:
             if is_missing(error):
                 return None
             raise self._failure("read", key, error) from error
-        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-            raise self._not_a_file(key, status.st_mode)
-        return status if stat.S_ISREG(status.st_mode) else None
 
-    def _find(self, key: str) -> str | None:
-        """The path of the key's file; None if its directory does not exist."""
+    def _check(self, key: str) -> None:
         check_key(key)
         if RESERVED in key and is_reserved(key):
             raise InvalidKeyError(
                 f"invalid key {key!r}: {self!r} reserves names that begin with {RESERVED!r}"
             )
-        beneath = self._beneath
-        directory = key.rpartition("/")[0]
-        if directory not in beneath.known:
-            try:
-                if not beneath.enter(directory):
-                    return None
-            except OSError as error:
-                raise self._failure("reach", key, error) from error
-        return f"{beneath.root}/{key}"
+
+    def _split(self, key: str) -> tuple[str, str]:
+        """The directory and the name of a key that may be used."""
+        self._check(key)
+        parent, _, name = key.rpartition("/")
+        return parent, name
 
     def _open(self, key: str) -> int:
         """A descriptor, or -1 if there is no such key."""
-        path = self._find(key)
-        if path is None:
-            return -1
+        self._check(key)
+        if holding:
+            self._locks.note_read(key)
         try:
-            return os.open(path, self._read_flags)
+            return self._beneath.open(key, self._read_flags)
         except OSError as error:
             if is_missing(error):
                 return -1
@@ -224,91 +226,105 @@ class LocalStore(Store):
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
-        path, directory = self._target(key)
-        held = self._held.get((key, get_ident()))
+        parent, name = self._split(key)
         try:
-            if held is not None and held.held:
-                held.publish(value, path, self.fsync)
-            elif self.locking and CAN_PUBLISH:
-                self._publish(key, path, directory, value)
+            held = self._locks.current(key)
+            if held is not None and self._write_in(held, name, value):
+                return
+            if self.locking and CAN_PUBLISH:
+                self._locks.current(key)  # raises if it was lost just now
+                self._publish(key, name, value)
             else:
-                self._replace(key, path, directory, value)
-        except FileNotFoundError:  # the lock's directory was removed under it
-            self._replace(key, path, directory, value)
+                self._replace(key, parent, name, value)
+        except StoreError:
+            raise
         except OSError as error:
-            if isinstance(error, StoreError):
-                raise
             raise self._failure("write", key, error) from error
-        if self.fsync:
-            files.sync_directory(directory)
 
-    def _publish(self, key: str, path: str, directory: str, value: Buffer) -> None:
-        """Write the value while nobody else reads it to change it."""
-        lock = self._file_lock(key, directory)
+    def _write_in(self, held: FileLock, name: str, value: Buffer) -> bool:
+        """Write the value in the directory of its lock; False if that was removed meanwhile."""
         try:
-            lock.__enter__()
+            if CAN_PUBLISH:
+                held.publish(value, name, self.fsync)
+            else:
+                files.put(held.folder, name, value, self.fsync)
         except OSError as error:
-            if error.errno not in files.NO_LOCKS:
+            if not is_gone(error):
                 raise
-            self._replace(key, path, directory, value)  # no locks on this disk
-            return
-        try:
-            lock.publish(value, path, self.fsync)
-        finally:
-            lock.__exit__()
+            return False
+        return True
 
-    def _replace(self, key: str, path: str, directory: str, value: Buffer) -> None:
+    def _publish(self, key: str, name: str, value: Buffer) -> None:
+        """Write the value while nobody else reads it to change it."""
+        for _ in range(_ATTEMPTS):
+            lock = self._locks.lock_of(key)
+            try:
+                lock.__enter__()
+            except OSError as error:
+                if error.errno not in files.NO_LOCKS:
+                    raise
+                self._replace(key, key.rpartition("/")[0], name, value)  # no locks on this disk
+                return
+            try:
+                if self._write_in(lock, name, value):
+                    return
+            finally:
+                lock.__exit__()
+        raise FileNotFoundError(errno.ENOENT, "its directory is removed again and again", key)
+
+    def _replace(self, key: str, parent: str, name: str, value: Buffer) -> None:
         """Write the value to a temporary and rename that."""
         for attempt in range(_ATTEMPTS):
             try:
-                files.put(directory, path, value, self.fsync)
+                with self._beneath.folder(parent) as folder:
+                    files.put(folder, name, value, self.fsync)
                 return
             except FileNotFoundError as error:
                 self._make_directory(key, attempt, error)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
-        path, directory = self._target(key)
-        try:
-            # Who holds the lock may have seen that there is no value, and be about to set one.
-            with nullcontext() if os.path.lexists(path) else self._excluding(key):
-                return self._link(key, path, directory, value)
-        except StoreError as error:
-            if getattr(error.__cause__, "errno", None) not in files.NO_LOCKS:
-                raise
-            return self._link(key, path, directory, value)  # no locks on this disk
-
-    def _link(self, key: str, path: str, directory: str, value: Buffer) -> bool:
-        """Write the value to a temporary and give that the name, if it is free."""
+        name = self._split(key)[1]
         for attempt in range(_ATTEMPTS):
             try:
-                files.put(directory, path, value, self.fsync, replace=False)
-                if self.fsync:
-                    files.sync_directory(directory)
-                return True
-            except FileExistsError:
-                if os.path.isdir(path):
-                    raise StoreError(f"{self!r}: cannot write {key!r}: keys lie below it") from None
-                return False
+                there = self._look(key)
+                if there is not None:
+                    return self._refused(key, there)
+                # Who holds the lock may have seen that there is no value, and be about to set one.
+                with self._locks.excluding(key, self.locking) as folder:
+                    return self._link(key, folder, name, value)
             except FileNotFoundError as error:
                 self._make_directory(key, attempt, error)
             except OSError as error:
-                if error.errno not in _NO_LINKS:
-                    raise self._failure("write", key, error) from error
-                with self._excluding(key):  # a file system without hard links
-                    return super().set_if_absent(key, value)
+                if isinstance(error, StoreError):
+                    raise
+                raise self._failure("write", key, error) from error
         raise AssertionError("unreachable: the last attempt raises")
 
-    def _target(self, key: str) -> tuple[str, str]:
-        """Path and directory of a key that will be written; the directory may be missing."""
-        path = self._find(key) or f"{self._beneath.root}/{key}"
-        return path, path.rpartition("/")[0]
+    def _link(self, key: str, folder: Folder, name: str, value: Buffer) -> bool:
+        """Write the value to a temporary and give that the name, if it is free."""
+        try:
+            files.put(folder, name, value, self.fsync, replace=False)
+        except FileExistsError:
+            return self._refused(key, folder.status(name))
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            with suppress(FileNotFoundError):  # a file system without hard links: the lock excludes
+                return self._refused(key, folder.status(name))
+            files.put(folder, name, value, self.fsync)
+        return True
+
+    def _refused(self, key: str, status: os.stat_result) -> bool:
+        if stat.S_ISDIR(status.st_mode):
+            raise StoreError(f"{self!r}: cannot write {key!r}: keys lie below it")
+        return False
 
     def _make_directory(self, key: str, attempt: int, cause: OSError) -> None:
         if attempt == _ATTEMPTS - 1:
             raise self._failure("write", key, cause) from cause
         try:
-            self._beneath.ensure(key.rpartition("/")[0])
+            self._ensure(key.rpartition("/")[0])
         except FileNotFoundError:
             return  # removed again by somebody else: the next attempt creates it
         except OSError as error:
@@ -317,53 +333,74 @@ class LocalStore(Store):
     def delete(self, key: str) -> None:
         """Remove the value, and the directories above it that are then empty."""
         self.check_writable()
-        path = self._find(key)
-        if path is None or not os.path.lexists(path):
+        parent, name = self._split(key)
+        there = self._look(key)
+        if there is None or stat.S_ISDIR(there.st_mode):
             return
-        with self._excluding(key):
-            try:
-                os.unlink(path)
-            except OSError as error:
-                if is_missing(error) or os.path.isdir(path):
-                    return
+        try:
+            with self._locks.excluding(key, self.locking) as folder:
+                folder.unlink(name)
+        except OSError as error:
+            if isinstance(error, StoreError):
+                raise
+            if not is_missing(error):
                 raise self._failure("delete", key, error) from error
-            held = self._held.get((key, get_ident()))
-            if held is not None:
-                held.finish_later()  # the lock is a file there
-        self._beneath.prune(key.rpartition("/")[0])
+        self._locks.finish_later(key)  # a lock that is held is a file there
+        self._beneath.prune(parent)
 
     def delete_prefix(self, prefix: str) -> None:
-        """Remove everything below `prefix`: it vanishes at once, then its space is freed."""
+        """Remove everything below `prefix`: it vanishes at once, then its space is freed.
+
+        Below the root, the root's own documents go first, then one entry after the other."""
         self.check_writable()
         if check_prefix(prefix):
             self._remove_directory(prefix[:-1])
             return
-        is_directory = dict(self._scan(""))
-        for name in filter(is_directory.get, is_directory):
-            self._remove_directory(name)
-        for step in deletion_steps(name for name in is_directory if not is_directory[name]):
+        entries = self._scan("")
+        names = [name for name, kind in entries if kind is FILE]
+        documents = [name for name in names if DOCUMENT.search(name)]
+        for step in deletion_steps(documents):
             for name in step:
                 self.delete(name)
+        for name, kind in entries:
+            if kind is not FILE:
+                self._remove_directory(name)
+        self._remove_files([name for name in names if not DOCUMENT.search(name)])
+
+    def _remove_files(self, names: Sequence[str]) -> None:
+        """Remove values in the root. Those that somebody is changing are waited for."""
+        if not names:
+            return
+        try:
+            with self._beneath.folder("", LIST) as root:
+                present = set(root.names())
+                for name in names:
+                    if name_beside(name, "lock") in present:
+                        self.delete(name)
+                    else:
+                        with suppress(FileNotFoundError):
+                            root.unlink(name)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise self._failure("delete", "", error) from error
 
     def make_prefix(self, prefix: str) -> None:
         super().make_prefix(prefix)
         self._make_directory(prefix, 0, FileNotFoundError(prefix))
 
     def _remove_directory(self, directory: str) -> None:
-        parent = directory.rpartition("/")[0]
-        path = self._find(directory)
-        if path is None:
-            return
+        parent, name = self._split(directory)
         try:
-            mode = os.lstat(path).st_mode
-            if stat.S_ISLNK(mode) and os.path.isdir(path):
-                os.unlink(path)  # the link goes, what it leads to stays
-            elif stat.S_ISDIR(mode):
-                aside = f"{path.rpartition('/')[0]}/{temporary_name('deleted')}"
-                os.rename(path, aside)
-                files.remove_tree(aside)
+            with self._beneath.folder(parent) as folder:
+                mode = folder.status(name).st_mode
+                if stat.S_ISLNK(mode):
+                    if stat.S_ISDIR(folder.status(name, follow_symlinks=True).st_mode):
+                        folder.unlink(name)  # the link goes, what it leads to stays
+                elif stat.S_ISDIR(mode):
+                    leftovers.remove_aside(self._beneath, folder, name, _DAY)
         except OSError as error:
-            if not is_missing(error):
+            if isinstance(error, StoreError) or not is_missing(error):
                 raise self._failure("delete", directory + "/", error) from error
         finally:
             self._beneath.forget()
@@ -375,105 +412,52 @@ class LocalStore(Store):
             super().move_prefix(source, target)
             return
         self.check_move(source, target)
+        (parent, name), (above, new) = self._split(source[:-1]), self._split(target[:-1])
         for attempt in range(_ATTEMPTS):
-            start, end = self._find(source[:-1]), self._target(target[:-1])[0]
-            if start is None or not os.path.isdir(start):
+            there = self._look(source[:-1], follow_symlinks=True)
+            if there is None or not stat.S_ISDIR(there.st_mode):
                 return
             try:
-                os.rename(start, end)
+                with self._beneath.folder(parent) as start, self._beneath.folder(above) as end:
+                    rename(start, name, end, new)
                 break
             except FileNotFoundError as error:
                 self._make_directory(target[:-1], attempt, error)
             except OSError as error:
                 raise self._failure("move", f"{source} to {target}", error) from error
         self._beneath.forget()
-        self._beneath.prune(source[:-1].rpartition("/")[0])
+        self._beneath.prune(parent)
 
     # -- listable -----------------------------------------------------------------------------
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self._walk(check_prefix(prefix)[:-1])
+        return walk(self._beneath, check_prefix(prefix)[:-1], self._scan)
 
     def list_dir(self, prefix: str) -> Listing:
         keys: list[str] = []
         prefixes: list[str] = []
-        for name, is_directory in self._scan(check_prefix(prefix)[:-1]):
-            if is_directory and os.path.islink(self._beneath.path(prefix + name)):
+        for name, kind in self._scan(check_prefix(prefix)[:-1]):
+            if kind is LINK:
                 self._beneath.check_no_loop(prefix + name)
-            (prefixes if is_directory else keys).append(prefix + name + "/" * is_directory)
+            if kind is FILE:
+                keys.append(prefix + name)
+            else:
+                prefixes.append(prefix + name + "/")
         return Listing(keys, prefixes)
 
-    def _walk(self, directory: str) -> Iterator[str]:
-        # No recursion: how deep the directories go is not ours to choose.
-        open_levels = [(directory + "/" if directory else "", iter(self._scan(directory)))]
-        while open_levels:
-            prefix, entries = open_levels[-1]
-            for name, is_directory in entries:
-                key = prefix + name
-                if is_directory:
-                    if os.path.islink(self._beneath.path(key)):
-                        self._beneath.check_no_loop(key)
-                    open_levels.append((key + "/", iter(self._scan(key))))
-                    break
-                yield key
-            else:
-                open_levels.pop()
-
-    def _scan(self, directory: str) -> list[tuple[str, bool]]:
-        """(name, is it a directory) in the order of the keys below, without what is not a key."""
-        prefix = f"{directory}/" if directory else ""
-        found: list[tuple[str, str, bool]] = []
+    def _scan(self, directory: str) -> list[tuple[str, str]]:
         try:
-            if not self._beneath.enter(directory):
-                return []
-            with os.scandir(self._beneath.path(directory)) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name.startswith(RESERVED) or not is_key(prefix + name):
-                        continue
-                    is_directory = entry.is_dir()
-                    if self.follow_symlinks and entry.is_symlink() and not os.path.exists(entry):
-                        continue
-                    found.append((name + "/" if is_directory else name, name, is_directory))
+            return scan(self._beneath, directory)
         except OSError as error:
             if is_missing(error):
                 return []
-            raise self._failure("list", prefix, error) from error
-        return [(name, is_directory) for _, name, is_directory in sorted(found)]
+            raise self._failure("list", directory and directory + "/", error) from error
 
     # -- safe updates -------------------------------------------------------------------------
     def lock(self, key: str) -> AbstractContextManager[object]:
         """Keep other writers out, of any process, until the block ends or sets the key."""
         self.check_writable()
-        return self._locked(key) if self.locking else nullcontext()
-
-    def _excluding(self, key: str) -> AbstractContextManager[object]:
-        """The lock, unless this thread has it."""
-        held = self._held.get((key, get_ident()))
-        return nullcontext() if held is not None and held.held else self.lock(key)
-
-    @contextmanager
-    def _locked(self, key: str) -> Iterator[None]:
-        lock = self._file_lock(key, self._target(key)[1])
-        try:
-            lock.__enter__()
-        except OSError as error:
-            raise self._failure("lock", key, error) from error
-        owner = key, get_ident()
-        self._held[owner] = lock  # an earlier one of this thread ended when it set the key
-        try:
-            yield
-        finally:
-            self._held.pop(owner, None)
-            lock.__exit__()
-
-    def _file_lock(self, key: str, directory: str) -> FileLock:
-        parent, _, name = key.rpartition("/")
-        beneath = self._beneath
-        return FileLock(
-            f"{directory}/{name_beside(name, 'lock')}",
-            lambda: beneath.ensure(parent),
-            lambda: beneath.prune(parent),
-        )
+        self._check(key)
+        return self._locks.holding(key) if self.locking else nullcontext()
 
     def sweep(self, older_than: float = _DAY) -> list[str]:
         """Remove what killed processes left: temporaries, half-removed directories, free locks.
@@ -481,7 +465,12 @@ class LocalStore(Store):
         Files of another machine are removed only if they are older than `older_than` seconds.
         Gives the removed names, relative to the root."""
         self.check_writable()
-        return files.sweep(self.path, older_than)
+        return leftovers.sweep(self._beneath, older_than)
+
+    def leftovers(self) -> tuple[int, int]:
+        """How many names `sweep` would remove as left by killed writers and deletions (free locks
+        are not counted), and how many files these hold."""
+        return leftovers.count(self._beneath, _DAY)
 
     # -- errors -------------------------------------------------------------------------------
     def _failure(self, doing: str, key: str, error: OSError) -> StoreError:
