@@ -86,7 +86,8 @@ class _Shared:
 
     def fail(self, error: BaseException) -> None:
         with self._lock:
-            if self.failure is None:
+            # Ctrl-C counts, even if another thread failed first.
+            if self.failure is None or isinstance(error, KeyboardInterrupt):
                 self.failure = error
 
 

@@ -228,6 +228,7 @@ def test_a_member_that_lies_about_its_size(tmp_path: Path, method: int) -> None:
     path = make(tmp_path / "x.zip", [("a", b"\0" * 10_000_000)], method)
     for declared in (1000, 9_999_999, 10_000_001, 200_000_000):
         patch(path, central(path) + 24, "<L", declared)
+        patch(path, 22, "<L", declared)
         with ZipStore(path, mode="r") as store:
             with pytest.raises(StoreError, match=r"key 'a'.*(declared|checksum)"):
                 store.get("a")
@@ -252,6 +253,89 @@ def test_a_stored_member_that_lies(tmp_path: Path) -> None:
         patch(path, at + offset, layout, value)
         with ZipStore(path, mode="r") as store, pytest.raises(StoreError, match="key 'a'"):
             store.get("a")
+
+
+def test_a_damaged_name_shows_no_other_members_values(tmp_path: Path) -> None:
+    members = [(f"a/c/{i}", bytes([i]) * 50) for i in range(4)]
+    original = make(io.BytesIO(), members).getvalue()
+    directory = original.index(b"PK\1\2")
+    for at in (original.index(b"a/c/3"), original.index(b"a/c/3", directory)):
+        data = bytearray(original)
+        data[at + 4] ^= 2  # "3" becomes "1"
+        store = ZipStore(io.BytesIO(data), mode="r")
+        for i, (key, value) in enumerate(members):
+            # In the directory, two members are called "a/c/1" now and none "a/c/3".
+            if i == 3 or (i == 1 and at > directory):
+                with pytest.raises(StoreError, match=r"key 'a/c/[13]'.*(differ|directory has)"):
+                    store.get(key)
+            else:
+                assert store.get(key) == value
+
+
+def test_a_member_with_a_damaged_name_is_not_missing(tmp_path: Path) -> None:
+    members = [("a/zarr.json", b"{}"), ("a/c/0", b"0" * 20), ("b/zarr.json", b"{}")]
+    original = make(io.BytesIO(), members).getvalue()
+    at = original.index(b"a/c/0", original.index(b"PK\1\2"))
+    data = bytearray(original)
+    data[at + 2] ^= 4
+    for _ in range(2):
+        with ZipStore(io.BytesIO(data), mode="r") as store:
+            assert store.get("a/c/1") is None
+            assert store.get("a/c/12") is None
+            for asked in (lambda: store.get("a/c/0"), lambda: store.exists("a/c/0")):
+                with pytest.raises(StoreError, match=r"a/g/0"):
+                    asked()
+            assert {"a/c/0", "a/g/0"} < set(store.list())
+        data[at - 1] ^= 1  # the offset too: what the name was cannot be known
+        data[at - 4] ^= 1
+        with ZipStore(io.BytesIO(data), mode="r") as store:
+            with pytest.raises(StoreError, match="may be its damaged name"):
+                store.get("a/c/0")
+            assert store.get("a/c/12") is None
+        data[at - 1] ^= 1
+        data[at - 4] ^= 1
+    original_path = tmp_path / "x.zip"
+    original_path.write_bytes(data)
+    with ZipStore(original_path) as store:  # writing does not make the damage permanent
+        store.set("b/zarr.json", b"[]")
+    with ZipStore(original_path) as store:
+        assert store.get("b/zarr.json") == b"[]"
+        with pytest.raises(StoreError, match=r"a/g/0"):
+            store.get("a/c/0")
+
+
+def test_a_checksum_of_the_directory_saves_comparing_names(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    with ZipStore(path) as store:
+        store.set("a/c/0", b"0")
+    data = path.read_bytes()
+    with ZipStore(path, mode="r") as store:
+        assert store._archive._unchecked == {}
+    at = data.index(b"a/c/0", data.index(b"PK\1\2"))
+    damaged = data[:at] + b"x" + data[at + 1 :]
+    with (
+        ZipStore(io.BytesIO(damaged), mode="r") as store,
+        pytest.raises(StoreError, match="x/c/0"),
+    ):
+        store.get("a/c/0")
+    with zipfile.ZipFile(path, "a") as archive:  # keeps the comment, which no longer holds
+        archive.writestr("b", b"1")
+    with ZipStore(path) as store:
+        assert list(store.list()) == ["a/c/0", "b"]
+        store.set("c", b"2")
+    with ZipStore(path, mode="r") as store:
+        assert store._archive._unchecked == {}
+        assert store.get("b") == b"1"
+
+
+def test_a_directory_with_one_member_twice_is_refused(tmp_path: Path) -> None:
+    path = make(tmp_path / "x.zip", [("a", b"1"), ("b", b"2")])
+    data = path.read_bytes()
+    second = data.rindex(b"PK\1\2")
+    first = data.index(b"PK\1\2")
+    path.write_bytes(data[:second] + data[first:second] + data[second + second - first :])
+    with pytest.raises(StoreError, match="one byte"):
+        ZipStore(path, mode="r")
 
 
 def test_a_flipped_bit_is_found(tmp_path: Path) -> None:

@@ -281,8 +281,13 @@ class Store(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
+    def __exit__(self, kind: object = None, error: object = None, trace: object = None) -> None:
+        try:
+            self.close()
+        except Exception:
+            # A failure to close must not replace Ctrl-C or SystemExit.
+            if error is None or isinstance(error, Exception):
+                raise
 
     def check_writable(self) -> None:
         if self.read_only:

@@ -15,6 +15,7 @@ This module knows keys, threads and modes. It must not know the format of an arc
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import os
@@ -39,6 +40,7 @@ from omnizarr.model.store import (
 )
 from omnizarr.stores.zip_archive import Archive
 from omnizarr.stores.zip_content import METHODS, STORED, compress
+from omnizarr.stores.zip_records import Entry
 
 _SMALL = 64 << 10
 _MOST_WAITING = 8 << 20
@@ -192,7 +194,7 @@ class ZipStore(Store):
         value = self._waiting.get(key)
         if value is not None:
             return read_range(value, byte_range)
-        entry = self._archive.members.get(key)
+        entry = self._entry(key)
         if entry is None:
             return None
         start, stop = (0, entry.size) if byte_range is None else span(byte_range, entry.size)
@@ -203,6 +205,15 @@ class ZipStore(Store):
         except OSError as error:
             raise StoreError(f"{self!r}: cannot read {key!r}: {error}") from error
 
+    def _entry(self, key: str) -> Entry | None:
+        entry = self._archive.members.get(key)
+        if entry is None:
+            try:
+                self._archive.check_missing(key)
+            except StoreError as error:
+                raise error.at(f"{self!r}, key {key!r}") from error
+        return entry
+
     def size(self, key: str) -> int | None:
         check_key(key)
         self._check_open()
@@ -211,7 +222,7 @@ class ZipStore(Store):
             value = self._waiting.get(key)
             if value is not None:
                 return len(value)
-            entry = self._archive.members.get(key)
+            entry = self._entry(key)
             return None if entry is None else entry.size
 
     # -- listable -----------------------------------------------------------------------------
@@ -225,7 +236,7 @@ class ZipStore(Store):
         """All keys, named as the prefix names them."""
         self._check_open()
         with self._guard:
-            keys = {*self._archive.members, *self._waiting}
+            keys = {*self._archive.keys(), *self._waiting}
         root = self._archive.root
         if root and self.read_only and prefix.startswith(root):
             keys |= {root + key for key in keys}
@@ -243,9 +254,13 @@ class ZipStore(Store):
                 self._archive.append(key, data, packed, self.compression)
                 self._stop_waiting(key)
                 return
-            self._stop_waiting(key)
-            self._waiting[key] = data
+            former = self._waiting.get(key)
+            self._waiting[key] = (
+                data  # in one step: an interrupt must not leave the key without one
+            )
             self._waiting_bytes += len(data) + len(key)
+            if former is not None:
+                self._waiting_bytes -= len(former) + len(key)
             if self._waiting_bytes > _MOST_WAITING:
                 self._write_waiting()
 
@@ -263,8 +278,8 @@ class ZipStore(Store):
         with self._guard:
             if key in self._waiting or key in self._archive.members:
                 with self._changing(f"delete {key!r}"):
+                    self._archive.retire(key)  # first: an interrupt must not show an older value
                     self._stop_waiting(key)
-                    self._archive.retire(key)
 
     def _stop_waiting(self, key: str) -> None:
         data = self._waiting.pop(key, None)
@@ -323,8 +338,12 @@ class ZipStore(Store):
         return self._closed
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):
+        try:
             self.close()
+        except KeyboardInterrupt:
+            _interrupt_again()
+        except Exception:
+            pass  # nobody can catch it
 
     def _after_fork(self) -> None:
         # The thread that forked has the lock, or another thread has it still.
@@ -350,6 +369,14 @@ def _reopen(
     cls: type[ZipStore], path: str, separator: Literal[".", "/"] | None, root: str
 ) -> ZipStore:
     return cls(path, mode="r", dimension_separator=separator, root=root)
+
+
+def _interrupt_again() -> None:
+    """Raise KeyboardInterrupt in the main thread a little later. Python prints an exception in
+    `__del__` and drops it, so that Ctrl-C would be lost."""
+    timer = threading.Timer(0.01, _thread.interrupt_main)
+    timer.daemon = True
+    timer.start()
 
 
 def _remember(store: ZipStore) -> None:

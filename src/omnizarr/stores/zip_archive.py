@@ -24,18 +24,23 @@ from omnizarr.stores.files import remove
 from omnizarr.stores.zip_content import read_content
 from omnizarr.stores.zip_file import ArchiveFile, DescriptorFile, ObjectFile
 from omnizarr.stores.zip_records import (
+    SEAL,
     Directory,
     Entry,
+    Local,
     data_start,
     directory_bytes,
     local_header,
     needs_zip64,
     new_entry,
     read_directory,
+    read_local,
 )
 
 _CHEAP_TO_COPY = 64 << 20
 _PIECE = 4 << 20
+_CHEAP_TO_COMPARE = 10_000
+"""How many names a listing compares with the headers of their members."""
 
 # A comment for the rare archive that would be taken for one that is rooted a folder down.
 _ROOT_IS_HERE = b"The root of this store is the root of the archive."
@@ -66,6 +71,7 @@ class Archive:
         self.root = root.strip("/") + "/" if root and root.strip("/") else ""
         self._others: list[Entry] = []
         self._comment = b""
+        self._compares = True
         self._exclusive = exclusive
         self._wide = wide
         self._fsync = fsync
@@ -74,6 +80,9 @@ class Archive:
         self._unused = 0
         self._overwritten = create  # is the file without a valid directory now?
         self._temporary: str | None = None
+        self._unchecked: dict[int, list[Entry]] = {}  # by the length of their names
+        self._hidden: dict[str, Entry] = {}  # keys that the directory has under a damaged name
+        self._unreadable: dict[int, Entry] = {}  # one without a header, by the length of its name
         self._loaded: Directory | None = None  # what the file must still hold when writing begins
         self._file: ArchiveFile
         if path is None:
@@ -97,7 +106,14 @@ class Archive:
     def _load(self, root: str | None) -> None:
         directory = self._loaded = self._directory()
         self._end = directory.start
-        self._comment = directory.comment
+        was_sealed = directory.comment.startswith(SEAL)
+        self._comment = b"" if was_sealed else directory.comment
+        self._compares = self._file.is_near or was_sealed
+        if not directory.is_sealed:
+            if len({entry.offset for entry in directory.entries}) < len(directory.entries):
+                raise StoreError("corrupt ZIP archive: two members begin at one byte")
+            for entry in directory.entries:
+                self._unchecked.setdefault(len(entry.name), []).append(entry)
         names = [_key_of(entry) for entry in directory.entries]
         if root is None and directory.comment != _ROOT_IS_HERE:
             self.root = _common_root({name for name in names if name is not None})
@@ -160,6 +176,50 @@ class Archive:
             begin = self._starts[key] = data_start(self._file.read_at, entry, self._end)
         return read_content(self._file.read_at, entry, begin, start, stop)
 
+    def check_missing(self, key: str) -> None:
+        """Raise if the archive holds the member, but its directory has another name for it.
+
+        Only headers of names of that length are read, each once: damage keeps the length, or the
+        directory cannot be parsed. A directory with a valid checksum needs no such check.
+        """
+        if key in self.members:
+            return
+        length = len((self.root + key).encode())
+        self._compare_names(length)
+        if key in self._hidden:
+            raise StoreError(
+                f"corrupt ZIP archive: the directory has this member as {self._hidden[key].name!r}"
+            )
+        if length in self._unreadable:
+            raise StoreError(
+                "corrupt ZIP archive: the member is not in the directory, but"
+                f" {self._unreadable[length].name!r} there may be its damaged name: no member"
+                f" begins at byte {self._unreadable[length].offset}"
+            )
+
+    def keys(self) -> set[str]:
+        """All keys, also those that the directory has under a damaged name: reading one raises."""
+        if sum(map(len, self._unchecked.values())) <= _CHEAP_TO_COMPARE:
+            for length in list(self._unchecked):
+                self._compare_names(length)
+        return {*self.members, *self._hidden}
+
+    def _compare_names(self, length: int) -> None:
+        """Compare names of this length in the directory with those in front of the data."""
+        if not self._compares:
+            return  # a request for each
+        begin = len(self.root)
+        for entry in self._unchecked.get(length, ()):
+            try:
+                local = read_local(self._file.read_at, entry, self._end)
+            except StoreError:
+                self._unreadable[length] = entry
+                continue
+            name = None if local.name == entry.name else _key_of(local)
+            if name is not None and name.startswith(self.root) and name[begin:] not in self.members:
+                self._hidden[name[begin:]] = entry
+        self._unchecked.pop(length, None)  # last: threads that read must not miss the result
+
     def append(self, key: str, data: bytes, packed: Buffer, method: int) -> None:
         """Write a member whose content is `data`, compressed by `method` to `packed`."""
         crc = zlib.crc32(data)
@@ -171,15 +231,19 @@ class Archive:
         self._before_overwriting()
         self._file.write_at(self._end, header)
         self._file.write_at(self._end + len(header), packed)
-        self.retire(key)
-        self.members[key] = entry
-        self._starts[key] = self._end + len(header)
-        self._end = after
+        self._end = after  # before the member counts: an interrupt must not leave it to be reused
+        self._starts.pop(key, None)
+        former = self.members.get(key)
+        self.members[key] = entry  # in one step: an interrupt must not leave the key without one
+        self._hidden.pop(key, None)
+        self._count_unused(former)
 
     def retire(self, key: str) -> None:
         """Leave the member out of the next directory; its bytes stay, unused."""
-        entry = self.members.pop(key, None)
         self._starts.pop(key, None)
+        self._count_unused(self.members.pop(key, None))
+
+    def _count_unused(self, entry: Entry | None) -> None:
         if entry is not None:
             self._unused += len(local_header(entry)) + entry.compressed
 
@@ -205,6 +269,7 @@ class Archive:
             self._publish(self._temporary, self._file, self.path)
         else:
             self._file.sync()
+            self._overwritten = False  # first: after an interrupt the next append needs a rollback
             zip_file.forget_rollback(self.path)
         self._overwritten = False
 
@@ -212,12 +277,19 @@ class Archive:
         entries = [*self._others, *self.members.values()]
         if not self.root and _common_root(set(self.members)):
             self._comment = self._comment or _ROOT_IS_HERE
-        data = directory_bytes(entries, self._end, self._comment)
+        # A name that may be damaged must not get a checksum that says that it is not.
+        doubtful = self._unchecked or self._hidden or self._unreadable
+        comment = self._comment if self._comment or doubtful else None
+        data = directory_bytes(entries, self._end, comment)
         file.write_at(self._end, data)
         file.truncate(self._end + len(data))
 
     def _is_worth_rewriting(self) -> bool:
-        return bool(self._unused) and (self._end <= _CHEAP_TO_COPY or self._unused * 4 > self._end)
+        if not self._unused or (self._end > _CHEAP_TO_COPY and self._unused * 4 <= self._end):
+            return False
+        for length in list(self._unchecked):
+            self._compare_names(length)
+        return not self._hidden and not self._unreadable  # a copy would lack what has no name
 
     def _rewrite(self, path: str) -> None:
         """Copy the members into a new archive, without what is unused, and put it in place."""
@@ -276,7 +348,7 @@ class Archive:
         self._file.close()
 
 
-def _key_of(entry: Entry) -> str | None:
+def _key_of(entry: Entry | Local) -> str | None:
     """The key that a member's name means; None if it means none."""
     try:
         name = entry.name.decode()  # many writers use UTF-8 without saying so

@@ -13,6 +13,7 @@ This module knows files. It must not know members or keys.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import struct
@@ -41,6 +42,8 @@ _BEFORE = 4096
 
 
 class ArchiveFile(Protocol):
+    @property
+    def is_near(self) -> bool: ...
     def read_at(self, offset: int, length: int) -> Buffer: ...
     def write_at(self, offset: int, data: Buffer) -> None: ...
     def truncate(self, size: int) -> None: ...
@@ -50,6 +53,8 @@ class ArchiveFile(Protocol):
 
 class DescriptorFile:
     """A file by its descriptor. Reads from several threads need no lock."""
+
+    is_near = True
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -77,11 +82,11 @@ class DescriptorFile:
         os.fsync(self.descriptor)
 
     def close(self) -> None:
-        if self.descriptor >= 0:
+        descriptor, self.descriptor = self.descriptor, -1  # an interrupt must not close it twice
+        if descriptor >= 0:
             if self.locked_by == os.getpid():
-                _unlock(self.descriptor)  # a forked child may have the file open for longer
-            os.close(self.descriptor)
-            self.descriptor = -1
+                _unlock(descriptor)  # a forked child may have the file open for longer
+            os.close(descriptor)
 
 
 class ObjectFile:
@@ -91,6 +96,7 @@ class ObjectFile:
         self.file = file
         self._guard = threading.RLock()
         forks.wait_for(self, "_guard")
+        self.is_near = isinstance(getattr(file, "raw", file), io.BytesIO | io.FileIO)
 
     def read_at(self, offset: int, length: int) -> Buffer:
         with self._guard:
@@ -127,6 +133,8 @@ class ObjectFile:
 
 class RolledBack:
     """An archive whose tail is taken from a rollback file; for reading only."""
+
+    is_near = True
 
     def __init__(self, file: DescriptorFile, start: int, tail: bytes) -> None:
         self.file = file

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 import time
+import zlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -39,6 +40,8 @@ _PLAIN, _NEEDS_ZIP64 = 20, 45
 ENCRYPTED = 0x1
 SIZES_FOLLOW = 0x8
 UTF8 = 0x800
+SEAL = b"CRC-32 of the directory: "
+"""How the comment of a sealed archive begins."""
 
 
 class Entry(NamedTuple):
@@ -64,6 +67,22 @@ class Directory(NamedTuple):
     start: int
     """Where the directory begins, which is where the data end."""
     comment: bytes
+    checksum: int
+    """CRC-32 of the directory's bytes, without the end records."""
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the comment holds this checksum, so that no name in the directory is damaged."""
+        return self.comment == seal(self.checksum)
+
+
+def seal(checksum: int) -> bytes:
+    """The comment of an archive whose directory has this checksum.
+
+    ZIP has checksums for the data but none for the directory. Other writers that keep the comment
+    change the directory, and then the seal no longer holds: that proves nothing.
+    """
+    return SEAL + b"%08x" % checksum
 
 
 def read_directory(read: ReadAt, size: int) -> Directory:
@@ -91,10 +110,11 @@ def read_directory(read: ReadAt, size: int) -> Directory:
             f"a ZIP directory of {length} bytes; the cap is {limits.current.max_document_bytes}"
             " (limits.set(max_document_bytes=...))"
         )
-    entries = _parse_entries(bytes(read(start, length)), length, shift)
+    data = bytes(read(start, length))
+    entries = _parse_entries(data, length, shift)
     if len(entries) & _MOST16 != count & _MOST16:  # old writers let the count overflow
         raise StoreError(f"corrupt ZIP archive: {count} members announced, {len(entries)} found")
-    return Directory(entries, start, comment)
+    return Directory(entries, start, comment, zlib.crc32(data))
 
 
 def _find_end(read: ReadAt, size: int) -> tuple[int, tuple[int, ...], bytes]:
@@ -177,18 +197,59 @@ def _wide(extra: bytes, *numbers: int) -> list[int]:
     return list(numbers)
 
 
-def data_start(read: ReadAt, entry: Entry, limit: int) -> int:
-    """Where the entry's data begin; they must end at `limit` at the latest."""
-    header = bytes(read(entry.offset, _LOCAL.size)) if entry.offset < limit else b""
+class Local(NamedTuple):
+    """What the header in front of a member's data says."""
+
+    name: bytes
+    flags: int
+    method: int
+    crc: int
+    compressed: int
+    size: int
+    start: int
+    """Where the data begin."""
+
+
+def read_local(read: ReadAt, entry: Entry, limit: int) -> Local:
+    """The header in front of the entry's data, which must end at `limit` at the latest."""
+    wanted = _LOCAL.size + len(entry.name)
+    header = bytes(read(entry.offset, wanted)) if entry.offset < limit else b""
     if len(header) < _LOCAL.size or header[:4] != _LOCAL_MARK:
         raise StoreError(f"corrupt ZIP archive: no member begins at byte {entry.offset}")
-    name_length, extra_length = _LOCAL.unpack(header)[-2:]
-    start: int = entry.offset + _LOCAL.size + name_length + extra_length
+    _, _, flags, method, _, _, crc, compressed, size, name_length, extra_length = (
+        _LOCAL.unpack_from(header)
+    )
+    start = entry.offset + _LOCAL.size + name_length + extra_length
     if start + entry.compressed > limit:
         raise StoreError(
             f"corrupt ZIP archive: {entry.compressed} bytes at {start} pass the end of the data"
         )
-    return start
+    name = header[_LOCAL.size :]
+    if name_length != len(name):
+        name = bytes(read(entry.offset + _LOCAL.size, name_length))
+    return Local(name, flags, method, crc, compressed, size, start)
+
+
+def data_start(read: ReadAt, entry: Entry, limit: int) -> int:
+    """Where the entry's data begin, if the header in front of them is that of the entry.
+
+    The directory and the header repeat each other. A damaged name, or a damaged offset that points
+    at another member, would otherwise show that member's data with a valid checksum.
+    """
+    local = read_local(read, entry, limit)
+    found: tuple[object, ...] = (local.name, local.method, local.flags & ENCRYPTED)
+    expected: tuple[object, ...] = (entry.name, entry.method, entry.flags & ENCRYPTED)
+    wide = _MOST32 in (local.compressed, local.size)  # the numbers are in a ZIP64 field
+    if not (local.flags & SIZES_FOLLOW or wide):
+        found += (local.crc, local.compressed, local.size)
+        expected += (entry.crc, entry.compressed, entry.size)
+    if found != expected:
+        raise StoreError(
+            f"corrupt ZIP archive: the directory and the header at byte {entry.offset} differ in"
+            " (name, method, encryption, checksum, compressed size, size):"
+            f" {expected} and {found}"
+        )
+    return local.start
 
 
 def new_entry(name: str, method: int, crc: int, compressed: int, size: int, offset: int) -> Entry:
@@ -226,10 +287,13 @@ def local_header(entry: Entry) -> bytes:
     )
 
 
-def directory_bytes(entries: list[Entry], start: int, comment: bytes) -> bytes:
-    """The central directory and the end records, to be written at `start`."""
-    parts = [_central_header(entry) for entry in entries]
-    length = sum(map(len, parts))
+def directory_bytes(entries: list[Entry], start: int, comment: bytes | None) -> bytes:
+    """The central directory and the end records, to be written at `start`. Without a comment it
+    is sealed."""
+    data = b"".join(map(_central_header, entries))
+    parts = [data]
+    length = len(data)
+    comment = seal(zlib.crc32(data)) if comment is None else comment
     count = len(entries)
     if needs_zip64(count, start + length):
         end = start + length
