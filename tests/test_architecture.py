@@ -38,6 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "location",
             "computed",
             "node_facts",
+            "freshness",
             "group",
             "attributes",
             "views",

@@ -15,10 +15,24 @@ import numpy.typing as npt
 
 from omnizarr import arrow, engine, indexing, node, shrinking
 from omnizarr.array_selections import Selections, has_ellipsis
-from omnizarr.chunking import normalize_shape
+from omnizarr.chunking import resized_shape
 from omnizarr.computed import blocks, computed, is_large, values_of
-from omnizarr.errors import LimitError, MetadataError, SelectionError, ZarrError
-from omnizarr.exchange import as_records, gathered, handed_over, rearranged
+from omnizarr.errors import (
+    LimitError,
+    MetadataError,
+    NodeNotFoundError,
+    SelectionError,
+    ZarrError,
+)
+from omnizarr.exchange import (
+    as_records,
+    check_fields,
+    gathered,
+    handed_over,
+    rearranged,
+    select_fields,
+)
+from omnizarr.freshness import require_same
 from omnizarr.indexing import Transform
 from omnizarr.info import ArrayInfo
 from omnizarr.location import Location, origins, overlap
@@ -109,6 +123,7 @@ class Array(Selections):
         scalar: bool = False,
     ) -> Any:
         """What a transform selects. A 0-d result becomes a scalar if `scalar` says so."""
+        transform = self._fitted(transform)
         plan = indexing.partition(transform, self._stored.grid)
         dtype = self.dtype
         if out is not None and fields is None:
@@ -129,7 +144,7 @@ class Array(Selections):
         else:
             engine.read(self._source, plan, working)
         if fields is not None:
-            result = _select_fields(result, fields, dtype)
+            result = select_fields(result, fields, dtype)
             if out is not None:
                 if out.shape != result.shape:
                     raise SelectionError(
@@ -195,7 +210,13 @@ class Array(Selections):
     # -- writing ------------------------------------------------------------------------------
     def __setitem__(self, key: Any, value: Any) -> None:
         fields, key = indexing.pop_fields(key)
-        self._write(indexing.basic_and_advanced(self._whole, key), value, fields)
+        self._write(indexing.basic_and_advanced(self._target, key), value, fields)
+
+    def _write_view(self, transform: Transform, value: Any) -> None:
+        """Write to what was selected earlier."""
+        self._check_writable()
+        self._look()
+        self._write(transform, value)
 
     def _write(self, transform: Transform, value: Any, fields: Any = None) -> None:
         self._check_writable()
@@ -204,13 +225,15 @@ class Array(Selections):
             for block in blocks(lazy):
                 self._write(indexing.basic_and_advanced(transform, block), values_of(lazy, block))
             return
-        dtype = self.dtype
+        stored, source = self._stored, self._source
+        transform = self._fitted(transform)
+        dtype = source.model.dtype
         within: tuple[int, ...] = ()
         if fields is not None:
-            _check_fields(fields, dtype)
+            check_fields(fields, dtype)
             dtype = dtype[fields]
             dtype, within = dtype.base, dtype.shape
-        model = self._source.model
+        model = source.model
         plan = indexing.partition(transform, model.grid)
         try:
             values = as_source(value, model.data_type, dtype, transform.shape + within)
@@ -223,7 +246,34 @@ class Array(Selections):
         elif within:
             values, fields = as_records(values, fields, within), [fields]
         working = values if isinstance(values, Column) else plan.working(values)
-        engine.write(self._source, plan, working, fields)
+        try:
+            engine.write(source, plan, working, fields)
+        finally:
+            self._confirm(stored, source, plan)
+
+    def _fitted(self, transform: Transform) -> Transform:
+        """A selection of the array as it was, of the array as it is."""
+        try:
+            return indexing.fitted(transform, self._stored.shape)
+        except SelectionError as error:
+            raise error.at(str(self._place)) from error
+
+    def _confirm(self, stored: ArrayModel, source: engine.Source, plan: indexing.Plan) -> None:
+        """After a write: take back what was written outside of the array, if somebody else has
+        made it smaller or deleted it since the look before."""
+        try:
+            found = self._stored_anew()
+        except NodeNotFoundError:
+            shrinking.withdraw(source, (part.coordinates for part in plan.parts()), self._place)
+            raise
+        now = self._stored if found is None else found
+        if now is stored:
+            return
+        new = require_same(self._place, stored, now, "while it was written").shape
+        if found is not None:
+            self._take_over(found)
+        if any(length < old for old, length in zip(stored.shape, new, strict=True)):
+            self._forget(stored, new, shrinking.watched(self._place, stored))
 
     def _writes_in_blocks(self, lazy: Any, shape: tuple[int, ...]) -> bool:
         """Whether a Dask array is written block by block: not if it reads what it replaces."""
@@ -320,21 +370,19 @@ class Array(Selections):
         If it fails midway, the same call finishes it."""
         if new_shape is None:
             new_shape = shape[0] if len(shape) == 1 else shape
-        if isinstance(new_shape, tuple | list) and len(new_shape) == self.ndim:
-            # None leaves a dimension as it is.
-            new_shape = [
-                old if n is None else n for n, old in zip(new_shape, self.shape, strict=True)
-            ]
-        new = normalize_shape(new_shape)
-        if len(new) != self.ndim:
-            raise MetadataError(f"{self._place}: cannot resize {self.shape} to {new}: other ndim")
+
+        def wanted(old: tuple[int, ...]) -> tuple[int, ...]:
+            return resized_shape(new_shape, old, str(self._place))
+
         before = self._model
+        new = wanted(before.shape)
         capabilities = self._source.store.capabilities
         shared = capabilities.locks or capabilities.versions
 
         def changed(model: ArrayModel) -> ArrayModel:
-            nonlocal before
-            before = model
+            nonlocal before, new
+            self._require_same(model)
+            before, new = model, wanted(model.shape)
             if not shared:
                 # No process beside this one may write, and some stores show no chunk that lies
                 # outside of the shape.
@@ -359,6 +407,8 @@ class Array(Selections):
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Add `data` at the end of a dimension; two processes that append both succeed."""
+        self._check_writable()
+        self._look()
         values = as_source(data, self._source.model.data_type, self.dtype, None)
         if not -self.ndim <= axis < self.ndim:
             raise SelectionError(f"{self._place}: axis {axis} of an array with ndim {self.ndim}")
@@ -376,6 +426,7 @@ class Array(Selections):
 
         def changed(model: ArrayModel) -> ArrayModel:
             nonlocal start
+            self._require_same(model)
             start = model.shape[axis]
             shape = list(model.shape)
             shape[axis] += values.shape[axis]
@@ -389,24 +440,10 @@ class Array(Selections):
         if tuple(kept) != values.shape:
             values = values[tuple(region)]
         region[axis] = slice(start, start + kept[axis])
-        self[tuple(region)] = values
+        self._write(indexing.basic_and_advanced(self._whole, tuple(region)), values)
         return self.shape
 
     # -- identity -----------------------------------------------------------------------------
-    def digest(self, hashname: str = "sha1") -> bytes:
-        """A hash of what is stored: chunks in grid order, then metadata."""
-        import hashlib
-
-        summary = hashlib.new(hashname)
-        for key, _ in sorted(self._stored_chunks(), key=lambda item: item[1]):
-            summary.update(self._source.store.get(key) or b"")
-        for key in self._place.format.keys(self.path):
-            summary.update(self.store.get(key) or b"")
-        return summary.digest()
-
-    def hexdigest(self, hashname: str = "sha1") -> str:
-        return self.digest(hashname).hex()
-
     def __dask_tokenize__(self) -> Any:
         return ("omnizarr.Array", repr(self.store.identity), self.path, repr(self._stored.document))
 
@@ -419,16 +456,3 @@ class Array(Selections):
         return self.info._repr_html_()
 
 
-def _check_fields(fields: Any, dtype: np.dtype[Any]) -> None:
-    names = [fields] if isinstance(fields, str) else list(fields)
-    known = dtype.names or ()
-    for name in names:
-        if name not in known:
-            listed = ", ".join(map(repr, known)) or "none"
-            raise SelectionError(f"no field {name!r} in data type {dtype}; its fields: {listed}")
-
-
-def _select_fields(values: NDArray, fields: Any, dtype: np.dtype[Any]) -> NDArray:
-    _check_fields(fields, dtype)
-    selected: NDArray = values[fields]
-    return selected.copy() if isinstance(fields, str) else selected

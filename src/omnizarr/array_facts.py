@@ -16,6 +16,8 @@ import numpy as np
 from omnizarr import engine, limits, parallel
 from omnizarr.config import config
 from omnizarr.errors import MetadataError, ReadOnlyError, ZarrError
+from omnizarr.formats import Node
+from omnizarr.freshness import require_same
 from omnizarr.info import CallableInt
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
@@ -58,6 +60,9 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         super()._replace(model)
         self.__dict__.pop("_source", None)
         self.__dict__.pop("_pipeline", None)
+
+    def _require_same(self, found: Node) -> None:
+        require_same(self._place, self._stored, found)
 
     @property
     def _model(self) -> ArrayModel:
@@ -272,6 +277,20 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         keys = {key for key, _ in self._stored_chunks()}
         own = self._place.format.keys(self.path)
         return CallableInt(_total(source.store, list(keys)) + _total(self.store, own))
+
+    def digest(self, hashname: str = "sha1") -> bytes:
+        """A hash of what is stored: chunks in grid order, then metadata."""
+        import hashlib
+
+        summary = hashlib.new(hashname)
+        for key, _ in sorted(self._stored_chunks(), key=lambda item: item[1]):
+            summary.update(self._source.store.get(key) or b"")
+        for key in self._place.format.keys(self.path):
+            summary.update(self.store.get(key) or b"")
+        return summary.digest()
+
+    def hexdigest(self, hashname: str = "sha1") -> str:
+        return self.digest(hashname).hex()
 
     # -- codecs -------------------------------------------------------------------------------
     @property

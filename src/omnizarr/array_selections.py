@@ -26,6 +26,13 @@ class Selections(ArrayFacts):
     def _whole(self) -> Transform:
         return indexing.identity(self._model.shape)
 
+    @property
+    def _target(self) -> Transform:
+        """All of the array, for a selection that will be written to."""
+        self._check_writable()
+        self._look()
+        return self._whole
+
     def _read(
         self,
         transform: Transform,
@@ -145,7 +152,7 @@ class Selections(ArrayFacts):
         array([0, 7, 7], dtype=int32)
         """
         _check_prototype(prototype)
-        self._write(indexing.basic_and_advanced(self._whole, selection), value, fields)
+        self._write(indexing.basic_and_advanced(self._target, selection), value, fields)
 
     @suggests
     def set_orthogonal_selection(
@@ -153,7 +160,7 @@ class Selections(ArrayFacts):
     ) -> None:
         """Do `array.oindex[selection] = value`; the keywords are those of `set_basic_selection`."""
         _check_prototype(prototype)
-        self._write(indexing.orthogonal(self._whole, selection), value, fields)
+        self._write(indexing.orthogonal(self._target, selection), value, fields)
 
     @suggests
     def set_coordinate_selection(
@@ -161,7 +168,7 @@ class Selections(ArrayFacts):
     ) -> None:
         """Do `array.vindex[selection] = value`; the keywords are those of `set_basic_selection`."""
         _check_prototype(prototype)
-        self._write(indexing.coordinates(self._whole, selection), value, fields)
+        self._write(indexing.coordinates(self._target, selection), value, fields)
 
     @suggests
     def set_mask_selection(
@@ -175,7 +182,7 @@ class Selections(ArrayFacts):
         _check_prototype(prototype)
         if value is _REQUIRED:
             raise TypeError("set_mask_selection() needs a value")
-        self._write(indexing.mask(self._whole, _mask(mask, selection)), value, fields)
+        self._write(indexing.mask(self._target, _mask(mask, selection)), value, fields)
 
     @suggests
     def set_block_selection(
@@ -183,7 +190,7 @@ class Selections(ArrayFacts):
     ) -> None:
         """Do `array.blocks[selection] = value`; the keywords are those of `set_basic_selection`."""
         _check_prototype(prototype)
-        self._write(indexing.blocks(self._whole, selection, self._block_grid), value, fields)
+        self._write(indexing.blocks(self._target, selection, self._block_grid), value, fields)
 
 
 def _mask(mask: Any, selection: Any) -> Any:

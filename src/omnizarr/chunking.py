@@ -58,6 +58,16 @@ def normalize_shape(shape: Any) -> Shape:
     return lengths
 
 
+def resized_shape(given: Any, old: tuple[int, ...], where: str) -> tuple[int, ...]:
+    """The shape that is asked for; None leaves a dimension as it is."""
+    if isinstance(given, tuple | list) and len(given) == len(old):
+        given = [length if n is None else n for n, length in zip(given, old, strict=True)]
+    new = normalize_shape(given)
+    if len(new) != len(old):
+        raise MetadataError(f"{where}: cannot resize {old} to {new}: other ndim")
+    return new
+
+
 def _index(value: Any) -> int:
     if hasattr(value, "__index__"):
         return int(value.__index__())

@@ -7,7 +7,8 @@
     │   ├── UnknownExtensionError           it asks for something that is not known here
     │   │   ├── UnknownCodecError
     │   │   └── UnknownDataTypeError
-    │   └── UnsupportedError                understood, but not expressible here
+    │   ├── UnsupportedError                understood, but not expressible here
+    │   └── StaleHandleError                the node was replaced after it was opened
     ├── NodeNotFoundError (FileNotFoundError, KeyError)
     │   ├── ArrayNotFoundError
     │   └── GroupNotFoundError
@@ -109,6 +110,10 @@ class UnsupportedError(MetadataError):
 
     def at(self, where: str) -> Self:
         return type(self)(f"{where}: {self}", self.what)
+
+
+class StaleHandleError(MetadataError):
+    """The array was replaced by one of another type, grid or codec after it was opened."""
 
 
 class NodeNotFoundError(ZarrError, FileNotFoundError, KeyError):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import engine
-from omnizarr.errors import LimitError, UnsupportedError, ZarrError
+from omnizarr.errors import LimitError, SelectionError, UnsupportedError, ZarrError
 from omnizarr.indexing import Plan
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes import String
@@ -54,3 +54,18 @@ def as_records(values: NDArray, field: str, within: tuple[int, ...]) -> NDArray:
     records = np.empty(shape, [(field, values.dtype, within)])
     records[field] = values
     return records
+
+
+def check_fields(fields: Any, dtype: np.dtype[Any]) -> None:
+    names = [fields] if isinstance(fields, str) else list(fields)
+    known = dtype.names or ()
+    for name in names:
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise SelectionError(f"no field {name!r} in data type {dtype}; its fields: {listed}")
+
+
+def select_fields(values: NDArray, fields: Any, dtype: np.dtype[Any]) -> NDArray:
+    check_fields(fields, dtype)
+    selected: NDArray = values[fields]
+    return selected.copy() if isinstance(fields, str) else selected

@@ -78,7 +78,10 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         """The node that a user gets for a member. `path` is relative to this group."""
         place = place or self._place.child(path)
         if isinstance(model, ArrayModel):
-            return Array._of(place, model, self._options)
+            array = Array._of(place, model, self._options)
+            if self._stored.consolidated is not None:
+                array._freshness.forget()  # its own document was not read
+            return array
         if self._stored.consolidated is not None:
             below = path + "/"
             inside = {
@@ -299,6 +302,8 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
                 " deleting a member would make wrong; open it with use_consolidated=False and"
                 " consolidate again"
             )
+        if self._stored.document:  # a group without a document is there as long as its members are
+            self._look()
 
     @suggests
     def create_group(

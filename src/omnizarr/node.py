@@ -57,6 +57,8 @@ class Options:
     cache_attrs: bool = True
     synchronizer: Any = None
     chunk_store: Store | None = None
+    documents_last: bool = False
+    """Chunks are written before there are documents, so nothing is looked for before a write."""
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -392,7 +394,7 @@ def reread(place: Place) -> Node:
     """The node as it is stored now."""
     found = formats.find(place.store, place.path, (place.format,))
     if found is None:
-        raise NodeNotFoundError(f"{place}: the node was deleted after it was opened")
+        raise NodeNotFoundError(f"{place}: the node was deleted after it was opened, or moved")
     return found[1]
 
 
@@ -452,11 +454,15 @@ def change(
 
 
 def change_attributes(
-    place: Place, options: Options, function: Callable[[dict[str, Any]], Mapping[str, Any]]
+    place: Place,
+    options: Options,
+    function: Callable[[dict[str, Any]], Mapping[str, Any]],
+    check: Callable[[Any], None] = lambda _: None,
 ) -> Node:
-    """The same for the attributes alone."""
+    """The same for the attributes alone. `check` may refuse the node that is stored."""
 
     def changed(node: Any) -> Any:
+        check(node)
         return replace(node, attributes=function(dict(node.attributes)))
 
     return _change(place, options, changed, attributes_only=True)  # type: ignore[no-any-return]

@@ -7,12 +7,13 @@ module knows those three. It must not know chunks or members.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Generic, Self
 
 from omnizarr import node
 from omnizarr.attributes import Attributes
-from omnizarr.errors import MetadataError
+from omnizarr.errors import StaleHandleError
+from omnizarr.formats import Node
+from omnizarr.freshness import Freshness
 from omnizarr.metadata import Metadata
 from omnizarr.model import paths
 from omnizarr.model.store import Store
@@ -25,6 +26,7 @@ class NodeFacts(Generic[N]):
     _place: Place
     _stored: N
     _options: Options
+    _freshness: Freshness
 
     @classmethod
     def _of(cls, place: Place, model: N, options: Options) -> Self:
@@ -36,6 +38,7 @@ class NodeFacts(Generic[N]):
     def _set(self, place: Place, model: N, options: Options) -> None:
         self._place = place
         self._options = options
+        self._freshness = Freshness()
         self._replace(model)
 
     def _replace(self, model: N) -> None:
@@ -45,9 +48,36 @@ class NodeFacts(Generic[N]):
     def refresh(self) -> None:
         """Read the metadata again; another process may have changed it."""
         model = node.reread(self._place)
-        if type(model) is not type(self._stored):
-            raise MetadataError(f"{self._place}: was replaced by a node of the other kind")
-        self._replace(model)
+        NodeFacts._require_same(self, model)
+        self._replace(model)  # type: ignore[arg-type]
+
+    def _require_same(self, found: Node) -> None:
+        """StaleHandleError unless this handle can go on with the node that is stored now."""
+        if type(found) is not type(self._stored):
+            raise StaleHandleError(
+                f"{self._place}: was replaced by a node of the other kind; open it again"
+            )
+
+    def _look(self) -> None:
+        """Before a change: take over what others have changed, if this handle can go on with it."""
+        if not self._options.cache_metadata:
+            self.refresh()
+            return
+        found = self._stored_anew()
+        if found is not None:
+            self._take_over(found)
+
+    def _stored_anew(self) -> Node | None:
+        """The node as it is stored, if it may have changed since the last look."""
+        return None if self._options.documents_last else self._freshness.look(self._place)
+
+    def _take_over(self, found: Node) -> None:
+        try:
+            self._require_same(found)
+        except StaleHandleError:
+            self._freshness.forget()  # the next call must see it again
+            raise
+        self._replace(found)  # type: ignore[arg-type]
 
     @property
     def store(self) -> Store:
@@ -107,10 +137,10 @@ class NodeFacts(Generic[N]):
         return self._stored.attributes
 
     def _change_attributes(self, function: Any) -> None:
-        changed = node.change_attributes(self._place, self._options, function)
-        self._replace(
-            replace(self._stored, attributes=changed.attributes, document=changed.document)
+        changed = node.change_attributes(
+            self._place, self._options, function, check=self._require_same
         )
+        self._take_over(changed)
 
     def update_attributes(self, new_attributes: Any) -> Self:
         """Set several attributes and give the node back."""

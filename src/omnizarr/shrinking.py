@@ -15,8 +15,9 @@ from dataclasses import replace
 from omnizarr import engine, formats, node, parallel
 from omnizarr.errors import EncodeError, NodeNotFoundError
 from omnizarr.formats import Node
+from omnizarr.freshness import difference
 from omnizarr.model.array import ArrayModel
-from omnizarr.model.grids import Grid, RectilinearAxis, RegularAxis, Shape, same_cuts
+from omnizarr.model.grids import Grid, RectilinearAxis, RegularAxis, Shape
 from omnizarr.model.store import Store
 from omnizarr.node import Place
 from omnizarr.stores.wrappers import RememberingStore
@@ -44,10 +45,9 @@ def watched(place: Place, before: ArrayModel) -> Callable[[], Shape | None]:
 
     def current() -> Shape | None:
         found = look()
-        if not isinstance(found, ArrayModel) or not same_cuts(found.grid, before.grid):
+        if not isinstance(found, ArrayModel) or difference(before, found) is not None:
             return None
-        facts = found.keys, found.codecs, found.data_type
-        return found.shape if facts == (before.keys, before.codecs, before.data_type) else None
+        return found.shape
 
     return current
 
@@ -105,6 +105,24 @@ def forget(
                 raise
 
     parallel.each(trim, sorted(chunks), workers)
+
+
+def withdraw(source: engine.Source, chunks: Iterable[Shape], place: Place) -> None:
+    """Delete chunks that were written to an array while it was deleted. A new array there has no
+    chunks before it has documents, and nobody writes a chunk that is held here."""
+    look = _watching(place)
+
+    def remove(chunk: Shape) -> None:
+        key = source.key(chunk)
+
+        def unless_replaced(held: Store) -> None:
+            if held.exists(key) and look() is None:
+                held.delete(key)
+
+        engine.update(source.store, key, unless_replaced)
+
+    for chunk in chunks:
+        remove(chunk)
 
 
 def _reaches(grid: Grid, chunk: Shape, shape: Shape) -> bool:

@@ -201,7 +201,7 @@ class View:
         return View(self._array, indexing.basic_and_advanced(self._transform, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._array._write(indexing.basic_and_advanced(self._transform, key), value)
+        self._array._write_view(indexing.basic_and_advanced(self._transform, key), value)
 
     @property
     def oindex(self) -> _LazyKind:
@@ -220,7 +220,7 @@ class View:
 
     def write(self, value: Any) -> None:
         """Write through to the array."""
-        self._array._write(self._transform, value)
+        self._array._write_view(self._transform, value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         if copy is False:
@@ -246,4 +246,4 @@ class _LazyKind:
         return View(self._view._array, self._select(self._view._transform, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._view._array._write(self._select(self._view._transform, key), value)
+        self._view._array._write_view(self._select(self._view._transform, key), value)

@@ -133,7 +133,11 @@ class NodePlan:
         assert isinstance(self.target_model, ArrayModel)
         # Without a fill value nothing says what a missing chunk reads as.
         bare = self.everything and self.target_model.fill_value is None
-        writing = Options(write_empty_chunks=bare, allow_pickle=self.options.allow_pickle)
+        writing = Options(
+            write_empty_chunks=bare,
+            allow_pickle=self.options.allow_pickle,
+            documents_last=True,
+        )
         return (
             Array._of(self.source, self.source_model, self.options.changed(on_missing="fill")),
             Array._of(self.target, self.target_model, writing),

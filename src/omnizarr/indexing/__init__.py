@@ -12,7 +12,15 @@ from __future__ import annotations
 from omnizarr.indexing.fields import pop_fields
 from omnizarr.indexing.plan import Part, Plan, partition, refine
 from omnizarr.indexing.select import basic_and_advanced, blocks, coordinates, mask, orthogonal
-from omnizarr.indexing.transform import Constant, Indexed, Stride, Transform, compose, identity
+from omnizarr.indexing.transform import (
+    Constant,
+    Indexed,
+    Stride,
+    Transform,
+    compose,
+    fitted,
+    identity,
+)
 
 __all__ = [
     "Constant",
@@ -25,6 +33,7 @@ __all__ = [
     "blocks",
     "compose",
     "coordinates",
+    "fitted",
     "identity",
     "mask",
     "orthogonal",

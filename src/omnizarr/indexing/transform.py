@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from omnizarr.errors import BoundsCheckError
 from omnizarr.model.grids import IntArray, Shape
 
 
@@ -77,6 +78,30 @@ def _identity_axes(ndim: int) -> tuple[Expression, ...]:
 def identity(shape: Shape) -> Transform:
     """The transform that selects all of an array."""
     return Transform(shape, shape, _identity_axes(len(shape)))
+
+
+def fitted(transform: Transform, shape: Shape) -> Transform:
+    """The same elements of an array that has this shape now. BoundsCheckError if some are gone."""
+    if transform.source_shape == shape:
+        return transform
+    fits = len(transform.source_shape) == len(shape)
+    if fits and 0 not in transform.shape:
+        for expression, length in zip(transform.axes, shape, strict=True):
+            if type(expression) is Constant:
+                most = expression.value
+            elif type(expression) is Stride:
+                last = transform.shape[expression.dimension] - 1
+                most = max(expression.start, expression.start + expression.step * last)
+            else:
+                assert type(expression) is Indexed
+                most = int(expression.array.max())
+            fits = fits and most < length
+    if not fits:
+        raise BoundsCheckError(
+            f"a view or selection of the array when it had shape {transform.source_shape} reaches"
+            f" beyond the shape that it has now, {shape}; select again"
+        )
+    return Transform(shape, transform.shape, transform.axes)
 
 
 def indexed(array: IntArray, dimensions: Sequence[int]) -> Expression:

@@ -83,6 +83,8 @@ class Capabilities:
     requests: int = 1
     """How many requests the store gains from having under way at once; 1 where answers come
     without a wait, or where `get_many` is one request."""
+    remote: bool = False
+    """Every call is a request to a service, even where `requests` is 1."""
     gap: int = 64 * 1024
     """Ranges of a value that lie closer together than this are cheaper to read as one."""
     hierarchies_only: bool = False

@@ -54,7 +54,7 @@ class MongoDBStore(ServerDatabase):
     dimension_separator: what new arrays should have between chunk coordinates.
     """
 
-    capabilities = Capabilities(ranges=False, conditional=True, versions=True)
+    capabilities = Capabilities(ranges=False, conditional=True, versions=True, remote=True)
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ class RedisStore(ServerDatabase):
     dimension_separator: what new arrays should have between chunk coordinates.
     """
 
-    capabilities = Capabilities(conditional=True, versions=True)
+    capabilities = Capabilities(conditional=True, versions=True, remote=True)
 
     def __init__(
         self,
