@@ -18,7 +18,7 @@ def broken(path: Path) -> zarr.Group:
     root["sound"] = np.arange(4)
     root["unknown"] = np.arange(4)
     document = path / "unknown" / "zarr.json"
-    document.write_text(document.read_text().replace('"blosc"', '"nosuch"'))
+    document.write_text(document.read_text().replace('"zstd"', '"nosuch"'))
     return root
 
 

@@ -49,7 +49,7 @@ def test_text_of_an_array(run: Run, store: Path) -> None:
     assert facts["chunks"] == "10×10"
     assert facts["fill value"] == "nan"
     assert facts["order"] == "C"
-    assert facts["codecs"].startswith("bytes (endian=little) → blosc (")
+    assert facts["codecs"].startswith("bytes (endian=little) → zstd (")
     assert facts["chunks stored"] == "2 of 24"
     assert facts["size"].startswith("9.4 KiB decoded, ")
 
@@ -89,13 +89,13 @@ def test_styles_in_data_stay_data(
     monkeypatch.setattr(sys.stdout.__class__, "isatty", lambda self: True)
     for broken in (False, True):
         if broken:
-            text = document.read_text().replace('"blosc"', '"\\u001b[31mblosc"')
+            text = document.read_text().replace('"zstd"', '"\\u001b[31mzstd"')
             document.write_text(text)
         for command in (["tree", tmp_path / "g.zarr"], ["info", tmp_path / "g.zarr/a"]):
             done = run(*command)
             assert "\x1b[" in done.out + done.err, "the program's own styles are there"
             assert "\x1b[31mred" not in done.out and "\x1b[8m" not in done.out
-            assert "\x1b[31mblosc" not in done.out + done.err
+            assert "\x1b[31mzstd" not in done.out + done.err
 
 
 def test_nczarr_is_named(run: Run, tmp_path: Path) -> None:
