@@ -119,6 +119,8 @@ class StorePath(NamedTuple):
 def find(store: Store, path: str, preferred: Format | None = None) -> tuple[Place, Node] | None:
     """The node at `path`, in whatever format it is; in the preferred one if there are several."""
     found = formats.find(store, path, preferred=preferred)
+    if found is None and preferred is not None:
+        found = formats.assumed(store, path, preferred)
     if found is None:
         return None
     return Place(store, path, found[0]), found[1]
@@ -128,7 +130,8 @@ def find_in(store: Store, path: str, zarr_format: Any) -> tuple[Place, Node] | N
     """The node at `path`, looked for in one format only if one is named."""
     if zarr_format is None:
         return find(store, path)
-    found = formats.find(store, path, (formats.get_format(zarr_format),))
+    chosen = formats.get_format(zarr_format)
+    found = formats.find(store, path, (chosen,)) or formats.assumed(store, path, chosen)
     return None if found is None else (Place(store, path, found[0]), found[1])
 
 
@@ -392,7 +395,8 @@ def remove_stale_chunks(place: Place, model: ArrayModel) -> None:
 
 def reread(place: Place) -> Node:
     """The node as it is stored now."""
-    found = formats.find(place.store, place.path, (place.format,))
+    store, path, chosen = place.store, place.path, place.format
+    found = formats.find(store, path, (chosen,)) or formats.assumed(store, path, chosen)
     if found is None:
         raise NodeNotFoundError(f"{place}: the node was deleted after it was opened, or moved")
     return found[1]

@@ -153,7 +153,7 @@ REFUSALS: dict[int | str, dict[str, str]] = {
 DEFAULTS: dict[int | str, tuple[int | str, ...]] = {
     1: (0,),
     2: (0, 1),
-    3: (0, 1, "3-draft2019", "3-draft2020-09", "n5"),
+    3: (0, 1),
     "3-draft2019": (0, 1),
     "3-draft2020-09": (0, 1),
     "3-draft2020-10": (0, 1),

@@ -31,7 +31,6 @@ from omnizarr.errors import (
 )
 from omnizarr.formats import FormatName, Node
 from omnizarr.formats.encoding import same_encoding, same_fill, same_grid, same_keys
-from omnizarr.formats.fill_values import as_scalar
 from omnizarr.formats.hierarchy import fetch
 from omnizarr.formats.translate import (
     Choices,
@@ -71,14 +70,14 @@ def make_plan(source: Place, model: Node, target: Place, wanted: Wanted, options
     nodes: list[NodePlan] = []
     exclusion = Exclusion(wanted.exclude)
     walked = list(walk(source, model, exclusion))
-    labelled = {
+    named = {
         paths.parent(path)
         for path, _, found in walked
         if isinstance(found, ArrayModel) and found.dimension_names
     }
     for path, here, found in walked:
-        if isinstance(found, ArrayModel) and path and paths.parent(path) in labelled:
-            found = as_scalar(found, here.format)
+        if paths.parent(path) in named and here.format is not target.format:
+            found = _named_scalar(found)
         there = target.child(path) if path else target
         try:
             nodes.append(_plan_node(path, here, found, there, wanted, options, preview))
@@ -155,6 +154,14 @@ def _plan_node(
             preview.set(key, document)
         _check_readable(preview, there, made)
     return planned
+
+
+def _named_scalar(found: Node) -> Node:
+    """A 0-d array beside others whose dimensions have names has names too: none. xarray leaves the
+    empty list out in format 3, and opens nothing where it is missing in format 2."""
+    if isinstance(found, ArrayModel) and not found.shape and found.dimension_names is None:
+        return replace(found, dimension_names=())
+    return found
 
 
 def _plan_group(

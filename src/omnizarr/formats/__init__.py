@@ -79,6 +79,15 @@ def _batches(store: Store, preferred: Format | None) -> tuple[tuple[Format, ...]
     return (chosen, *others), older
 
 
+def assumed(store: Store, path: str, chosen: Format) -> tuple[Format, Node] | None:
+    """The node at `path` if a user says that it is of this format, though it does not say so."""
+    try:
+        node = chosen.assumed(store, path)
+    except MetadataError as error:
+        raise located(error, store) from error
+    return None if node is None else (chosen, node)
+
+
 def read(chosen: Format, store: Store, path: str) -> Node | None:
     """The node at `path` in one format; None if there is none."""
     found = find(store, path, (chosen,))
@@ -166,6 +175,7 @@ __all__ = [
     "Format",
     "FormatName",
     "Node",
+    "assumed",
     "claimed",
     "documents",
     "documents_first",

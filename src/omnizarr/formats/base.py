@@ -81,6 +81,11 @@ class Format(Protocol):
         MetadataError (named, located by key) if a document is broken."""
         ...
 
+    def assumed(self, store: Store, path: str) -> Node | None:
+        """The node at `path` if the user says that it is one of this format; None if `find` knows
+        all that there is to know."""
+        ...
+
     def keys(self, path: str) -> tuple[str, ...]:
         """The documents that may describe the node at `path`. The first is the one that is locked
         while any of them is changed."""

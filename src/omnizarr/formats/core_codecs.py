@@ -6,6 +6,7 @@ looked up, no byte is encoded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,6 +78,27 @@ BYTES_TO_BYTES = frozenset(
         "numcodecs.zstd",
     }
 )
+
+
+_WORDS: Mapping[str, bool] = {"YES": True, "TRUE": True, "NO": False, "FALSE": False}
+_GDAL_SHUFFLES: Mapping[str, int] = {"NONE": 0, "BYTE": 1, "BIT": 2}
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
+
+
+def plain_options(configuration: Mapping[str, Json]) -> dict[str, Json]:
+    """Options of a codec with numbers, booleans and shuffles that GDAL wrote as text in the words
+    of its creation options (`"5"`, `"NO"`, `"BIT"`) as what they mean; all else unchanged."""
+    return {name: _plain(name, value) for name, value in configuration.items()}
+
+
+def _plain(name: str, value: Json) -> Json:
+    if not isinstance(value, str):
+        return value
+    if name == "shuffle" and value in _GDAL_SHUFFLES:
+        return _GDAL_SHUFFLES[value]
+    if value in _WORDS:
+        return _WORDS[value]
+    return int(value) if _INTEGER.match(value) else value
 
 
 def shuffle_name(value: Json, itemsize: int) -> str:

@@ -59,14 +59,6 @@ def translated(
     return _to_3(model) if target.name == 3 else _to_2(model)
 
 
-def as_scalar(model: ArrayModel, source: Format) -> ArrayModel:
-    """A 0-d array of format 3 beside arrays with dimension names: xarray needs none of it to open
-    it there, but an empty list in format 2."""
-    if source.name != 3 or model.ndim or model.dimension_names is not None:
-        return model
-    return replace(model, dimension_names=())
-
-
 def _difference(model: ArrayModel, source: Format) -> str | None:
     """What a user of xarray should know where Zarr's meaning is kept."""
     told = model.attributes.get(ATTRIBUTE)

@@ -136,6 +136,9 @@ class BelowPath(ABC):
         missing = [key for key in self.keys(path) if key not in self.probes(path)]
         return self.parse(path, {**documents, **fetch(store, missing)} if missing else documents)
 
+    def assumed(self, store: Store, path: str) -> Node | None:
+        return None
+
     def claims(self, path: str) -> tuple[str, ...]:
         return ()
 

@@ -10,7 +10,8 @@ and chunks are `dimensions` and `blockSize` reversed, and a chunk's key counts b
 What the specification leaves open, and what is done here:
 
 * A directory without `attributes.json` is a group only below a root that says `n5`, outside any
-  dataset, and if something lies in it: a store of keys does not know empty directories.
+  dataset, and if something lies in it: a store of keys does not know empty directories. Where the
+  root does not say so, the user can: with `zarr_format="n5"`.
 * Every group that is written says `n5`, as those of zarr-python do: it can then be opened as a
   root, and readers that take no bare directory for a group see it. The version is 2.0.0, the first
   with `compression` as an object: readers refuse versions newer than their own.
@@ -74,22 +75,35 @@ class N5(hierarchy.BelowPath):
     def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         if join(path, ATTRIBUTES) in documents:
             return self.parse(path, documents)
-        if not path or not _says_version(documents) or _is_dataset(_load("", documents)):
+        if not path or not _says_version(documents) or _is_dataset(_load(ATTRIBUTES, documents)):
             return None
         above = [join(parent, ATTRIBUTES) for parent in paths.ancestors(path) if parent]
         found = hierarchy.fetch(store, above) if above else {}
-        if any(_is_dataset(json.loads(data, f"key {key!r}")) for key, data in found.items()):
+        if any(_is_dataset(_load(key, found)) for key in found):
             return None
         if not store.capabilities.listable or not _is_bare_group(store.list_dir(f"{path}/"), path):
             return None
         return GroupModel()
+
+    def assumed(self, store: Store, path: str) -> Node | None:
+        above = [join(parent, ATTRIBUTES) for parent in paths.ancestors(path)]
+        own = join(path, ATTRIBUTES)
+        found = hierarchy.fetch(store, [*above, own])
+        if any(_is_dataset(_load(key, found)) for key in above):
+            return None
+        if own in found and isinstance(_load(own, found), dict):
+            return _node(own, found[own])
+        if not store.capabilities.listable:
+            return None
+        listing = store.list_dir(f"{path}/" if path else "")
+        return GroupModel() if _is_bare_group(listing, path) else None
 
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         key = join(path, ATTRIBUTES)
         if key not in documents:
             return None
         try:
-            document = _load(path, documents)
+            document = _load(key, documents)
         except MetadataError:
             if _is_damaged(documents[key]) or (path and _says_version(documents)):
                 raise
@@ -153,8 +167,7 @@ class N5(hierarchy.BelowPath):
 
 
 # -- documents --------------------------------------------------------------------------------
-def _load(path: str, documents: Mapping[str, Buffer]) -> Json:
-    key = join(path, ATTRIBUTES)
+def _load(key: str, documents: Mapping[str, Buffer]) -> Json:
     return json.loads(documents[key], f"key {key!r}") if key in documents else None
 
 
@@ -167,7 +180,7 @@ def _is_damaged(data: Buffer) -> bool:
 def _says_version(documents: Mapping[str, Buffer]) -> bool:
     """Whether the root says that it is N5, of a version that is known here."""
     try:
-        root = _load("", documents)
+        root = _load(ATTRIBUTES, documents)
     except MetadataError:
         if _is_damaged(documents[ATTRIBUTES]):
             raise

@@ -10,6 +10,9 @@ netCDF-C       where                          what
 4.9.3 …        `.zattrs`                      `"_nczarr_array": {"dimension_references": […], …}`
 =============  =============================  ====================================================
 
+netCDF-C 4.9.0 stored `char` as "<U1" with one byte an element, where NumPy's type has four. Where
+its marker lies in `.zarray` the type is therefore read as "|S1", which later releases write.
+
 `_ARRAY_DIMENSIONS` comes first where it fits; then the last name of each reference is the name of
 the dimension. A scalar is stored with the shape `[1]`, and read so; its one dimension is called
 `_scalar_`, as netCDF-C 4.10 calls it, in every generation.
@@ -66,6 +69,11 @@ def _names_of(marker: Json, ndim: int) -> Names | None:
         return None
     found = tuple(reference.rpartition("/")[2] for reference in references)
     return found if all(found) else None
+
+
+def is_char(document: Mapping[str, Json]) -> bool:
+    """Whether the elements are netCDF's `char`, one byte each, though the dtype says "<U1"."""
+    return "_NCZARR_ARRAY" in document and document.get("dtype") in ("<U1", ">U1")
 
 
 def is_marked(node: Node) -> bool:

@@ -186,8 +186,6 @@ def _request(
     if target.name == 3:
         codecs = tuple(readable(codecs))
     names = model.dimension_names
-    if names is None and not model.shape and source.name == 3:
-        names = ()  # xarray leaves an empty list out in format 3, and misses it in format 2
     attributes = dict(meaning.attributes)
     if not source.name == target.name == 3:  # where the attribute is one like any other
         attributes = dimensions.strip(attributes, names)

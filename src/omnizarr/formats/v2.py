@@ -171,7 +171,8 @@ def _array(document: Mapping[str, Json], attributes: dict[str, Json]) -> ArrayMo
     shape = _lengths(document, "shape", 0)
     chunks = _lengths(document, "chunks", 1)
     pipeline = v2_codecs.decode(document)
-    data_type = v2_dtypes.decode(members.required(document, "dtype"))
+    is_char = nczarr.is_char(document)
+    data_type = v2_dtypes.decode("|S1" if is_char else members.required(document, "dtype"))
     v2_codecs.check_objects(pipeline, data_type)
     data_type = v2_codecs.object_type(data_type, pipeline.filters)
     return ArrayModel(
@@ -180,12 +181,24 @@ def _array(document: Mapping[str, Json], attributes: dict[str, Json]) -> ArrayMo
         grid=regular_grid(shape, chunks),
         keys=_keys(document, len(shape)),
         codecs=pipeline.specs(len(shape), data_type),
-        fill_value=v2_fill.decode(document.get("fill_value"), data_type, pipeline.filters),
+        fill_value=_char(document.get("fill_value"))
+        if is_char
+        else v2_fill.decode(document.get("fill_value"), data_type, pipeline.filters),
         attributes=attributes,
         dimension_names=_dimension_names(document, attributes, len(shape)),
         order=pipeline.order,
         document=document,
     )
+
+
+def _char(value: Json) -> np.bytes_ | None:
+    """The fill value of netCDF's `char`: the character itself, or its number."""
+    if value is None:
+        return None
+    code = ord(value) if isinstance(value, str) and len(value) == 1 else value or 0
+    if type(code) is not int or not 0 <= code < 256:
+        raise MetadataError(f"fill_value of a char must be one character, found {show(value)}")
+    return np.bytes_(bytes([code]))
 
 
 def _dimension_names(

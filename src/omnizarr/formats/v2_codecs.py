@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import ArrayRequest
-from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, FAST, PREFIX, from_core
+from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, FAST, PREFIX, from_core, plain_options
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import (
     ArrowBinary,
@@ -86,7 +86,7 @@ def _decode_codec(value: Json, member: str) -> CodecSpec:
     name = value.get("id")
     if not isinstance(name, str) or not name:
         raise MetadataError(f"{member}: a codec's id must be a string, found {show(name)}")
-    configuration = {key: item for key, item in value.items() if key != "id"}
+    configuration = plain_options({key: item for key, item in value.items() if key != "id"})
     if name == "zstd":
         # The checksum is part of the frame, so a writer may add it whether or not it is named.
         configuration.setdefault("checksum", True)

@@ -141,6 +141,9 @@ class Draft:
                 nodes[path] = replace(node, keys=keys)
         return nodes
 
+    def assumed(self, store: Store, path: str) -> Node | None:
+        return None
+
     def keys(self, path: str) -> tuple[str, ...]:
         return self.layout.document_keys(path, self.layout.suffix)
 

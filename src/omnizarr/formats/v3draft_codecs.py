@@ -22,7 +22,7 @@ from omnizarr.errors import (
     UnsupportedError,
 )
 from omnizarr.formats import members, v2_codecs, v3_codecs
-from omnizarr.formats.core_codecs import PREFIX, from_core
+from omnizarr.formats.core_codecs import PREFIX, from_core, plain_options
 from omnizarr.formats.v2_codecs import Order, Pipeline
 from omnizarr.formats.v3draft_layouts import Layout
 from omnizarr.model.codec import CodecSpec, Json
@@ -118,7 +118,7 @@ def _compressor(value: Json) -> CodecSpec | None:
         raise MetadataError(
             f"compressor: configuration must be an object, found {show(configuration)}"
         )
-    return CodecSpec(name, configuration or {})
+    return CodecSpec(name, plain_options(configuration or {}))
 
 
 def are_filters(value: Json) -> bool:
@@ -136,7 +136,7 @@ def hidden_filters(attributes: Json) -> tuple[CodecSpec, ...]:
         name = item.get("id") if isinstance(item, dict) else None
         if not isinstance(name, str) or not name:
             raise MetadataError(f"attributes.filters: a codec needs an id, found {show(item)}")
-        configuration = {key: member for key, member in item.items() if key != "id"}
+        configuration = plain_options({key: item[key] for key in item if key != "id"})
         specs.append(CodecSpec(PREFIX + name, configuration))
     return tuple(specs)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeGuard
 
 from omnizarr.formats.base import Format, Node
+from omnizarr.formats.core_codecs import plain_options
 from omnizarr.formats.hierarchy import child_names, fetch
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
@@ -179,6 +180,19 @@ def one_of(
     if not any(type(value) is type(choice) and value == choice for choice in allowed):
         choices = " or ".join(show(choice) for choice in allowed)
         yield at.error(section, f"{name} must be {choices}, found {show(value)}")
+
+
+def text_options(
+    at: At, section: str, where: str, options: Mapping[str, Json]
+) -> Iterator[Finding]:
+    """Options of a codec that are text though they mean a number or a boolean."""
+    for name, plain in plain_options(options).items():
+        if plain != options[name] and name != "elementsize":  # for which there is a rule of its own
+            yield at.dialect(
+                section,
+                f"{where}: {name} is the text {show(options[name])}; GDAL writes it and means"
+                f" {show(plain)}",
+            )
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from omnizarr.formats import nczarr
 from omnizarr.formats.checks import chunks, consolidated, types
 from omnizarr.formats.checks.base import (
     At,
@@ -21,6 +22,7 @@ from omnizarr.formats.checks.base import (
     one_of,
     required,
     same_dimensions,
+    text_options,
 )
 from omnizarr.formats.checks.strict import (
     Unreadable,
@@ -119,6 +121,11 @@ def _array(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
         if name in document:
             yield from _lengths(at, name, document[name], least)
     yield from same_dimensions(at, META, "chunks", document.get("shape"), document.get("chunks"))
+    if nczarr.is_char(document):
+        yield at.dialect(
+            META, f"dtype {show(document['dtype'])} with one byte an element, not four;"
+            f" {_NCZARR} 4.9.0 stored char so"
+        )  # fmt: skip
     if "dtype" in document:
         yield from types.dtype(at, document["dtype"])
     if "order" in document:
@@ -225,6 +232,7 @@ def _codec(at: At, where: str, value: Json) -> Iterator[Finding]:
         yield at.dialect(
             "Filters", f"{where}: lzma has no parameter 'delta'; GDAL writes it beside filters"
         )
+    yield from text_options(at, META, where, value)
 
 
 def _object_fill(at: At, document: Mapping[str, Json], kind: types.Kind) -> Iterator[Finding]:

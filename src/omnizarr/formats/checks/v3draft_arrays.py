@@ -15,6 +15,7 @@ from omnizarr.formats.checks.base import (
     one_of,
     required,
     same_dimensions,
+    text_options,
 )
 from omnizarr.formats.checks.strict import (
     Unreadable,
@@ -180,6 +181,8 @@ def _compressor(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
         )
         return
     value = document["compressor"]
+    if isinstance(value, dict) and isinstance(value.get("configuration"), dict):
+        yield from text_options(at, ARRAY, "compressor", value["configuration"])
     if value is None:
         yield at.dialect(
             ARRAY, "compressor is null, no object; the author's own software wrote it for none"
