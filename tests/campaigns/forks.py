@@ -37,8 +37,7 @@ import numpy as np
 
 import omnizarr
 from omnizarr.errors import StoreError, ZarrError
-from omnizarr.stores import MappingStore, Store
-from tests.servers import redis
+from omnizarr.stores import MappingStore, Store, as_store
 from tests.servers.process import Absent
 
 SLOTS, PARENTS = 24, 8
@@ -119,16 +118,23 @@ def kinds() -> list[Kind]:
     return found
 
 
+SERVERS: dict[str, Callable[[Any, str], Store]] = {
+    "redis": lambda server, name: omnizarr.stores.RedisStore(name, url=server.url),
+    "mongodb": lambda server, name: omnizarr.stores.MongoDBStore(url=server.url, collection=name),
+    "s3": lambda server, name: as_store(server.url(name), storage_options=server.options),
+}
+
+
 @contextmanager
-def with_servers(found: list[Kind]) -> Iterator[None]:
-    """Add the stores of servers that this machine has."""
+def serving(name: str) -> Iterator[Kind | None]:
+    """The kind of store that a server on this machine gives; None if it is not installed."""
     with ExitStack() as stack:
-        with suppress(Absent, ImportError):
-            importlib.import_module("redis")
-            server = stack.enter_context(redis.serve())
-            url = server.url
-            found.append(Kind("redis", lambda folder: omnizarr.stores.RedisStore(url=url)))
-        yield
+        try:
+            server = stack.enter_context(importlib.import_module(f"tests.servers.{name}").serve())
+        except (Absent, ImportError):
+            yield None
+            return
+        yield Kind(name, lambda folder: SERVERS[name](server, folder.name))
 
 
 @dataclass
@@ -340,12 +346,14 @@ def campaign(
     wrong: list[str] = []
     with ExitStack() as stack:
         top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="forks-")))
-        found = kinds()
-        stack.enter_context(with_servers(found))
+        found: list[Kind | None] = [*kinds()]
+        for name in SERVERS:
+            if names is None or name in names:
+                found.append(stack.enter_context(serving(name)))
         places = [
             Place.made(kind, top / kind.name)
             for kind in found
-            if names is None or kind.name in names
+            if kind is not None and (names is None or kind.name in names)
         ]
         for place in places:
             stack.callback(place.store.close)

@@ -9,6 +9,7 @@ import os
 import weakref
 from typing import Any, Literal
 
+from omnizarr import forks
 from omnizarr.stores.files import remove_tree
 from omnizarr.stores.local import LocalStore
 
@@ -30,7 +31,8 @@ class TempStore(LocalStore):
     ) -> None:
         import tempfile
 
-        path = tempfile.mkdtemp(suffix=suffix, prefix=prefix, dir=dir)
+        with forks.postponed:  # `tempfile` has a lock of its own, which a child could not take
+            path = tempfile.mkdtemp(suffix=suffix, prefix=prefix, dir=dir)
         super().__init__(path, dimension_separator=dimension_separator)
         self._end = weakref.finalize(self, _remove, path, os.getpid())
 
