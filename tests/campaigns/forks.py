@@ -174,6 +174,10 @@ class Place:
             array[slot] = value
             if array[slot] != value:
                 raise AssertionError(f"slot {slot} of {array!r} is {array[slot]}, not {value}")
+        if write:
+            for _ in range(3):
+                with self.store.lock("contended"):
+                    pass
         what = chance.randrange(6)
         if what == 0 and write:
             self.part.attrs[f"by-{slot}"] = value
@@ -407,7 +411,8 @@ def campaign(
                             f" not {value}: what a child wrote is lost"
                         )
     findings.texts += wrong
-    print(*wrong, sep="\n", file=sys.stderr)
+    for text in wrong:
+        print(text, file=sys.stderr, flush=True)
     findings.outcomes["wrong in the parent"] += len(wrong)
     return findings
 
