@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dbm.dumb
-import fcntl
 import gc
 import os
 import sys
@@ -30,6 +29,7 @@ from omnizarr.testing.latency import LatencyStore
 from tests.stores.forking import in_child, needs_fork
 
 pytestmark = needs_fork
+fcntl = pytest.importorskip("fcntl")
 
 
 @contextmanager
