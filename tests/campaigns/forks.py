@@ -124,12 +124,15 @@ SERVERS: dict[str, Callable[[Any, str], Store]] = {
     "s3": lambda server, name: as_store(server.url(name), storage_options=server.options),
 }
 
+PACKAGES = {"redis": "redis", "mongodb": "pymongo", "s3": "obstore"}
+
 
 @contextmanager
 def serving(name: str) -> Iterator[Kind | None]:
     """The kind of store that a server on this machine gives; None if it is not installed."""
     with ExitStack() as stack:
         try:
+            importlib.import_module(PACKAGES[name])
             server = stack.enter_context(importlib.import_module(f"tests.servers.{name}").serve())
         except (Absent, ImportError):
             yield None
