@@ -26,7 +26,7 @@ from omnizarr.formats import FORMATS, Format, Node, hierarchy
 from omnizarr.formats.checks import names_below, plural
 from omnizarr.group import Group
 from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
-from omnizarr.jobs.progress import duration, size
+from omnizarr.jobs.progress import size
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.grids import Shape
@@ -129,7 +129,7 @@ class Verification:
         broken = f", {plural(len(self.bad_nodes), 'unreadable node')}" if self.bad_nodes else ""
         return (
             f"{plural(self.arrays, 'array')}, {plural(self.chunks, 'chunk')} decoded"
-            f" ({size(self.nbytes)} in {duration(self.seconds)}): {bad}{broken}"
+            f" ({size(self.nbytes)}): {bad}{broken}"
         )
 
     def __str__(self) -> str:

@@ -48,6 +48,7 @@ N5_BLOCK = "n5_default"
 _DEFLATING = frozenset({"gzip", PREFIX + "gzip", PREFIX + "zlib"})
 _ZLIB_LEVEL = 6
 """What zlib takes -1 for."""
+_RAW_LZMA = 3
 _ENDIAN = {"<": "little", ">": "big"}
 
 
@@ -250,6 +251,9 @@ def _settled(specs: Sequence[CodecSpec], width: int) -> list[CodecSpec]:
             changed = {"elementsize": element_size(spec, width)}
         elif spec.configuration.get("cname") == OLD_ZSTD:
             changed = {"cname": "zstd"}
+        elif spec.name == "numcodecs.lzma" and spec.configuration.get("format", 1) != _RAW_LZMA:
+            # Only a raw stream is decoded with them; readers refuse them for other containers.
+            changed = {"filters": None}
         elif spec.name in _DEFLATING and spec.configuration.get("level") == -1:
             changed = {"level": _ZLIB_LEVEL}
         # A level of null is the codec's default, which is what a level left out means.
