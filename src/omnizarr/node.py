@@ -221,8 +221,11 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
         if existing is not None:
             raise exists(place, existing[1])
     stale: list[str] = []
-    if isinstance(model, ArrayModel) and (overwrite or _keeps_chunks_apart(place, model)):
-        stale = list(stale_chunks(place, model))
+    if isinstance(model, ArrayModel):
+        if overwrite or _keeps_chunks_apart(place, model):
+            stale = list(stale_chunks(place, model))
+        else:
+            _check_no_chunks(place, model)
     _add_groups(place, missing)
     if overwrite:
         _delete(store, stale)
@@ -363,10 +366,10 @@ def remove(store: Store, path: str) -> None:
     """Delete a node and everything below it, a broken one included, in every format in which it
     has documents."""
     for known in formats.owners(store, path):
-        prefixes, keys = known.owned(store, path)
+        keys, prefixes = known.owned(store, path)
+        _delete(store, keys)
         for prefix in prefixes:
             store.delete_prefix(prefix)
-        _delete(store, keys)
 
 
 def _keeps_chunks_apart(place: Place, model: ArrayModel) -> bool:
@@ -376,6 +379,22 @@ def _keeps_chunks_apart(place: Place, model: ArrayModel) -> bool:
     return place.store.capabilities.listable and not place.format.chunk_prefix(
         place.path, model
     ).startswith(own)
+
+
+def _check_no_chunks(place: Place, model: ArrayModel) -> None:
+    """Raise if values lie where the chunks of a new array would: an interrupted deletion leaves
+    chunks without documents."""
+    if not place.store.capabilities.listable:
+        return
+    key = next(stale_chunks(place, model), None)
+    if key is not None:
+        found = formats.find(place.store, place.path)
+        if found is not None:
+            raise exists(place, found[1])
+        raise NodeExistsError(
+            f"{place}: no node is there, but the value {key!r}, which would become a chunk of the"
+            " new array; an interrupted deletion may have left it (overwrite=True removes it)"
+        )
 
 
 def stale_chunks(place: Place, model: ArrayModel) -> Iterator[str]:

@@ -106,16 +106,18 @@ def test_join_leaves_out_what_is_empty() -> None:
     assert paths.join("", "") == ""
 
 
-def test_documents_are_deleted_last() -> None:
+def test_documents_are_deleted_first() -> None:
     chunks = ["a/0", "a/c/0/1", "b/0.0", "c/s0/1/2", "d/__zdata__/0.blosc", "data/root/a/c0"]
-    besides = ["a/.zattrs", ".zmetadata", "e/attrs", "d/__zattr__"]
+    besides = ["a/.zattrs", "e/attrs", "d/__zattr__"]
+    copies = [".zmetadata", "g/.zmetadata"]
     deciding = [
         *("a/.zarray", "b/zarr.json", "c/s0/attributes.json", "d/__zmeta__", "e/meta", ".zgroup"),
         *("meta/root/a.array.json", "zarr.json"),
     ]
-    steps = paths.deletion_steps(sorted([*chunks, *besides, *deciding], reverse=True))
-    assert sorted(steps[0]) == sorted(chunks)
-    assert sorted(steps[1]) == sorted(besides)
-    assert sorted(key for step in steps[2:] for key in step) == sorted(deciding)
-    assert [{key.count("/") for key in step} for step in steps[2:]] == [{2}, {1}, {0}]
+    steps = paths.deletion_steps(sorted([*chunks, *besides, *deciding, *copies], reverse=True))
+    assert sorted(steps[0]) == sorted(copies)
+    assert sorted(key for step in steps[1:-2] for key in step) == sorted(deciding)
+    assert [{key.count("/") for key in step} for step in steps[1:-2]] == [{0}, {1}, {2}]
+    assert sorted(steps[-2]) == sorted(besides)
+    assert sorted(steps[-1]) == sorted(chunks)
     assert paths.deletion_steps([]) == []

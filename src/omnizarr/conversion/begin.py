@@ -227,15 +227,15 @@ def _remove(store: Store, node: Replaced, journal_key: str) -> None:
     owned = [known.owned(store, node.path) for known in node.formats]
     for key in formats.claimed(store, node.path):
         store.delete(key)
-    for prefixes, keys in owned:
+    for keys, prefixes in owned:
+        for key in keys:
+            store.delete(key)
         for listing in map(store.list_dir, prefixes):
             for prefix in listing.prefixes:
                 store.delete_prefix(prefix)
             for key in listing.keys:
                 if key != journal_key:
                     store.delete(key)
-        for key in keys:
-            store.delete(key)
 
 
 # -- what a journal says --------------------------------------------------------------------------

@@ -58,10 +58,11 @@ class ArrayRequest:
 
 
 class Owned(NamedTuple):
-    """The keys of a node and of everything below it. They are deleted in this order."""
+    """The keys of a node and of everything below it, in the order in which they are deleted:
+    documents first, so that what an interruption leaves is no node."""
 
-    prefixes: tuple[str, ...]
-    keys: tuple[str, ...] = ()
+    keys: tuple[str, ...]
+    prefixes: tuple[str, ...] = ()
 
 
 class Format(Protocol):

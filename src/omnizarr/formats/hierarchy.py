@@ -158,7 +158,7 @@ class BelowPath(ABC):
         return ()
 
     def owned(self, store: Store, path: str) -> Owned:
-        return Owned((f"{path}/" if path else "",))
+        return Owned((), (f"{path}/" if path else "",))
 
     def move(self, store: Store, source: str, target: str) -> None:
         store.move_prefix(f"{source}/", f"{target}/")

@@ -327,13 +327,13 @@ class Draft:
 
     def owned(self, store: Store, path: str) -> Owned:
         if not path:
-            return Owned(tuple(f"{area}/" for area in AREAS), (BOOTSTRAP,))
+            return Owned((BOOTSTRAP,), tuple(f"{area}/" for area in AREAS))
         keys = self.layout.document_keys(path, self._bootstrap(store).suffix)
         if not store.exists(BOOTSTRAP):
-            return Owned((), keys)  # no hierarchy: the chunks may be keys of other nodes
+            return Owned(keys)  # no hierarchy: the chunks may be keys of other nodes
         return Owned(
-            (self.layout.data_prefix(path), join(META, path) + "/"),
-            (*self._scalar_keys(path), *keys),
+            (*keys, *self._scalar_keys(path)),
+            (join(META, path) + "/", self.layout.data_prefix(path)),
         )
 
     def _scalar_keys(self, path: str) -> tuple[str, ...]:
@@ -360,11 +360,11 @@ class Draft:
         )
         for start, end in pairs:
             _copy_key(store, start, end)
-        prefixes, keys = self.owned(store, source)
-        for prefix in prefixes:
-            store.delete_prefix(prefix)
+        keys, prefixes = self.owned(store, source)
         for key in keys:
             store.delete(key)
+        for prefix in prefixes:
+            store.delete_prefix(prefix)
 
     def chunk_prefix(self, path: str, model: ArrayModel) -> str:
         prefix = self.layout.data_prefix(path)

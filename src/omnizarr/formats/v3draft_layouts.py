@@ -33,7 +33,7 @@ from omnizarr.model.store import Buffer, Store
 
 BOOTSTRAP = "zarr.json"
 META = "meta/root"
-AREAS = ("data", "meta")
+AREAS = ("meta", "data")
 """Everything below these belongs to the hierarchy as a whole."""
 ARRAY, GROUP = ".array", ".group"
 CONSOLIDATED = "consolidated"

@@ -112,7 +112,9 @@ def ancestors(path: str) -> list[str]:
 
 DOCUMENT = re.compile(r"(?:^|/)(?:\.[^/]*|[^/]*json|meta|attrs|__zmeta__|__zattr__)$")
 """Keys that are called like metadata: no format calls a chunk so."""
-_BESIDES = {".zattrs", ".zmetadata", "attrs", "__zattr__"}
+_CONSOLIDATED = {".zmetadata"}
+"""Copies of the metadata of everything below."""
+_BESIDES = {".zattrs", "attrs", "__zattr__"}
 """Metadata that mean nothing without others beside them."""
 
 
@@ -120,17 +122,21 @@ def deletion_steps(keys: Iterable[str]) -> list[list[str]]:
     """The keys, in the order in which they must be deleted: a step only after those before it have
     succeeded.
 
-    Metadata come last, those of a parent after those of its children. A deletion that fails then
-    leaves a node that can be deleted again; without its metadata, the rest would belong to whatever
-    is created there next.
+    The documents that mark nodes as existing come first, those of a parent before those of its
+    children, and all other keys last. A deletion that is interrupted then leaves no node, or whole
+    ones, and never a node whose chunks are missing. (`node.create` refuses what is left to an array
+    that would take it for chunks.) In reverse, it is the order in which keys are written.
 
     >>> deletion_steps(["a/.zarray", "a/.zattrs", "a/0", "a/1", ".zgroup"])
-    [['a/0', 'a/1'], ['a/.zattrs'], ['a/.zarray'], ['.zgroup']]
+    [['.zgroup'], ['a/.zarray'], ['a/.zattrs'], ['a/0', 'a/1']]
     """
     return [list(step) for _, step in groupby(sorted(keys, key=_deletion_step), _deletion_step)]
 
 
 def _deletion_step(key: str) -> tuple[int, int]:
     if DOCUMENT.search(key) is None:
+        return 3, 0
+    name = name_of(key)
+    if name in _CONSOLIDATED:
         return 0, 0
-    return (1, 0) if name_of(key) in _BESIDES else (2, -key.count("/"))
+    return (2, 0) if name in _BESIDES else (1, key.count("/"))

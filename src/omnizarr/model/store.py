@@ -196,14 +196,15 @@ class Store(ABC):
     def move_prefix(self, source: str, target: str) -> None:
         """Give every key that starts with `source` the prefix `target` instead.
 
-        Nothing may lie below `target`. Stores without a rename copy first and delete afterwards,
-        so that an interruption leaves every value where it was.
+        Nothing may lie below `target`. Stores without a rename copy first, documents last, and
+        delete afterwards, so that an interruption leaves every value where it was.
         """
         self.check_move(source, target)
-        for key in list(self.list_prefix(source)):
-            value = self.get(key)
-            if value is not None:
-                self.set(target + key[len(source) :], value)
+        for step in reversed(deletion_steps(self.list_prefix(source))):
+            for key in step:
+                value = self.get(key)
+                if value is not None:
+                    self.set(target + key[len(source) :], value)
         self.delete_prefix(source)
 
     # -- listable -----------------------------------------------------------------------------

@@ -259,10 +259,11 @@ class MongoDBStore(ServerDatabase):
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
         below = _below(check_prefix(prefix))
-        self._delete_many(prefix, {"$and": [below, {"key": {"$not": DOCUMENT}}]})
-        for step in deletion_steps(self.list_prefix(prefix)):
+        documents = (key for key in self.list_prefix(prefix) if DOCUMENT.search(key))
+        for step in deletion_steps(documents):
             for begin in range(0, len(step), BATCH):
                 self._delete_many(prefix, {"key": {"$in": step[begin : begin + BATCH]}})
+        self._delete_many(prefix, below)
 
     def _delete_many(self, prefix: str, condition: dict[str, Any]) -> None:
         self._call(f"delete {prefix!r}", lambda: self._documents.delete_many(condition))

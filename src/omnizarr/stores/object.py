@@ -426,7 +426,8 @@ class ObjectStore(Store):
             if isinstance(answer, Failure) and answer.kind != "missing":
                 raise self._fail(answer, "copy", key)
 
-        parallel.each(copy, keys, CHANGES)
+        for step in reversed(deletion_steps(keys)):
+            parallel.each(copy, step, CHANGES)
         self._delete_all(keys)
 
     # -- listable -----------------------------------------------------------------------------

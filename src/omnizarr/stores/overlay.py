@@ -25,7 +25,7 @@ from threading import get_ident
 from typing import Any
 
 from omnizarr.errors import InvalidKeyError, StoreError
-from omnizarr.model.paths import ancestors, check_key, check_prefix, deletion_steps
+from omnizarr.model.paths import DOCUMENT, ancestors, check_key, check_prefix, deletion_steps
 from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned, read_range
 
 MARKS = ".omnizarr-deleted/"
@@ -242,14 +242,18 @@ class OverlayStore(Store):
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
         self._check_prefix(prefix)
+        if self.capabilities.listable:  # each document vanishes at once, from both stores
+            documents = (key for key in self.list_prefix(prefix) if DOCUMENT.search(key))
+            for key in chain.from_iterable(deletion_steps(documents)):
+                self.delete(key)
         if prefix == "":
             for name in self._upper_dir("").prefixes:
                 self.upper.delete_prefix(name)
-            for key in chain.from_iterable(deletion_steps(self._upper_dir("").keys)):
+            for key in self._upper_dir("").keys:
                 self.upper.delete(key)
         else:
             self.upper.delete_prefix(prefix)
-        self._hide(prefix)  # last: what is in the upper store may be chunks of a node in the lower
+        self._hide(prefix)
 
     def _hide(self, prefix: str) -> None:
         """One mark for all that the lower store shows below `prefix`."""
