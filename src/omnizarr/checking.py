@@ -20,7 +20,7 @@ from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
-from omnizarr.stores import WrapperStore, as_store
+from omnizarr.stores import LocalStore, WrapperStore, as_store
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,29 @@ def check(
         nodes += place.nodes
         for known, model in place.arrays:
             findings += _about_codecs(Place(backing, path, known), model, chosen)
+    remains = _leftovers(backing)
     if not nodes:
-        raise NodeNotFoundError(
-            f"no array or group at path {'/' + start!r}: {formats.explain_missing(backing, start)}"
+        reason = "; ".join(
+            [formats.explain_missing(backing, start), *(found.message for found in remains)]
         )
+        raise NodeNotFoundError(f"no array or group at path {'/' + start!r}: {reason}")
+    findings += remains
     unique = sorted(dict.fromkeys(findings), key=lambda found: found.path)
     return Report(repr(backing), start, tuple(unique), nodes)
+
+
+def _leftovers(store: Store) -> list[Finding]:
+    """What killed writers and deletions left in a directory."""
+    while isinstance(store, WrapperStore):
+        store = store.store
+    names, files = store.leftovers() if isinstance(store, LocalStore) else (0, 0)
+    if not names:
+        return []
+    message = (
+        f"killed writers or deletions left {checks.plural(names, 'hidden name')} with"
+        f" {checks.plural(files, 'file')}; {store!r}.sweep() removes them"
+    )
+    return [Finding("", ".~*", "warning", message, "docs/stores.md")]
 
 
 def _about_codecs(

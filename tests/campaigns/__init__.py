@@ -1,1 +1,2 @@
-"""Long commands that look for faults; each also runs briefly in the ordinary test suite."""
+"""Long commands that look for faults: `python -m tests.campaigns.<name>`. Each also runs briefly in
+the ordinary test suite."""

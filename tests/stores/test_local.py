@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import pickle
+import shutil
 import socket
 import stat
 import subprocess
@@ -24,6 +26,7 @@ from omnizarr.stores import (
     NestedDirectoryStore,
     Store,
     TempStore,
+    beneath,
     files,
     temporary,
 )
@@ -802,3 +805,90 @@ def test_a_set_through_another_store_does_not_wait_for_its_own_thread(store: Loc
         LocalStore(store.root).set("a", b"1")
     assert store.get("a") == b"1"
     assert everything(store.root) == ["a"]
+
+
+def test_a_descriptor_is_used_per_directory_where_the_system_call_is_missing(
+    store: LocalStore, secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beneath, "opener", lambda: None)
+    store.set("a/b/c", b"1")
+    (store.root / "same").symlink_to("a")
+    (store.root / "a/absolute").symlink_to(store.root / "a/b")
+    (store.root / "a/out").symlink_to(secret)
+    (store.root / "ring").symlink_to("ring")
+    assert store.get("same/b/c") == b"1" == store.get("same/absolute/c")
+    assert store.get("a/b/nothing") is None is store.get("a/b/c/d")
+    assert store.get("a/b") is None
+    with pytest.raises(StoreError, match="leads outside the store"):
+        store.get("same/out/file")
+    for call in (store.get, store.exists, lambda key: store.set(key, b"")):
+        with pytest.raises(StoreError):
+            call("ring/a")
+    (store.root / "ring").unlink()
+    (store.root / "a/b/up").symlink_to("..")
+    with pytest.raises(StoreError, match="its own parent"):
+        list(store.list())
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_swapping_a_directory_for_a_link_leads_nowhere(
+    store: LocalStore, secret: Path, monkeypatch: pytest.MonkeyPatch, direct: bool
+) -> None:
+    """Somebody swaps a directory for a link to the outside and back, between any two calls."""
+    if not direct:
+        monkeypatch.setattr(beneath, "opener", lambda: None)
+    store.set("d/file", b"mine")
+    aside, link = store.root / ".aside", store.root / ".link"
+    (store.root / "d").rename(aside)
+    link.symlink_to(secret)
+    stop = threading.Event()
+
+    def swap() -> None:
+        place = store.root / "d"
+        while not stop.is_set():
+            for thing in (aside, link):
+                try:
+                    thing.rename(place)
+                except OSError:  # a writer has created it
+                    shutil.rmtree(place, ignore_errors=True)
+                else:
+                    place.rename(thing)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        for number in range(200):
+            for call in (
+                lambda: store.get("d/file"),
+                lambda: store.size("d/file"),
+                lambda: store.set(f"d/new{number % 5}", b"x"),  # noqa: B023 - called at once
+                lambda: store.delete("d/file2"),
+                lambda: [*store.list_prefix("d/")],
+            ):
+                with contextlib.suppress(StoreError):
+                    found = call()
+                    assert found in (None, b"mine", 4) or "d/sub/file" not in found
+    finally:
+        stop.set()
+        thread.join()
+    assert everything(secret) == ["file", "sub", "sub/file"]
+
+
+def test_what_a_killed_deletion_left_is_removed_by_the_next_writer(store: LocalStore) -> None:
+    def leave() -> None:
+        store.set("x/0", b"1")
+        child = os.fork()
+        if child == 0:
+            files.remove_tree = lambda *_, **__: os._exit(9)
+            store.delete_prefix("x/")
+        os.waitpid(child, 0)
+
+    leave()
+    assert store.leftovers() == (1, 1)
+    assert store.get("x/0") is None
+    fresh = LocalStore(store.root)
+    fresh.set("y/0", b"1")
+    assert everything(store.root) == ["y", "y/0"]
+    leave()
+    fresh.delete_prefix("y/")
+    assert everything(store.root) == []
