@@ -233,6 +233,34 @@ def test_a_value_that_is_larger_than_its_file(path: Path) -> None:
             read(None)
 
 
+# -- damaged keys ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("occurrence", [0, 1], ids=["one", "other"])
+def test_a_damaged_key_is_neither_missing_nor_another(path: Path, occurrence: int) -> None:
+    """Each key is in the table and in its index; whichever is damaged, the other tells."""
+    with SQLiteStore(path) as store:
+        store.update({f"a/c/{number}": bytes([number]) * 300 for number in range(10, 40)})
+    content = path.read_bytes()
+    assert content.count(b"a/c/23") == 2
+    at = content.find(b"a/c/23")
+    at = content.find(b"a/c/23", at + 1) if occurrence else at
+    for name in (b"a/c/03", b"a/c/27", b"a/c/93", b"q/c/23"):
+        path.write_bytes(content[:at] + name + content[at + 6 :])
+        with SQLiteStore(path, read_only=True) as store:
+            calls: list[Call] = [
+                lambda store: store.get("a/c/23"),
+                lambda store: store.get_many([("a/c/22", None), ("a/c/23", None)]),
+                lambda store: store.exists("a/c/23"),
+                lambda store: list(store.list()),
+            ]
+            for call in calls:
+                with pytest.raises(StoreError, match="differs from the table"):
+                    call(store)
+            assert store.get("a/c/11") == b"\x0b" * 300
+            assert store.get_many([("a/c/1", None), ("a/c/12", None)]) == [None, b"\x0c" * 300]
+
+
 # -- trees without an end ---------------------------------------------------------------------
 
 

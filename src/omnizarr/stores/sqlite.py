@@ -4,6 +4,10 @@ The table is `zarr(k TEXT PRIMARY KEY, v BLOB)`, which zarr-python 2 reads and w
 value is its own version: a row is replaced only if it still holds the bytes that were read, whoever
 wrote them.
 
+SQLite has no checksums, but each key twice: in the table's rows and in the index of its primary
+key. Every lookup goes through the index and compares its key with that of the row. For a key that
+is not in the index, its neighbours there are compared: a damaged key still stands in its old place.
+
 This module knows the table. `sqlite_file` knows the file. Neither must know what values mean.
 """
 
@@ -80,12 +84,15 @@ class SQLiteStore(FileDatabase):
     def _open(self) -> None:
         self._pool = Pool(self.path, self.table, self.read_only, self.timeout, self.fsync)
         self._end = weakref.finalize(self, self._pool.close)
+        # `i` is read from the index alone, `r` from the row.
+        both = f'FROM "{self.table}" AS i LEFT JOIN "{self.table}" AS r ON r.rowid = i.rowid WHERE'
         self._select = (
             # Only of a BLOB is the length known before it is read.
-            "SELECT rowid, typeof(v), CASE typeof(v) WHEN 'blob' THEN length(v) END,"
-            f" CASE WHEN typeof(v) = 'blob' AND length(v) <= {AT_ONCE} THEN v END, k"
-            f' FROM "{self.table}" WHERE k'
+            "SELECT i.rowid, typeof(r.v), CASE typeof(r.v) WHEN 'blob' THEN length(r.v) END,"
+            f" CASE WHEN typeof(r.v) = 'blob' AND length(r.v) <= {AT_ONCE} THEN r.v END, i.k, r.k"
+            f" {both} i.k"
         )
+        self._select_keys = f"SELECT i.k, r.k {both}"
 
     @property
     def identity(self) -> Hashable:
@@ -118,8 +125,11 @@ class SQLiteStore(FileDatabase):
                     some = distinct[begin : begin + MOST_KEYS]
                     marks = ",".join("?" * len(some))
                     db.steps = 0  # keys that are missing take steps too
-                    for *row, key in db.execute(f"{self._select} IN ({marks})", some):
+                    for *row, key, again in db.execute(f"{self._select} IN ({marks})", some):
+                        if key != again:
+                            raise self._pool.damaged(f"read {key!r}")
                         rows[key] = _Row(*row)
+                self._check_missing(db, [key for key in distinct if key not in rows])
                 return [
                     self._part(db, key, rows[key], byte_range) if key in rows else None
                     for key, byte_range in requests
@@ -153,7 +163,27 @@ class SQLiteStore(FileDatabase):
 
     def _row(self, db: sqlite3.Connection, key: str) -> _Row | None:
         found = db.execute(f"{self._select} = ?", (key,)).fetchone()
-        return None if found is None else self._checked(key, _Row(*found[:4]))
+        if found is None:
+            self._check_missing(db, [key])
+            return None
+        if found[4] != found[5]:
+            raise self._pool.damaged(f"read {key!r}")
+        return self._checked(key, _Row(*found[:4]))
+
+    def _check_missing(self, db: sqlite3.Connection, keys: list[str]) -> None:
+        """Raise if one of the keys may be in the table but was damaged in the index."""
+        high: str | None = ""  # of the last two neighbours; None is beyond all keys
+        for key in sorted(keys):
+            if high is None or key < high:
+                continue  # between the same two
+            lower, upper = (
+                db.execute(f"{self._select_keys} i.k {where} LIMIT 1", (key,)).fetchone()
+                for where in ("< ? ORDER BY i.k DESC", ">= ? ORDER BY i.k")
+            )
+            for pair in (lower, upper):
+                if pair is not None and pair[0] != pair[1]:
+                    raise self._pool.damaged(f"look for {key!r}")
+            high = upper[0] if upper is not None and isinstance(upper[0], str) else None
 
     def _checked(self, key: str, row: _Row) -> _Row:
         if row.kind != "blob":
@@ -246,16 +276,16 @@ class SQLiteStore(FileDatabase):
 
     # -- listable -----------------------------------------------------------------------------
     def _keys(self, prefix: str) -> list[str]:
-        where, bounds = _below(prefix)
-        select = f'SELECT k FROM "{self.table}" WHERE {where} ORDER BY k'
+        where, bounds = _below(prefix, "i.k")
+        select = f"{self._select_keys} {where} ORDER BY i.k"
         with self._pool.reading(f"list {prefix!r}") as db:
             if db is None:
                 return []
             with _transaction(db):
                 room, keys = size_of(db), []
-                for (key,) in db.execute(select, bounds):
+                for key, again in db.execute(select, bounds):
                     room -= len(key) + 1
-                    if room < 0:
+                    if room < 0 or key != again:
                         raise self._pool.damaged(f"list {prefix!r}")
                     if is_key(key):
                         keys.append(key)
@@ -265,13 +295,16 @@ class SQLiteStore(FileDatabase):
 
     def list_dir(self, prefix: str) -> Listing:
         check_prefix(prefix)
-        select = f"SELECT k FROM \"{self.table}\" WHERE typeof(k) = 'text' AND k >= ? ORDER BY k"
+        select = f"{self._select_keys} typeof(i.k) = 'text' AND i.k >= ? ORDER BY i.k"
         with self._pool.reading(f"list {prefix!r}") as db:
             if db is None:
                 return Listing([], [])
 
             def seek(start: str) -> Iterator[str]:
-                return (key for (key,) in db.execute(select, (start,)))
+                for key, again in db.execute(select, (start,)):
+                    if key != again:
+                        raise self._pool.damaged(f"list {prefix!r}")
+                    yield key
 
             with _transaction(db):
                 return listing_by_jumps(seek, prefix, repr(self), size_of(db))
@@ -289,11 +322,11 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
 
 
-def _below(prefix: str) -> tuple[str, tuple[str, ...]]:
+def _below(prefix: str, key: str = "k") -> tuple[str, tuple[str, ...]]:
     """A condition for the keys that start with `prefix`, and its parameters."""
     if not prefix:
-        return "typeof(k) = 'text'", ()
-    return "k >= ? AND k < ?", (prefix, beyond(prefix))
+        return f"typeof({key}) = 'text'", ()
+    return f"{key} >= ? AND {key} < ?", (prefix, beyond(prefix))
 
 
 open_path, open_url = openers(SQLiteStore, {"table", "timeout", "fsync"})

@@ -347,8 +347,8 @@ class Pool:
     # -- failures -----------------------------------------------------------------------------
     def damaged(self, what: str) -> StoreError:
         return StoreError(
-            f"{self!r}: cannot {what}: the file is damaged: it shows more than fits into it, or"
-            " keys that are not in order"
+            f"{self!r}: cannot {what}: the file is damaged: it shows more than fits into it, keys"
+            " that are not in order, or an index that differs from the table"
         )
 
     def _timed_out(self, what: str) -> StoreTimeoutError:
