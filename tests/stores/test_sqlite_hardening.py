@@ -233,6 +233,37 @@ def test_a_value_that_is_larger_than_its_file(path: Path) -> None:
             read(None)
 
 
+# -- Ctrl-C -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nth", range(0, 60, 7))
+def test_ctrl_c_in_a_function_that_sqlite_calls(
+    path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    """The `sqlite3` module drops an exception of such a function and denies the statement."""
+    left = nth
+
+    def authorizer(db: Any) -> Callable[..., int]:
+        def authorize(*arguments: Any) -> int:
+            nonlocal left
+            left -= 1
+            if left == -1:
+                raise KeyboardInterrupt
+            return sqlite3.SQLITE_OK
+
+        return authorize
+
+    monkeypatch.setattr("omnizarr.stores.sqlite_file._authorizer", authorizer)
+    with pytest.raises(KeyboardInterrupt), SQLiteStore(path) as store:
+        store.set("a", b"1")
+        assert store.get("a") == b"1"
+        while True:
+            list(store.list())
+            store.delete("a")
+            store.set(f"b{left}", b"1")
+            assert left > -2000, "lost"
+
+
 # -- damaged keys ----------------------------------------------------------------------------
 
 

@@ -165,7 +165,12 @@ class Folder:
             check_pages(memoryview(data).cast("B"), _leaves(file, wanted), rows, most)
             # A value that many rows share is in the file once, and so it stays.
             shared = [name for name in wanted if name in _VALUES]
-            file = pyarrow.ParquetFile(buffer, metadata=file.metadata, read_dictionary=shared)
+            file = pyarrow.ParquetFile(
+                buffer,
+                metadata=file.metadata,
+                read_dictionary=shared,
+                page_checksum_verification=True,
+            )
             table = file.read(columns=wanted, use_threads=False)
             table.validate(full=True)  # positions, and that text is text
             return table

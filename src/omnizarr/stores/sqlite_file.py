@@ -23,6 +23,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from omnizarr import forks
@@ -41,7 +42,8 @@ FREE_STEPS = 20 * STEPS
 
 _WAITED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
 _STOPPED = 9  # SQLITE_INTERRUPT
-_FORBIDDEN = {3, 8, 23}  # SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH
+_DENIED = 23  # SQLITE_AUTH
+_FORBIDDEN = {3, 8, _DENIED}  # SQLITE_PERM, SQLITE_READONLY
 _CANNOT_OPEN = 14
 _TABLE = re.compile(
     r"""
@@ -73,9 +75,30 @@ forks.in_child(_after_fork)
 
 
 class Connection(sqlite3.Connection):
-    """A connection that knows how many steps it took of late, as far as they were counted."""
+    """A connection whose statements are counted and may be refused by functions in Python.
+
+    The `sqlite3` module drops an exception in such a function, and takes it for a refusal. Ctrl-C
+    may come in one; what was refused without our doing was Ctrl-C.
+    """
 
     steps: int = 0
+    """How many steps it took of late, as far as they were counted."""
+    refused: bool = False
+    """Whether one of our functions said no."""
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        try:
+            return super().execute(*arguments)
+        except sqlite3.Error as error:
+            self.check_interrupt(error)
+            raise
+
+    def check_interrupt(self, error: Exception) -> None:
+        """Raise KeyboardInterrupt if the error is what `sqlite3` made of it."""
+        # A PRAGMA that is read as a table passes on the text without the code.
+        denied = _code(error) in (_STOPPED, _DENIED) or str(error) == "not authorized"
+        if denied and not self.refused:
+            raise KeyboardInterrupt from error
 
 
 @dataclass
@@ -181,8 +204,11 @@ class Pool:
                     lent = Lent(self._open(create), process)
                 if lent is not None:
                     lent.db.steps = 0
+                    lent.db.refused = False
                 yield lent
             except (sqlite3.Error, OverflowError, UnicodeError) as error:
+                if lent is not None:
+                    lent.db.check_interrupt(error)
                 raise self._failure(what, error) from error
             finally:
                 if lent is not None:
@@ -265,7 +291,7 @@ class Pool:
             db.set_progress_handler(self._counter(db), STEPS)
             # What cannot be decoded is no key, and is left out of listings as such.
             db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-            db.set_authorizer(_authorize)
+            db.set_authorizer(_authorizer(db))
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA cell_size_check = ON")
             db.execute("PRAGMA foreign_keys = OFF")
@@ -297,7 +323,9 @@ class Pool:
                 for name in (self.path, f"{self.path}-wal")
                 if os.path.exists(name)
             )
-            return db.steps > FREE_STEPS + STEPS_PER_BYTE * size
+            if db.steps > FREE_STEPS + STEPS_PER_BYTE * size:
+                db.refused = True
+            return db.refused
 
         return count
 
@@ -392,8 +420,17 @@ def _set_busy_timeout(db: sqlite3.Connection, seconds: float) -> None:
     db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
 
-def _authorize(
-    action: int, first: str | None, second: str | None, database: str | None, source: str | None
-) -> int:
-    """Deny what a trigger or a view of the file asks for."""
-    return sqlite3.SQLITE_OK if source is None else sqlite3.SQLITE_DENY
+def _authorizer(db: Connection) -> Callable[..., int]:
+    """Denies what a trigger or a view of the file asks for."""
+    asking = weakref.ref(db)  # which has this function
+
+    def authorize(
+        action: int, first: str | None, second: str | None, database: str | None, source: str | None
+    ) -> int:
+        if source is None:
+            return sqlite3.SQLITE_OK
+        if (db := asking()) is not None:
+            db.refused = True
+        return sqlite3.SQLITE_DENY
+
+    return authorize

@@ -1,0 +1,17 @@
+"""A few steps of the campaign; `python -m tests.campaigns.interrupts` runs as many as you like."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.campaigns import interrupts
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("kind", list(interrupts.WORK))
+def test_interrupted_writes(kind: str) -> None:
+    report = interrupts.run(3, 2, [kind])
+    assert report["steps"] == 3
+    assert report["findings"] == []
