@@ -16,7 +16,7 @@ import numpy.typing as npt
 from omnizarr import arrow, engine, indexing, node, shrinking
 from omnizarr.array_selections import Selections, has_ellipsis
 from omnizarr.chunking import resized_shape
-from omnizarr.computed import blocks, computed, is_large, values_of
+from omnizarr.computed import blocks, computed, goes_in_blocks, values_of
 from omnizarr.errors import (
     LimitError,
     MetadataError,
@@ -35,7 +35,7 @@ from omnizarr.exchange import (
 from omnizarr.freshness import require_same
 from omnizarr.indexing import Transform
 from omnizarr.info import ArrayInfo
-from omnizarr.location import Location, origins, overlap
+from omnizarr.location import Location
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.casting import cast
@@ -221,7 +221,8 @@ class Array(Selections):
     def _write(self, transform: Transform, value: Any, fields: Any = None) -> None:
         self._check_writable()
         lazy = computed(value)
-        if lazy is not None and fields is None and self._writes_in_blocks(lazy, transform.shape):
+        own = Location(self.store, self.path)
+        if fields is None and goes_in_blocks(lazy, transform.shape, own):
             for block in blocks(lazy):
                 self._write(indexing.basic_and_advanced(transform, block), values_of(lazy, block))
             return
@@ -274,15 +275,6 @@ class Array(Selections):
             self._take_over(found)
         if any(length < old for old, length in zip(stored.shape, new, strict=True)):
             self._forget(stored, new, shrinking.watched(self._place, stored))
-
-    def _writes_in_blocks(self, lazy: Any, shape: tuple[int, ...]) -> bool:
-        """Whether a Dask array is written block by block: not if it reads what it replaces."""
-        own = Location(self.store, self.path)
-        return (
-            is_large(lazy)
-            and lazy.shape == shape
-            and not any(overlap(source, own) for source in origins(lazy))
-        )
 
     # -- other ways to index ------------------------------------------------------------------
     @property
@@ -406,7 +398,28 @@ class Array(Selections):
             shrinking.forget(source, chunks, new, current, new == before.shape)
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
-        """Add `data` at the end of a dimension; two processes that append both succeed."""
+        """Add data at the end of a dimension. Two processes that append both succeed.
+
+        Parameters
+        ----------
+        data
+            Values that agree with the array in every dimension but `axis`.
+        axis
+            The dimension that grows.
+
+        Returns
+        -------
+        tuple of int
+            The shape right after this call's own data were added: they end at its length along
+            `axis`. Others may have appended since.
+
+        Examples
+        --------
+        >>> import omnizarr
+        >>> a = omnizarr.zeros((2, 3))
+        >>> a.append([[1, 2, 3]])
+        (3, 3)
+        """
         self._check_writable()
         self._look()
         values = as_source(data, self._source.model.data_type, self.dtype, None)
@@ -423,14 +436,16 @@ class Array(Selections):
                 f" {axis}: all other dimensions must agree"
             )
         start = 0
+        shape: tuple[int, ...] = ()
 
         def changed(model: ArrayModel) -> ArrayModel:
-            nonlocal start
+            nonlocal start, shape
             self._require_same(model)
             start = model.shape[axis]
-            shape = list(model.shape)
-            shape[axis] += values.shape[axis]
-            return replace(model, shape=tuple(shape), grid=model.grid.resized(tuple(shape)))
+            grown = list(model.shape)
+            grown[axis] += values.shape[axis]
+            shape = tuple(grown)
+            return replace(model, shape=shape, grid=model.grid.resized(shape))
 
         self._replace(node.change(self._place, self._options, changed, repeatable=False))
         # Somebody else may have changed the shape again: what lies outside now is not written.
@@ -441,7 +456,7 @@ class Array(Selections):
             values = values[tuple(region)]
         region[axis] = slice(start, start + kept[axis])
         self._write(indexing.basic_and_advanced(self._whole, tuple(region)), values)
-        return self.shape
+        return shape
 
     # -- identity -----------------------------------------------------------------------------
     def __dask_tokenize__(self) -> Any:

@@ -86,7 +86,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @cached_property
     def _pipeline(self) -> Pipeline:
-        return Pipeline.of(self._stored)
+        return Pipeline.of(self._stored, self._place.format.unnamed_options(self._stored))
 
     @property
     def read_only(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr import arrow
+from omnizarr.location import Location, origins, overlap
 
 REGION_BYTES = 32 << 20
 """Values are written in regions of about this size."""
@@ -27,9 +28,13 @@ def computed(value: Any) -> Any:
     return inner if hasattr(inner, "blocks") and hasattr(inner, "__dask_graph__") else None
 
 
-def is_large(value: Any) -> bool:
-    """Whether a Dask array of known shape is too large to be computed as a whole."""
-    return is_known(value) and prod(value.shape) * value.dtype.itemsize > REGION_BYTES
+def goes_in_blocks(value: Any, shape: tuple[int, ...], target: Location) -> bool:
+    """Whether a Dask array is written to a selection block by block: if it has the same shape, is
+    too large to be computed as a whole, and does not read the array that it is written to."""
+    if value is None or value.shape != shape:
+        return False
+    large = prod(shape) * value.dtype.itemsize > REGION_BYTES
+    return large and not any(overlap(source, target) for source in origins(value))
 
 
 def is_known(value: Any) -> bool:

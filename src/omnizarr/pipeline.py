@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -24,9 +25,18 @@ class Pipeline:
     order: str
     inner_chunks: tuple[int, ...] | None
     """Shape of an inner chunk in the array's own axis order; None without sharding."""
+    unnamed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Options that the stored document does not name, so that they are not shown either."""
 
     @classmethod
-    def of(cls, model: ArrayModel) -> Pipeline:
+    def of(
+        cls, model: ArrayModel, unnamed: Mapping[str, tuple[str, ...]] | None = None
+    ) -> Pipeline:
+        """unnamed: options that the document does not name, by codec."""
+        return replace(cls._of(model), unnamed=unnamed or {})
+
+    @classmethod
+    def _of(cls, model: ArrayModel) -> Pipeline:
         axes = tuple(range(model.ndim))
         for spec in model.codecs:
             if spec.name == "transpose":
@@ -72,7 +82,7 @@ class Pipeline:
 
     @cached_property
     def all(self) -> tuple[Any, ...]:
-        return tuple(_shown(spec) for spec in self.specs)
+        return tuple(self._shown(spec) for spec in self.specs)
 
     @cached_property
     def _sorted(self) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
@@ -80,12 +90,19 @@ class Pipeline:
         for spec in self._stored_specs(self.order):
             kind = codecs.kind_of(spec)
             if kind == "array" or (kind == "serializer" and spec.name.startswith("numcodecs.")):
-                filters.append(_shown(spec))  # numcodecs' object codecs are filters to its users
+                filters.append(
+                    self._shown(spec)
+                )  # numcodecs' object codecs are filters to its users
             elif kind == "serializer":
-                serializer = _shown(spec)
+                serializer = self._shown(spec)
             else:
-                compressors.append(_shown(spec))
+                compressors.append(self._shown(spec))
         return tuple(filters), serializer, tuple(compressors)
+
+    def _shown(self, spec: CodecSpec) -> Any:
+        hidden = self.unnamed.get(spec.name, ())
+        kept = {name: item for name, item in spec.configuration.items() if name not in hidden}
+        return _shown(replace(spec, configuration=kept) if hidden else spec)
 
     @property
     def filters(self) -> tuple[Any, ...]:

@@ -70,6 +70,11 @@ class Format(Protocol):
     compression_aliases: Mapping[str, str]
     """Names of `compression=` that mean another codec in this format."""
 
+    def unnamed_options(self, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
+        """Options that chunks are written with though the array's document does not name them, by
+        codec."""
+        ...
+
     # -- finding and reading ------------------------------------------------------------------
     def probes(self, path: str) -> tuple[str, ...]:
         """The fewest documents that tell whether a node of this format may lie at `path`."""

@@ -114,6 +114,9 @@ class BelowPath(ABC):
     name: FormatName
     compression_aliases: Mapping[str, str] = {}
 
+    def unnamed_options(self, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
+        return {}
+
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]: ...
 

@@ -48,6 +48,11 @@ class V2(hierarchy.BelowPath):
 
     name: FormatName = 2
 
+    def unnamed_options(self, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
+        compressor = model.document.get("compressor")
+        named = isinstance(compressor, dict) and "checksum" in compressor
+        return {} if named else {"numcodecs.zstd": ("checksum",)}
+
     # -- reading ------------------------------------------------------------------------------
     def keys(self, path: str) -> tuple[str, ...]:
         return join(path, ARRAY), join(path, GROUP), join(path, ATTRIBUTES)

@@ -81,6 +81,9 @@ class Draft:
     def __repr__(self) -> str:
         return f"Draft({self.name!r})"
 
+    def unnamed_options(self, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
+        return {}
+
     # -- finding and reading ------------------------------------------------------------------
     def probes(self, path: str) -> tuple[str, ...]:
         return (BOOTSTRAP,)

@@ -33,7 +33,8 @@ class Picks(NamedTuple):
 
     `arrays` is empty for a boolean without dimensions, which takes none."""
 
-    arrays: tuple[IntArray, ...]
+    arrays: tuple[npt.NDArray[Any], ...]
+    """Of any integer type until `within` has checked them."""
     shape: Shape
     axis: int
     """The first dimension that they index."""
@@ -121,8 +122,11 @@ def out_of_bounds(index: int, axis: int, length: int) -> BoundsCheckError:
     return BoundsCheckError(f"index {index} is out of bounds for axis {axis} with size {length}")
 
 
-def within(array: IntArray, axis: int, length: int) -> IntArray:
-    """The indices counted from the start of the axis; always an array of our own."""
+def within(array: npt.NDArray[Any], axis: int, length: int) -> IntArray:
+    """The indices counted from the start of the axis; always an array of our own.
+
+    They are compared in their own type: the cast that follows would turn a large uint64 into a
+    negative index."""
     if array.size:
         lowest, highest = int(array.min()), int(array.max())
         if highest >= length:
@@ -130,8 +134,9 @@ def within(array: IntArray, axis: int, length: int) -> IntArray:
         if lowest < -length:
             raise out_of_bounds(lowest, axis, length)
         if lowest < 0:
-            return np.where(array < 0, array + length, array)
-    return array.copy()
+            signed = array.astype(np.intp, copy=False)
+            return np.where(signed < 0, signed + length, signed)
+    return array.astype(np.intp)
 
 
 def _classify(items: tuple[Any, ...]) -> tuple[tuple[Any, ...], int, int, bool]:
@@ -188,7 +193,7 @@ def _integers(array: npt.NDArray[Any], axis: int) -> Picks:
     if array.size > 1 and 0 in array.strides:
         # Repeated by broadcasting: one of each says as much.
         array = array[tuple(slice(None) if stride else slice(0, 1) for stride in array.strides)]
-    return Picks((array.astype(np.intp, copy=False),), shape, axis, checked=False)
+    return Picks((array,), shape, axis, checked=False)
 
 
 def _mask(mask: npt.NDArray[Any], axis: int, shape: Shape) -> Picks:

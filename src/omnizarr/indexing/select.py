@@ -135,6 +135,8 @@ def _block(item: Any, dimension: int, grid: Grid) -> slice:
             )
     else:
         try:
+            if isinstance(item, bool):  # a mask to NumPy, not a number
+                raise TypeError("a bool does not count blocks")
             first = as_integer(item)
         except TypeError as error:
             raise SelectionError(
