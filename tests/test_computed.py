@@ -236,3 +236,10 @@ def test_a_dask_array_that_reads_its_target_is_computed_first(
     array = omnizarr.create_array({}, data=values, chunks=100)
     array[:] = dask.from_array(array, chunks=100)[::-1]
     assert np.array_equal(array[:], values[::-1])
+
+
+def test_what_is_no_array_is_refused() -> None:
+    delayed = pytest.importorskip("dask").delayed
+    for data in (xarray.Dataset({"t": ("x", np.ones(3))}), delayed(np.ones)(3)):
+        with pytest.raises((TypeError, ValueError)):
+            omnizarr.create_array({}, data=data)

@@ -22,10 +22,12 @@ REGION_BYTES = 32 << 20
 
 def computed(value: Any) -> Any:
     """The Dask array that a value is or holds; None for everything else."""
-    inner = value if hasattr(value, "__dask_graph__") else None
-    if inner is not None and not hasattr(inner, "blocks"):
-        inner = arrow.foreign(value)  # of xarray, which passes the protocol on
-    return inner if hasattr(inner, "blocks") and hasattr(inner, "__dask_graph__") else None
+    if not hasattr(value, "__dask_graph__"):
+        return None
+    inner = arrow.foreign(value)  # an array of xarray passes the protocol on
+    # A Delayed has any attribute, but none of them is a type of NumPy.
+    array = hasattr(inner, "blocks") and isinstance(getattr(inner, "dtype", None), np.dtype)
+    return inner if array and hasattr(inner, "__dask_graph__") else None
 
 
 def goes_in_blocks(value: Any, shape: tuple[int, ...], target: Location) -> bool:

@@ -8,8 +8,8 @@ Places on disk are compared by device and inode, not by name: links, mounts and 
 to the same one. A path that only leads through the other's folder counts too, because replacing
 that folder cuts it off.
 
-What cannot be seen: data that another library reads from the same place by itself (a tensorstore, a
-web server that serves the folder).
+What cannot be seen: data that others read from the same place by themselves (a tensorstore, a web
+server that serves the folder, files that a reference store names).
 
 This module knows stores and files. It must not know formats, and does not read data.
 """

@@ -34,7 +34,7 @@ def foreign(value: Any) -> Any:
             return from_awkward(value)
         case "pandas":
             return from_pandas(value)
-        case "xarray" if hasattr(value, "dims") and hasattr(value, "data"):
+        case "xarray" if hasattr(value, "dtype") and hasattr(value, "data"):
             return foreign(value.data)
         case "interface":
             return _from_interface(value)
