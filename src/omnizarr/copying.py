@@ -22,6 +22,7 @@ from omnizarr.making import like, regions
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.stores import as_store
+from omnizarr.stores.resolve import check_sides
 
 IfExists = Literal["raise", "replace", "skip", "skip_initialized"]
 AT_ONCE = 16
@@ -70,6 +71,7 @@ def copy_store(
     if if_exists not in _CHOICES:
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
     say = _logger(log)
+    check_sides(source, dest, storage_options, destination_options)
     origin = as_store(source, storage_options=storage_options)
     target = as_store(dest, storage_options=destination_options)
     if not origin.capabilities.listable:

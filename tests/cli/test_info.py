@@ -22,7 +22,8 @@ ARRAY_MEMBERS = [
 
 
 def test_json_of_an_array(run: Run, store: Path) -> None:
-    found = run("info", store, "sparse", "--json").document
+    found = run("info", store, "sparse", "--json", "--chunks").document
+    assert found.pop("stored_chunks") == [[0, 0], [0, 1]]
     assert list(found) == ARRAY_MEMBERS
     assert found["fill_value"] == "NaN"
     assert found["attributes"] == {"units": "K", "bad": "NaN", "note": "a\x1b[2Jb\nc"}
@@ -41,7 +42,7 @@ def test_json_of_a_group(run: Run, store: Path) -> None:
 
 
 def test_text_of_an_array(run: Run, store: Path) -> None:
-    lines = run("info", store / "sparse").out.splitlines()
+    lines = run("info", store / "sparse", "--chunks").out.split("\n\n")[0].splitlines()
     facts = {line[2:18].strip(): line[18:] for line in lines[1:] if not line.startswith("   ")}
     assert lines[0] == f"{store}/sparse  array"
     assert facts["shape"] == "40×60  (y, x)"
@@ -133,11 +134,11 @@ def test_shards(run: Run, tmp_path: Path) -> None:
         tmp_path / "s.zarr", shape=(70, 40), chunks=(8, 8), shards=(32, 40), dtype="u1"
     )
     array[:32] = 1
-    found = run("info", tmp_path / "s.zarr", "--json").document
+    found = run("info", tmp_path / "s.zarr", "--json", "--chunks").document
     assert (found["shards_stored"], found["shards_possible"]) == (1, 3)
     assert (found["chunks_stored"], found["chunks_possible"]) == (None, 45)
     assert found["shards"] == [32, 40] and found["chunks"] == [8, 8]
-    shown = run("info", tmp_path / "s.zarr").out
+    shown = run("info", tmp_path / "s.zarr", "--chunks").out
     assert "1 of 3 (the array has 45 chunks)" in shown and "sharding_indexed [bytes → " in shown
 
 
@@ -147,6 +148,34 @@ def test_the_picture(run: Run, store: Path) -> None:
     assert "chunks: y ↓ 4, x → 6" in done.out
     listed = run("info", store, "sparse", "--chunks", "--json").document["stored_chunks"]
     assert listed == [[0, 0], [0, 1]]
+
+
+def test_chunks_are_listed_only_when_asked_for(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("it lists")
+
+    monkeypatch.setattr(zarr.Array, "_stored_chunks", refuse)
+    assert "chunks stored   ? of 24; --chunks counts them" in run("info", store, "sparse").out
+    found = run("info", store, "sparse", "--json").document
+    assert list(found) == ARRAY_MEMBERS
+    assert (found["chunks_stored"], found["chunks_possible"]) == (None, 24)
+    assert found["bytes_stored"] is found["ratio"] is None
+
+
+def test_a_home_and_urls_without_slashes(
+    run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(store.parent))
+    monkeypatch.chdir(tmp_path)
+    assert run("info", f"~/{store.name}").status == 0
+    for command in (["info"], ["tree"], ["check"], ["convert", "--to", "2", str(store)]):
+        done = run(*command, "http:/u:HUSHHUSH@h/x")
+        assert done.status and "two slashes" in done.err, done
+        assert "HUSH" not in done.out + done.err
+    (tmp_path / "x.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    assert "h5py" in run("info", "x.h5").err
 
 
 def test_fill_values_of_every_kind_are_json(run: Run, tmp_path: Path) -> None:

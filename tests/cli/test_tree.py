@@ -180,7 +180,7 @@ def test_any_format(run: Run, tmp_path: Path, zarr_format: str) -> None:
     done = run("tree", tmp_path / "new" / "a" / "b")
     assert done.status == 0, done.err
     assert f"  {titles.short(_name(zarr_format))}  " in done.out
-    found = run("info", tmp_path / "new" / "a", "b", "--json").document
+    found = run("info", tmp_path / "new" / "a", "b", "--json", "--chunks").document
     assert found["format"] == titles.title(_name(zarr_format))
     assert (found["shape"], found["chunks_stored"]) == ([8], 2)
     assert run("check", tmp_path / "new", "a/b", "--level", "error").status == 0

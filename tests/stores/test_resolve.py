@@ -8,6 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -180,3 +181,99 @@ def test_anything_else_is_named() -> None:
     for obj in (None, "x", {}):
         with pytest.raises(TypeError, match="storage_options"):
             as_store(obj, storage_options={"a": 1})
+
+
+# -- surprises ------------------------------------------------------------------------------------
+def test_the_home_folder_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, here = tmp_path / "home", tmp_path / "here"
+    home.mkdir()
+    here.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    for name in ("x.zarr", "x.zip", "x.sqlite"):
+        for given in (f"~/{name}", Path("~") / name):
+            store = as_store(given, mode="a")
+            store.set(f"key{type(given).__name__}", b"value")
+            store.close()
+        assert (home / name).exists()
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http:/u:HUSHHUSH@h/x",
+        "https:u:HUSHHUSH@h/x",
+        " http:/u:HUSHHUSH@h/x",
+        "redis:/u:HUSHHUSH@h/x",
+        "mongodb+srv:/u:HUSHHUSH@h/x",
+        "S3:/u:HUSHHUSH@h/x",
+        Path("http://u:HUSHHUSH@h/x"),
+    ],
+    ids=str,
+)
+def test_a_url_without_its_slashes_is_refused(
+    text: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for mode in ("r", "a", "w"):
+        with pytest.raises(StoreError, match="two slashes") as refused:
+            as_store(text, mode=mode)
+        assert "://u:***@h/x" in str(refused.value) and "HUSH" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["s3:/bkt", "gs:bkt/x", "file:/tmp/x", "memory:x", "az:/c/x"])
+def test_other_urls_without_slashes(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match="two slashes"):
+        as_store(text)
+    local = as_store(f"./{text}", mode="a")
+    local.set("key", b"value")
+    assert (tmp_path / text / "key").exists()
+
+
+def test_names_with_a_colon_are_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("12:30.zarr", "run:1/x.zarr", "a:b"):
+        as_store(name, mode="a").set("key", b"value")
+        assert (tmp_path / name / "key").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "advice"),
+    [
+        ("a.h5", b"\x89HDF\r\n\x1a\n", "h5py"),
+        ("a.nc", b"CDF\x01", "NetCDF-3"),
+        ("a.tif", b"II*\0", "tifffile"),
+        ("archive", b"PK\x03\x04", "ZipStore"),
+        ("a.tar.gz", b"\x1f\x8b", "unpack"),
+        ("zarr.json", b"{}", "open the folder"),
+        ("notes.txt", b"hello", "a regular file"),
+        ("empty", b"", "a regular file"),
+    ],
+)
+def test_a_file_says_that_it_is_one(name: str, begin: bytes, advice: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_bytes(begin)
+    for path in (file, file / "group" / "array"):
+        for mode in ("r", "r+"):
+            with pytest.raises(NodeNotFoundError, match=advice) as missing:
+                as_store(path, mode=mode)
+            assert str(file) in str(missing.value)
+        for writing in ("a", "w", "w-"):
+            with pytest.raises(StoreError, match=advice):
+                as_store(path, mode=writing)
+    assert file.read_bytes() == begin
+
+
+@pytest.mark.parametrize("function", [omnizarr.copy_store, omnizarr.convert])
+def test_options_of_the_other_side_are_named(function: Any, tmp_path: Path) -> None:
+    omnizarr.create_group(tmp_path / "x.zarr")
+    local, far = str(tmp_path / "x.zarr"), "s3://bucket/x.zarr"
+    with pytest.raises(TypeError, match="as destination_options"):
+        function(local, far, storage_options={"anon": True})
+    with pytest.raises(TypeError, match="as storage_options"):
+        function(far, local, destination_options={"anon": True})

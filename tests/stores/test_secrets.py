@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from omnizarr.errors import StoreError
+from omnizarr.stores import as_store
 from omnizarr.stores.secrets import masked_text, masked_url, secrets_in_url
 
 PASSWORD = "HUSHHUSH"
@@ -32,7 +34,15 @@ PASSWORD = "HUSHHUSH"
         ("zip://a::http://u:p@[::1]:9/x?a=b", "zip://a::http://u:***@[::1]:9/x?a=***"),
         ("reference://::http://u:p@h", "reference://::http://u:***@h"),
         ("sftp://u%3Ap@h/x", "sftp://***@h/x"),
+        ("http://h/a;jsession=TOKEN/b", "http://h/a;jsession=***/b"),
+        ("http://h/a;TOKEN/b;v=1;w=2?x=y", "http://h/a;***/b;v=***;w=***?x=***"),
+        ("https://h/a%3Bjsession%3DTOKEN/b", "https://h/a%3Bjsession%3D***/b"),
+        ("http://h/a;T%20KEN/b", "http://h/a;***/b"),
+        ("http://h/a#token=TOKEN", "http://h/a#***"),
+        ("zip://a;b::http://h/a;s=TOKEN", "zip://a;b::http://h/a;s=***"),
         # Nothing is secret in these.
+        ("s3://bucket/a;b=c/d#e", "s3://bucket/a;b=c/d#e"),
+        ("file:///a;b=c#d", "file:///a;b=c#d"),
         ("http://h:80/x", "http://h:80/x"),
         ("http://[::1]:80/x", "http://[::1]:80/x"),
         ("http://example.org/x@2/y", "http://example.org/x@2/y"),
@@ -69,6 +79,7 @@ def test_what_others_may_repeat_of_a_url() -> None:
         "token-token",
         "another-token",
     }
+    assert set(secrets_in_url("https://h/a;session=a-token/b;v=1")) == {"a-token"}
     for plain in ("sftp://someone@h/x", "http://host:8080/data@2/x", "s3://bucket/data"):
         assert list(secrets_in_url(plain)) == []
 
@@ -77,3 +88,11 @@ def test_a_text_with_urls_in_it() -> None:
     text = "cannot GET 'http://u:p@w@h/x?sig=1' (see sftp://me@h/y, or ask a@b) // c:d@e"
     shown = "cannot GET 'http://u:***@h/x?sig=***' (see sftp://me@h/y, or ask a@b) // c:d@e"
     assert masked_text(text) == shown
+
+
+def test_a_web_store_does_not_show_parameters_of_its_path() -> None:
+    store = as_store("http://127.0.0.1:9/a;jsession=HUSHHUSH/b")
+    assert PASSWORD not in repr(store)
+    with pytest.raises(StoreError) as failed:
+        store.get("zarr.json")
+    assert PASSWORD not in str(failed.value)

@@ -50,8 +50,8 @@ def of_broken(path: str, error: Exception) -> Facts:
     return {"path": path, "kind": "unreadable", "problem": plainly(error)}
 
 
-def of_storage(array: Any) -> Facts:
-    """How much of an array is stored. It lists the store."""
+def of_storage(array: Any, counted: bool = True) -> Facts:
+    """How much of an array is stored. Counting lists the store."""
     facts: Facts = {"bytes": decoded_bytes(array), "bytes_stored": None}
     facts |= {"chunks_stored": None, "chunks_possible": None}
     facts |= {"shards_stored": None, "shards_possible": None}
@@ -59,7 +59,7 @@ def of_storage(array: Any) -> Facts:
         unit = "chunks" if array.shards is None else "shards"
         facts["chunks_possible"] = array.nchunks
         facts[f"{unit}_possible"] = prod(stored_grid(array))
-        if array.chunk_store.capabilities.listable:
+        if counted and array.chunk_store.capabilities.listable:
             facts[f"{unit}_stored"] = len(array.stored_chunks())
             facts["bytes_stored"] = int(array.nbytes_stored)
     except ZarrError as error:

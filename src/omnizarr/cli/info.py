@@ -47,7 +47,9 @@ def add_arguments(parser: Any) -> None:
         "--zarr-format", metavar="F", help="look at the node of this format where there are two"
     )
     parser.add_argument(
-        "--chunks", action="store_true", help="draw which chunks (or shards) are stored"
+        "--chunks",
+        action="store_true",
+        help="count and draw the chunks (or shards) that are stored, which lists them all",
     )
 
 
@@ -56,21 +58,22 @@ def run(arguments: Any, out: Output) -> int:
         arguments.path, arguments.node, arguments.zarr_format, arguments.storage_option
     )
     with looked_up as (place, node):
-        found = of_node(place, node)
+        found = of_node(place, node, counted=arguments.chunks)
         map_wanted = arguments.chunks and isinstance(node, omnizarr.Array)
         if arguments.json:
             if map_wanted:
                 found["stored_chunks"] = list(node.stored_chunks())
             out.json(found)
             return 0
-        show(found, out)
+        show(found, out, counted=arguments.chunks)
         if map_wanted:
             show_chunks(node, out)
     return 0
 
 
-def of_node(place: Place, node: Any) -> Facts:
-    """All that is told about a node, as programs get it."""
+def of_node(place: Place, node: Any, counted: bool = False) -> Facts:
+    """All that is told about a node, as programs get it; what is stored of an array only if its
+    chunks are counted."""
     found: Facts = {
         "store": place.shown,
         "store_kind": place.kind,
@@ -82,7 +85,7 @@ def of_node(place: Place, node: Any) -> Facts:
             "dimension_names": node.dims,
             "fill_value": facts.fill_value(node),
             "order": node.order,
-            **facts.of_storage(node),
+            **facts.of_storage(node, counted),
         }
         decoded, stored = found["bytes"], found["bytes_stored"]
         found["ratio"] = decoded / stored if decoded and stored else None
@@ -102,11 +105,11 @@ def of_node(place: Place, node: Any) -> Facts:
 # -- for people --------------------------------------------------------------------------------
 
 
-def show(found: Facts, out: Output) -> None:
+def show(found: Facts, out: Output, counted: bool = False) -> None:
     kind = found["kind"]
     out.line(bold(_where(found)), f"  {kind}")
     rows = [("format", found["format"]), ("store", f"{found['store']} ({found['store_kind']})")]
-    rows += _array_rows(found) if kind == "array" else _group_rows(found)
+    rows += _array_rows(found, counted) if kind == "array" else _group_rows(found)
     for label, text in rows:
         out.line("  ", dim(label.ljust(_LABEL)), text)
     if found.get("problem"):
@@ -142,7 +145,7 @@ def _scalar(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
-def _array_rows(found: Facts) -> list[tuple[str, str]]:
+def _array_rows(found: Facts, counted: bool) -> list[tuple[str, str]]:
     shape = times(found["shape"])
     names = found["dimension_names"]
     if names:
@@ -161,6 +164,7 @@ def _array_rows(found: Facts) -> list[tuple[str, str]]:
     stored, possible = found[f"{unit}_stored"], found[f"{unit}_possible"]
     if possible is not None:
         text = f"{'?' if stored is None else f'{stored:,}'} of {possible:,}"
+        text += "" if counted or stored is not None else "; --chunks counts them"
         if unit == "shards":
             text += f" (the array has {count(found['chunks_possible'], 'chunk')})"
         rows.append((f"{unit} stored", text))

@@ -19,6 +19,7 @@ import omnizarr
 from omnizarr.cli import urls
 from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ZarrError
 from omnizarr.stores import Store, ZipStore, as_store, kinds
+from omnizarr.stores.files_of_others import described
 
 PATH_HELP = "a folder, a .zip archive, a database, a URL, or a path into one"
 _ZIP = b"PK"
@@ -97,6 +98,9 @@ def destination(path: str) -> tuple[str, str]:
     if urls.is_url(path):
         scheme = path.partition("://")[0].lower()
         return next(urls.places(path, "")) if scheme in urls.DATABASES else (path, "")
+    if kinds.is_broken_url(path):
+        raise Problem(kinds.broken_url(path))
+    path = os.path.expanduser(path)
     file, inner = os.path.normpath(path), ""
     while file and file != os.path.dirname(file):
         known = kinds.for_path(file)
@@ -205,6 +209,9 @@ def _candidates(path: str, inner: str) -> Iterator[Place]:
         return
     if not path:
         raise Problem("the path is empty", "name a folder, a .zip archive or a URL")
+    if kinds.is_broken_url(path):
+        raise Problem(kinds.broken_url(path))
+    path = os.path.expanduser(path)
     outer = os.path.normpath(path)
     while not urls.exists(outer):
         outer, name = os.path.split(outer)
@@ -253,7 +260,7 @@ _PERMISSION = "ask its owner, or look with ls -l who may read it"
 def _no_store(file: str) -> Problem:
     """`file` is neither a folder nor an archive."""
     folder = os.path.dirname(file) or os.curdir
-    hint = "a store is a folder, a zip archive, a database or a URL"
+    hint = f"it is {described(file)}"
     if _is_store(folder):
         hint = f"it belongs to the store {folder}; name that folder"
     return Problem(f"{file}: it is a file, but no zip archive", hint)

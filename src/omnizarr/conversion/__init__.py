@@ -50,6 +50,7 @@ from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
 from omnizarr.stores import as_store
+from omnizarr.stores.resolve import check_sides
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -125,6 +126,8 @@ def convert(
     source must not change meanwhile. The destination is no node before all its chunks are there.
     """
     begin = time.monotonic()
+    if destination is not None:
+        check_sides(source, destination, storage_options, destination_options)
     target = formats.get_format(
         config.get("default_zarr_format") if zarr_format is None else zarr_format
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from omnizarr.errors import StoreError
-from omnizarr.stores.secrets import masked_query
+from omnizarr.stores.secrets import masked_path, masked_query
 
 PORTS = {"http": 80, "https": 443}
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -50,7 +50,7 @@ class Address:
     def shown(self) -> str:
         """For people, who put a key behind it: without a slash at the end."""
         query = f"?{masked_query(self.query)}" if self.query else ""
-        return f"{self.origin}{self.path.rstrip('/')}{query}"
+        return f"{self.origin}{masked_path(self.path).rstrip('/')}{query}"
 
     def below(self, key: str, query: str = "") -> Address:
         """The address of a key below this one, which ends with "/"."""

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 from omnizarr.model.store import Store
+from omnizarr.stores.secrets import masked_url
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,35 @@ KINDS: tuple[Kind, ...] = (
         existing=True,
     ),
 )
+
+
+_OTHER_SCHEMES = frozenset(
+    {
+        "dropbox", "file", "ftp", "gdrive", "github", "hdfs", "hf", "memory", "oci", "oss", "sftp",
+        "smb", "ssh", "tar", "webdav", "webhdfs", "zip",
+    }
+)  # fmt: skip
+"""Schemes that resolve and fsspec know."""
+_BROKEN = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+):(?!//|:)[/\\]?")
+
+
+def is_broken_url(text: str) -> bool:
+    """Whether a text is a URL without its two slashes (`s3:/bucket`), as pathlib makes it."""
+    match = _BROKEN.match(text)
+    scheme = match[1].lower() if match is not None else ""
+    return scheme in _OTHER_SCHEMES or for_scheme(scheme) is not None
+
+
+def broken_url(text: str) -> str:
+    """What is wrong with such a text, without what is secret in it."""
+    match = _BROKEN.match(text)
+    assert match is not None, "asked for a text that is no such URL"
+    whole = f"{match[1]}://{text[match.end() :].lstrip('/')}"
+    local = f"./{match[1]}:…"
+    return (
+        f"{masked_url(whole)!r} was given without its two slashes behind {match[1] + ':'!r}. Give a"
+        f" URL as a str (a pathlib.Path removes one), or {local!r} for a local folder of that name"
+    )
 
 
 def for_scheme(scheme: str) -> Kind | None:

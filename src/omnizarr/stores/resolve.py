@@ -14,7 +14,7 @@ from typing import Any, Literal
 from omnizarr.config import config
 from omnizarr.errors import NodeNotFoundError, StoreError
 from omnizarr.model.store import Store
-from omnizarr.stores import kinds
+from omnizarr.stores import files_of_others, kinds
 from omnizarr.stores.local import LocalStore
 from omnizarr.stores.mapping import MappingStore
 from omnizarr.stores.memory import MemoryStore
@@ -102,6 +102,8 @@ def _at_path(
         module = (kind or kinds.fsspec_kind()).load()
         store: Store = module.open_url(path, mode=mode, read_only=read_only, options=options)
         return store
+    if kinds.is_broken_url(path):
+        raise StoreError(kinds.broken_url(path))
     if scheme == "file":
         path = _path_of_url(path)
     elif "://" in path and not os.path.splitdrive(path)[0]:
@@ -109,6 +111,8 @@ def _at_path(
             f"{masked_url(path)!r} is neither a path nor a URL, which begins with its scheme, as in"
             " https://host/path, or in a chain as in simplecache::https://host/path"
         )
+    if not scheme:
+        path = os.path.expanduser(path)
     container = kinds.container_of(path)
     if container is not None:
         # What lies beside must stay, whatever is to become of this path.
@@ -116,17 +120,26 @@ def _at_path(
         inside = _at_path(container, kept, read_only, storage_options)
         return PrefixStore(inside, os.path.relpath(path, container).replace(os.sep, "/"))
     kind = kinds.for_path(path)
-    if kind is not None:
+    if kind is not None and not (kind.existing and files_of_others.is_document(path)):
         opened: Store = kind.load().open_path(path, mode=mode, read_only=read_only, options=options)
         return opened
     _refuse_options(storage_options, path)
     if not path.lower().endswith(".zip") or os.path.isdir(path):
+        _refuse_file(path, mode)
         return LocalStore(path, read_only=read_only, fsync=bool(config.get("fsync")))
     from omnizarr.stores.zip import ZipStore
 
     if mode == "r+" and not os.path.exists(path):
         raise NodeNotFoundError(f"there is no archive {path!r}; mode 'r+' does not create one")
     return ZipStore(path, mode="r" if read_only else _ZIP_MODES[mode or "a"])
+
+
+def _refuse_file(path: str, mode: str | None) -> None:
+    file = files_of_others.file_above(path)
+    if file is not None:
+        message = f"{path!r} is no store: {'it' if file == path else repr(file)} is"
+        message += f" {files_of_others.described(file)}"
+        raise NodeNotFoundError(message) if mode in ("r", "r+") else StoreError(message)
 
 
 def _memory(url: str, read_only: bool) -> Store:
@@ -148,6 +161,27 @@ def _path_of_url(url: str) -> str:
     if re.match(r"/[A-Za-z]:/", path) and os.name == "nt":
         path = path[1:]
     return path
+
+
+def check_sides(
+    source: object,
+    destination: object,
+    storage_options: Mapping[str, Any] | None,
+    destination_options: Mapping[str, Any] | None,
+) -> None:
+    """Raise a TypeError if the options of one of two stores were given as those of the other."""
+    places = (source, destination)
+    sides = [isinstance(place, str) and _URL.match(place) is not None for place in places]
+    if storage_options and not destination_options and sides == [False, True]:
+        raise TypeError(
+            "storage_options are those of the source, which is no URL; give those of the"
+            " destination as destination_options"
+        )
+    if destination_options and not storage_options and sides == [True, False]:
+        raise TypeError(
+            "destination_options are those of the destination, which is no URL; give those of the"
+            " source as storage_options"
+        )
 
 
 def _refuse_options(storage_options: Mapping[str, Any] | None, obj: object) -> None:

@@ -33,6 +33,8 @@ _NAMED = (
 password behind it. Elsewhere a name without a password may be a token."""
 _BUCKETS = ("s3", "s3a", "gs", "gcs")
 """Schemes whose first name is public unless "@" follows it at once."""
+_PARAMETER = re.compile(r"(;|%3[Bb])([^;=/%]*)(?:(=|%3[Dd])([^;/]*)|[^;/]*)")
+"""What follows a segment of a path: ";jsessionid=…". It may be percent-encoded."""
 _SHORTEST, _SHORTEST_MEMBER = 4, 8
 """What is shorter is not looked for in other texts: it would be found in everything."""
 _Value = TypeVar("_Value")
@@ -110,6 +112,18 @@ def masked_query(query: str, keep: Container[str] = ()) -> str:
     return "&".join(shown)
 
 
+def masked_path(path: str) -> str:
+    """A web server's path without the values of its parameters, which may be a session's."""
+    plain, mark, _ = path.partition("#")
+    return _PARAMETER.sub(_masked_parameter, plain) + (f"#{SHOWN}" if mark else "")
+
+
+def _masked_parameter(match: re.Match[str]) -> str:
+    mark, name, equals, _ = match.groups()
+    # Without a name the whole may be a token.
+    return f"{mark}{name}{equals}{SHOWN}" if equals else f"{mark}{SHOWN}"
+
+
 def secrets_in_url(url: str) -> Iterator[str]:
     """What is secret in a URL, however another library may take it apart and repeat it."""
     for part in _NEXT.split(url):
@@ -123,6 +137,9 @@ def secrets_in_url(url: str) -> Iterator[str]:
         for secret in found:
             pieces = {secret, unquote(secret), *re.split(r"[@/\s:?#]+", secret)}
             yield from (piece for piece in pieces if len(piece) >= _SHORTEST)
+        for match in _PARAMETER.finditer(link.place) if _has_parameters(link) else ():
+            value = match[4] or match[0][len(match[1]) :]
+            yield from (piece for piece in {value, unquote(value)} if len(piece) >= _SHORTEST)
         for member in (link.query or "").split("&"):
             name, equals, value = member.partition("=")
             for piece in {value if equals else name, unquote(value if equals else name)}:
@@ -155,7 +172,14 @@ def _shown(link: _Link, keep: Container[str]) -> str:
     query = ""
     if link.query is not None:
         query = f"?{SHOWN if '@' in link.query else masked_query(link.query, keep)}"
-    return f"{link.begin}{_shown_login(link)}{link.place}{query}"
+    place = masked_path(link.place) if _has_parameters(link) else link.place
+    return f"{link.begin}{_shown_login(link)}{place}{query}"
+
+
+def _has_parameters(link: _Link) -> bool:
+    """Whether a semicolon in the path means something: not in names of files and objects."""
+    scheme = link.begin.strip().removesuffix("//").removesuffix(":").lower()
+    return bool(link.begin) and scheme not in (*_NAMED, *_BUCKETS)
 
 
 def _shown_login(link: _Link) -> str:

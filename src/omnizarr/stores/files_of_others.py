@@ -1,0 +1,63 @@
+"""Files that are no stores, and what to do with them.
+
+This module knows how files begin. It must not know any store.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+_DOCUMENTS = frozenset(
+    {"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"}
+)
+_KINDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
+    (
+        (b"PK\x03\x04", b"PK\x05\x06"),
+        "a zip archive whose name does not end with .zip; open it with"
+        " omnizarr.ZipStore(path, mode='r')",
+    ),
+    (
+        (b"\x89HDF\r\n\x1a\n",),
+        "an HDF5 (or NetCDF-4) file; copy what is in it with"
+        " omnizarr.copy_all(h5py.File(path), group), or make references to it with kerchunk or"
+        " VirtualiZarr",
+    ),
+    (
+        (b"CDF\x01", b"CDF\x02", b"CDF\x05"),
+        "a NetCDF-3 file; read it with xarray and write that with its to_zarr",
+    ),
+    (
+        (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
+        "a TIFF image; tifffile.imread(path, aszarr=True) gives a store of it",
+    ),
+    ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"), "a compressed file; unpack it"),
+    ((b"GRIB",), "a GRIB file; make references to it with kerchunk"),
+    ((b"\x93NUMPY",), "an array of NumPy; read it with numpy.load"),
+)
+
+
+def file_above(path: str) -> str | None:
+    """The regular file at a path, or the one that it leads through; None if there is none."""
+    while path and not os.path.lexists(path):
+        shorter = os.path.dirname(path)
+        if shorter == path:
+            return None
+        path = shorter
+    return path if os.path.isfile(path) else None
+
+
+def is_document(file: str) -> bool:
+    """Whether a file is called like the metadata of a node."""
+    return os.path.basename(file) in _DOCUMENTS and os.path.isfile(file)
+
+
+def described(file: str) -> str:
+    """What a regular file is, and what to do with it."""
+    if is_document(file):
+        return "a metadata document; open the folder that it lies in"
+    begin = b""
+    with suppress(OSError), open(file, "rb") as stream:
+        begin = stream.read(16)
+    known = next((text for magics, text in _KINDS if begin.startswith(magics)), None)
+    return known or "a regular file; a store is a folder, a zip archive, a database or a URL"
