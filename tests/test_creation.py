@@ -61,6 +61,52 @@ def test_an_unknown_name_says_what_is_near(version: int) -> None:
         zarr.create_array({}, shape=3, zarr_format=version, compressors="zst")
 
 
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(
+    "codec",
+    [
+        {"id": "zstd", "levle": 3},
+        {"id": "gzip", "levle": 3},
+        {"id": "zlib", "levle": 3},
+        {"name": "zstd", "configuration": {"levle": 3}},
+        {"name": "numcodecs.bz2", "configuration": {"levle": 3}},
+    ],
+    ids=str,
+)
+def test_an_unknown_option_of_a_codec_is_refused(codec: dict[str, Any], version: int) -> None:
+    with pytest.raises(MetadataError, match="did you mean 'level'"):
+        zarr.create_array({}, shape=3, zarr_format=version, compressors=[codec])
+
+
+def test_options_that_numcodecs_gives_are_known() -> None:
+    for codec in (
+        numcodecs.Zstd(3), numcodecs.GZip(3), numcodecs.Zlib(3), numcodecs.BZ2(3), numcodecs.LZ4(),
+        numcodecs.LZMA(), numcodecs.Blosc(), numcodecs.Shuffle(8), numcodecs.Delta("<f8"),
+        numcodecs.FixedScaleOffset(0, 1, "<f8"), numcodecs.Quantize(3, "<f8"),
+    ):  # fmt: skip
+        zarr.create_array({}, shape=3, dtype="f8", zarr_format=2, compressors=[codec.get_config()])
+
+
+def test_a_bare_name_means_the_same_in_a_whole_pipeline() -> None:
+    array = zarr.create_array({}, shape=3, codecs=["bytes", "zstd"])
+    assert array.compressors[-1].checksum and array.compressors[-1].level == 3
+
+
+def test_unknown_members_of_a_key_encoding_are_refused() -> None:
+    for encoding in (
+        {"name": "v2", "seperator": "/"},
+        {"name": "v2", "configuration": {"seperator": "/"}},
+    ):
+        with pytest.raises(TypeError, match="did you mean 'separator'"):
+            zarr.create_array({}, shape=3, chunk_key_encoding=encoding)
+
+
+@pytest.mark.parametrize("mode", ["q", "r", "r+"])
+def test_a_mode_that_creates_nothing_is_refused(mode: str) -> None:
+    with pytest.raises(ValueError, match="mode"):
+        zarr.create(3, mode=mode)
+
+
 def test_what_a_document_says_is_not_completed() -> None:
     array = zarr.create_array({}, shape=3, compressors=[{"name": "zstd"}])
     assert not array.compressors[-1].checksum

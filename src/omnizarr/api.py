@@ -260,6 +260,8 @@ def create(
     """Create an array of a shape; in memory if no store is given."""
     arguments |= _named(positional, _POSITIONAL, "create")
     zarr_format = format_of(arguments)
+    if mode is not None and _mode(mode) in ("r", "r+"):
+        raise ValueError(f"create() makes a new array, which mode {mode!r} does not allow")
     overwrite = overwrite or mode == "w"
     if shape is not None:
         arguments["shape"] = shape

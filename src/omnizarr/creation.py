@@ -162,7 +162,7 @@ def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRe
     if serializer is None or (isinstance(serializer, str) and serializer == "auto"):
         serializer = "auto"
     else:
-        serializer = codec_registry.codec_spec(serializer)
+        serializer = codec_registry.chosen_spec(serializer)
     codecs = arguments.get("codecs")
     return ArrayRequest(
         shape=shape,
@@ -172,7 +172,7 @@ def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRe
         filters=filters,
         serializer=serializer,
         compressors=_sized(_compressors(arguments), itemsize),
-        codecs=None if codecs is None else [codec_registry.codec_spec(c) for c in codecs],
+        codecs=None if codecs is None else [codec_registry.chosen_spec(c) for c in codecs],
         fill_value=arguments.get("fill_value", DEFAULT),
         order=order,
         separator=key_separator,
@@ -370,6 +370,8 @@ def _key_encoding(
         elif isinstance(encoding, tuple | list):
             name, separator = encoding
         else:
+            refuse_unknown(encoding, ("name", "configuration", "separator"), "chunk_key_encoding")
+            refuse_unknown(encoding.get("configuration", ()), ("separator",), "chunk_key_encoding")
             name = encoding["name"]
             inner = encoding.get("configuration", encoding)
             separator = inner.get("separator", separator)

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from enum import Enum
 from functools import cache, lru_cache
 from typing import Any, Literal
 
 from omnizarr.codecs.base import Codec, Context
 from omnizarr.errors import MetadataError, UnknownCodecError
+from omnizarr.keywords import nearest
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
 
@@ -239,9 +241,12 @@ _CHOSEN: Mapping[str, CodecSpec] = {
 
 def chosen_spec(value: Any) -> CodecSpec:
     """A spec from what a user gives for a new array. Other than in a document, a bare name leaves
-    the configuration to us, and must be known."""
+    the configuration to us, and names of codecs and of their options must be known."""
     if not isinstance(value, str):
-        return codec_spec(value)
+        given = codec_spec(value)
+        if isinstance(value, Mapping):
+            _check_members(given)
+        return given
     spec = _CHOSEN.get(value) or codec_spec(value)
     if spec.name in BUILT_IN or spec.name in _registered or _is_plugged(spec.name):
         return spec
@@ -252,6 +257,23 @@ def chosen_spec(value: Any) -> CodecSpec:
     if value.removeprefix("numcodecs.") in {*codec_registry, *entries}:
         return spec
     raise _unknown(value)
+
+
+def _check_members(spec: CodecSpec) -> None:
+    """Refuse a member of a configuration that a built-in codec would leave out."""
+    if spec.name not in BUILT_IN or spec.name in _registered:
+        return
+    codec: Any = _built_in(BUILT_IN[spec.name])
+    known = {field.name for field in fields(codec)} - {"name", "context"}
+    if known & {"configuration", "options"} or spec.name == "numcodecs.zfpy":
+        return  # they take whatever their library takes
+    known |= {"check_crc"} if spec.name.endswith("crc32c") else set()
+    for name in spec.configuration:
+        if name not in known:
+            hint = nearest(name, known) or f"; known are {', '.join(sorted(known)) or 'none'}"
+            raise MetadataError(
+                f"codec {show(spec.name)}: unknown configuration member {show(name)}{hint}"
+            )
 
 
 def _is_plugged(name: str) -> bool:
