@@ -546,7 +546,7 @@ def test_positions_beyond_32_bits() -> None:
         return b"\0" * missing + tail[max(offset - start, 0) : offset - start + length]
 
     found = zip_records.read_directory(read, start + len(tail))
-    assert found == (entries, start, b"comment")
+    assert found[:3] == (entries, start, b"comment")
     assert struct.pack("<2Q", large, large) in zip_records.local_header(entries[0])
 
 

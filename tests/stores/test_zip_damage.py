@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import random
+import signal
 import struct
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 from omnizarr import limits
 from omnizarr.errors import LimitError, StoreError
 from omnizarr.stores import ByteRange, LocalStore, ZipStore
+from omnizarr.stores.zip_archive import Archive
 
 LARGE = 100_000  # appended at once; smaller values wait for the flush
 
@@ -392,3 +395,40 @@ def test_what_is_no_archive_is_named(tmp_path: Path) -> None:
             ZipStore(tmp_path / "x.zip", mode="r")
     with limits.override(max_document_bytes=10), pytest.raises(LimitError):
         ZipStore(make(tmp_path / "x.zip", [("a", b"1")]), mode="r")
+
+
+# -- Ctrl-C ----------------------------------------------------------------------------------
+
+
+def test_ctrl_c_while_a_store_is_collected_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python drops an exception in `__del__`, so it is raised again afterwards."""
+
+    def interrupted(archive: Archive) -> None:
+        raise KeyboardInterrupt
+
+    store = ZipStore(tmp_path / "x.zip")
+    store.set("a", b"1")
+    monkeypatch.setattr(Archive, "commit", interrupted)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            del store
+            time.sleep(60)  # ends at once
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failure_to_close_does_not_replace_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(archive: Archive) -> None:
+        raise StoreError("no")
+
+    monkeypatch.setattr(Archive, "commit", failing)
+    for raised, seen in ((KeyboardInterrupt, KeyboardInterrupt), (ValueError, StoreError)):
+        with pytest.raises(seen), ZipStore(tmp_path / "x.zip") as store:
+            store.set("a", b"2")
+            raise raised
