@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from contextlib import suppress
 from types import ModuleType
@@ -290,3 +291,30 @@ def test_xxh32_of_the_package_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
         assert our_xxhash.xxh32(b"abc", 0) == 42
     finally:
         our_xxhash._chosen.cache_clear()
+
+
+MEMORY = """
+import json, resource, struct, sys
+import numpy as np
+import omnizarr
+
+document = {
+    "n5": "2.0.0", "dimensions": [100], "blockSize": [10**8], "dataType": "float64",
+    "compression": {"type": "raw"},
+}
+block = struct.pack(">HHI", 0, 1, 100) + np.arange(100, dtype=">f8").tobytes()
+store = {"attributes.json": json.dumps(document).encode(), "0": block}
+array = omnizarr.open_array(store, mode="r")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert array[:].tolist() == list(range(100)) and array[3:5].tolist() == [3, 4]
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux counts it")
+def test_a_huge_block_size_takes_no_memory() -> None:
+    """A chunk of 800 MB whose one block, at the edge of the array, holds 100 elements."""
+    command = [sys.executable, "-c", MEMORY]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 50_000, "KiB"

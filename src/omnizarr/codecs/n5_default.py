@@ -130,7 +130,11 @@ class N5DefaultCodec:
             if block == shape:
                 return whole.decode(payload)
             common, array = part(block, payload)
-            result = np.full(shape, fill, dtype)
+            # Memory that is zero from the start is not taken before it is touched: a block at the
+            # edge may be much smaller than the chunk that the metadata speak of.
+            result = np.zeros(shape, dtype)
+            if fill:
+                result[...] = fill
             result[common] = array
             return result
 

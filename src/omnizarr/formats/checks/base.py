@@ -187,7 +187,7 @@ def text_options(
 ) -> Iterator[Finding]:
     """Options of a codec that are text though they mean a number or a boolean."""
     for name, plain in plain_options(options).items():
-        if plain != options[name] and name != "elementsize":  # for which there is a rule of its own
+        if plain is not options[name] and name != "elementsize":  # which has a rule of its own
             yield at.dialect(
                 section,
                 f"{where}: {name} is the text {show(options[name])}; GDAL writes it and means"
