@@ -365,8 +365,8 @@ def exists(place: Place, node: Node) -> NodeExistsError:
 def remove(store: Store, path: str) -> None:
     """Delete a node and everything below it, a broken one included, in every format in which it
     has documents."""
-    for known in formats.owners(store, path):
-        keys, prefixes = known.owned(store, path)
+    looking = _looking(store, path)
+    for keys, prefixes in [known.owned(looking, path) for known in formats.owners(looking, path)]:
         _delete(store, keys)
         for prefix in prefixes:
             store.delete_prefix(prefix)
