@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,40 @@ def test_zlib_streams_called_gzip_are_written_as_gzip(tmp_path: Path) -> None:
         assert (tmp_path / "out" / f"c.{number}").read_bytes()[:2] == b"\x1f\x8b"
     assert zarr.open_array(tmp_path / "out")[...].tolist() == list(range(8))
     assert not zarr.verify(tmp_path / "out").unusual
+
+
+# -- a node that stays in its format ---------------------------------------------------------------
+
+
+def test_the_specification_is_written_within_one_format() -> None:
+
+    store, out = zarr.MemoryStore(), zarr.MemoryStore()
+    root = zarr.open_group(store, mode="w")
+    root.create_array("a", data=np.arange(1, 13).reshape(3, 4), chunks=(2, 2), compressors=None)
+    document = json.loads(store["a/zarr.json"])
+    note = {"must_understand": False, "by": "me"}
+    document |= {"fill_value": None, "dimension_names": None, "note": note}
+    document["codecs"] = [{"name": "endian", "configuration": {"endian": "little"}}]
+    store["a/zarr.json"] = json.dumps(document).encode()
+    store["zarr.json"] = json.dumps({**json.loads(store["zarr.json"]), "note": note}).encode()
+    zarr.convert(store, out, zarr_format=3)
+    written = json.loads(out["a/zarr.json"])
+    assert written["codecs"][0]["name"] == "bytes" and written["fill_value"] == 0
+    assert "dimension_names" not in written
+    assert written["note"] == json.loads(out["zarr.json"])["note"] == note
+    np.testing.assert_array_equal(zarr.open_group(out)["a"][...], root["a"][...])
+    del document["codecs"]
+    store["a/zarr.json"] = json.dumps(document).encode()
+    zarr.convert(store, out, zarr_format=3, overwrite=True)
+    assert json.loads(out["a/zarr.json"])["codecs"] == written["codecs"]
+
+
+def test_what_the_format_does_not_have_is_named() -> None:
+
+    store, out = zarr.MemoryStore(), zarr.MemoryStore()
+    zarr.create_array(store, data=np.arange(4), chunks=2, zarr_format=2)
+    document = json.loads(store[".zarray"])
+    store[".zarray"] = json.dumps({**document, "surprise": 1}).encode()
+    done = zarr.convert(store, out, zarr_format=2)
+    assert "surprise" not in json.loads(out[".zarray"])
+    assert done.nodes[0].notes == ("members not in the specification left out: surprise",)

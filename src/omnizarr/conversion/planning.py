@@ -31,6 +31,7 @@ from omnizarr.errors import (
 )
 from omnizarr.formats import FormatName, Node
 from omnizarr.formats.encoding import same_encoding, same_fill, same_grid, same_keys
+from omnizarr.formats.fill_values import as_scalar
 from omnizarr.formats.hierarchy import fetch
 from omnizarr.formats.translate import (
     Choices,
@@ -76,8 +77,8 @@ def make_plan(source: Place, model: Node, target: Place, wanted: Wanted, options
         if isinstance(found, ArrayModel) and found.dimension_names
     }
     for path, here, found in walked:
-        if paths.parent(path) in named and here.format is not target.format:
-            found = _named_scalar(found)
+        if isinstance(found, ArrayModel) and path and paths.parent(path) in named:
+            found = as_scalar(found, here.format, target.format)
         there = target.child(path) if path else target
         try:
             nodes.append(_plan_node(path, here, found, there, wanted, options, preview))
@@ -156,14 +157,6 @@ def _plan_node(
     return planned
 
 
-def _named_scalar(found: Node) -> Node:
-    """A 0-d array beside others whose dimensions have names has names too: none. xarray leaves the
-    empty list out in format 3, and opens nothing where it is missing in format 2."""
-    if isinstance(found, ArrayModel) and not found.shape and found.dimension_names is None:
-        return replace(found, dimension_names=())
-    return found
-
-
 def _plan_group(
     path: str, here: Place, found: GroupModel, there: Place, wanted: Wanted
 ) -> NodePlan:
@@ -171,7 +164,7 @@ def _plan_group(
     dropped: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
     if here.format is there.format:
-        made = respelled_group(found, here.format)
+        made, notes = respelled_group(found, here.format)
     else:
         made, dropped, notes = translate_group(found, there.format, Choices(wanted.drop))
     documents = {} if made is None else there.format.group_documents(there.path, made)

@@ -59,6 +59,14 @@ def translated(
     return _to_3(model) if target.name == 3 else _to_2(model)
 
 
+def as_scalar(model: ArrayModel, source: Format, target: Format) -> ArrayModel:
+    """A 0-d array beside arrays with dimension names: xarray opens it without any in format 3, but
+    wants an empty list of them in format 2."""
+    if model.ndim or model.dimension_names is not None:
+        return model
+    return replace(model, dimension_names=()) if (source.name, target.name) == (3, 2) else model
+
+
 def _difference(model: ArrayModel, source: Format) -> str | None:
     """What a user of xarray should know where Zarr's meaning is kept."""
     told = model.attributes.get(ATTRIBUTE)

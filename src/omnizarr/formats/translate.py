@@ -116,12 +116,20 @@ def without_spelling(model: ArrayModel) -> ArrayModel:
     return replace(model, document=_extensions(model))
 
 
-def _extensions(model: ArrayModel) -> dict[str, Json]:
+def new_group(model: GroupModel, target: Format) -> GroupModel:
+    """The same group of the same format with a new document."""
+    made = target.new_group(model.attributes)
+    return replace(made, document={**made.document, **_extensions(model, GROUP_MEMBERS)})
+
+
+def _extensions(
+    model: ArrayModel | GroupModel, known: frozenset[str] = ARRAY_MEMBERS
+) -> dict[str, Json]:
     """The members of format 3 that need not be understood."""
     document = model.document
     if "node_type" not in document:
         return {}
-    return {name: document[name] for name in sorted(document.keys() - ARRAY_MEMBERS)}
+    return {name: document[name] for name in sorted(document.keys() - known)}
 
 
 def _unknown(document: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
