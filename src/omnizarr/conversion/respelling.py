@@ -16,11 +16,11 @@ from omnizarr.formats import Format, Node, checks
 from omnizarr.formats.translate import (
     Choices,
     Translation,
+    left_out,
     new_group,
     translate_array,
     without_spelling,
 )
-from omnizarr.formats.v3 import CONSOLIDATED
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.stores import MemoryStore
 
@@ -43,25 +43,15 @@ def respelled_array(model: ArrayModel, chosen: Format, choices: Choices) -> Tran
             continue  # the format reads it, and has no other words for it
         if count < fewest:
             best, fewest = made, count
-    return replace(best, notes=(*best.notes, *_left_out(model, best.model)))
+    return replace(best, notes=(*best.notes, *left_out(model, best.model)))
 
 
 def respelled_group(model: GroupModel, chosen: Format) -> tuple[GroupModel, tuple[str, ...]]:
     """The same for a group, and notes. Consolidated metadata are made anew, if at all."""
     made = new_group(model, chosen)
     if _departures(chosen, made) < _departures(chosen, model):
-        return made, _left_out(model, made)
+        return made, left_out(model, made)
     return model, ()
-
-
-def _left_out(before: Node, after: Node) -> tuple[str, ...]:
-    """A note of members with content that the new document does not have."""
-    names = [
-        name
-        for name in sorted(before.document.keys() - after.document.keys() - {CONSOLIDATED})
-        if before.document[name] not in (None, [], {})
-    ]
-    return (f"members not in the specification left out: {', '.join(names)}",) if names else ()
 
 
 def _departures(chosen: Format, model: Node) -> int:

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 from omnizarr.errors import MetadataError, Part, UnsupportedError
 from omnizarr.formats import dimensions
-from omnizarr.formats.base import DEFAULT, ArrayRequest, Format
+from omnizarr.formats.base import DEFAULT, ArrayRequest, Format, Node
 from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, BYTES_TO_BYTES, PREFIX
 from omnizarr.formats.encoding import SHARDING, inner_specs, same_encoding, same_fill
 from omnizarr.formats.fill_values import FillValues, Meaning, translated
 from omnizarr.formats.portable import inner_chunks, parts_of, portable, readable, unchecked
-from omnizarr.formats.v3 import ARRAY_MEMBERS, GROUP_MEMBERS
+from omnizarr.formats.v3 import ARRAY_MEMBERS, CONSOLIDATED, GROUP_MEMBERS
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import Object
@@ -120,6 +120,16 @@ def new_group(model: GroupModel, target: Format) -> GroupModel:
     """The same group of the same format with a new document."""
     made = target.new_group(model.attributes)
     return replace(made, document={**made.document, **_extensions(model, GROUP_MEMBERS)})
+
+
+def left_out(before: Node, after: Node) -> tuple[str, ...]:
+    """A note of members with content that the new document does not have."""
+    names = [
+        name
+        for name in sorted(before.document.keys() - after.document.keys() - {CONSOLIDATED})
+        if before.document[name] not in (None, [], {})
+    ]
+    return (f"members not in the specification left out: {', '.join(names)}",) if names else ()
 
 
 def _extensions(
