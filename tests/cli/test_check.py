@@ -56,7 +56,9 @@ def test_json_members(run: Run, odd: Path) -> None:
     done = run("check", odd, "--json")
     document = done.document
     assert done.status == 1
-    assert list(document) == ["store", "path", "ok", "nodes", "counts", "findings"]
+    assert list(document) == [
+        "store", "path", "ok", "nodes", "chunks_decoded", "counts", "findings"
+    ]  # fmt: skip
     assert document["store"] == str(odd) and document["ok"] is False
     assert set(document["counts"]) == {"error", "warning", "dialect"}
     for finding in document["findings"]:

@@ -35,7 +35,7 @@ def test_into_another_format(run: Run, store: Path, tmp_path: Path) -> None:
 def test_json(run: Run, store: Path, tmp_path: Path) -> None:
     document = run("convert", store, tmp_path / "o.zarr", "--to", "2", "--json").document
     assert list(document) == ["nodes", "dropped", "seconds", "dry_run", "source", "destination",
-                              "resumed"]  # fmt: skip
+                              "resumed", "damaged"]  # fmt: skip
     assert document["source"] == str(store)
     assert document["destination"] == str(tmp_path / "o.zarr")
     assert [list(row) for row in document["nodes"]] == [ROW] * 5
