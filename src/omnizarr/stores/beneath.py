@@ -20,6 +20,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from typing import Any
 
 from omnizarr.errors import StoreError
@@ -51,6 +52,10 @@ class Beneath:
         return root.rstrip("/")
 
     @cached_property
+    def _direct(self) -> Callable[[bytes, int], int] | None:
+        return opener()
+
+    @cached_property
     def _prefix(self) -> bytes:
         return os.fsencode(self.base) + b"/"
 
@@ -62,7 +67,7 @@ class Beneath:
         is not followed unless all are."""
         if self.follow_symlinks:
             return os.open(f"{self.base}/{key}", flags)
-        direct = opener()
+        direct = self._direct
         if direct is not None:
             file = direct(self._prefix + key.encode(), flags)
             if file >= 0:
@@ -85,7 +90,7 @@ class Beneath:
             return Folder(None, path.rstrip("/") + "/")
         if self.follow_symlinks or not directory:
             return Folder(os.open(path, flags))
-        direct = opener()
+        direct = self._direct
         if direct is not None:
             file = direct(self._prefix + directory.encode(), flags)
             if file >= 0:
