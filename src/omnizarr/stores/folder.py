@@ -113,14 +113,14 @@ def opener() -> Callable[[bytes, int], int] | None:
     call.argtypes = [
         *(ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t),
     ]
-    prepared: dict[int, How] = {}
-    size, address, get_errno = ctypes.sizeof(How), ctypes.addressof, ctypes.get_errno
+    prepared: dict[int, tuple[How, int]] = {}
+    size, get_errno = ctypes.sizeof(How), ctypes.get_errno
 
     def open_without_links(path: bytes, flags: int) -> int:
-        how = prepared.get(flags)
-        if how is None:
-            how = prepared[flags] = How(flags, 0, _RESOLVE_NO_SYMLINKS)
-        file: int = call(_OPENAT2, _AT_FDCWD, path, address(how), size)
+        if flags not in prepared:
+            how = How(flags, 0, _RESOLVE_NO_SYMLINKS)
+            prepared[flags] = how, ctypes.addressof(how)
+        file: int = call(_OPENAT2, _AT_FDCWD, path, prepared[flags][1], size)
         return file if file >= 0 else -get_errno()
 
     found = open_without_links(b"/", SEARCH)
