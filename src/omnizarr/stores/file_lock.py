@@ -164,12 +164,16 @@ class FileLock:
         open_folder: Callable[[], Folder] | None = None,
     ) -> None:
         self._path = path
-        directory, self._name = os.path.split(path)
         self._prepare = prepare
         self._finish = finish
-        self.folder = Folder(None, os.path.join(directory, ""))
+        self.folder = Folder(None)
         """The directory in which the lock is held."""
-        self._open_folder = open_folder or (lambda: self.folder)
+        self._open_folder: Callable[[], Folder] = open_folder or (lambda: self.folder)
+        if open_folder is None:
+            directory, self._name = os.path.split(path)
+            self.folder = Folder(None, os.path.join(directory, ""))
+        else:
+            self._name = path.rpartition("/")[2]
         self._prepared = False
         self._file = -1
         self._process = 0
