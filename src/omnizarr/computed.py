@@ -22,7 +22,7 @@ REGION_BYTES = 32 << 20
 
 def computed(value: Any) -> Any:
     """The Dask array that a value is or holds; None for everything else."""
-    if not hasattr(value, "__dask_graph__"):
+    if not hasattr(type(value), "__dask_graph__"):
         return None
     inner = arrow.foreign(value)  # an array of xarray passes the protocol on
     # A Delayed has any attribute, but none of them is a type of NumPy.
