@@ -106,6 +106,16 @@ def test_what_was_cut_off_is_not_written(store: Store, zarr_format: Any) -> None
     assert first[15] == 5
 
 
+def test_a_shape_that_is_changed_and_changed_back(store: Store) -> None:
+    first, stale = opened(store)
+    stale.resize(30)
+    first.resize(20)  # the document is the one that the stale handle had seen
+    with pytest.raises(IndexError):
+        stale[25] = 5
+    stale.resize(30)
+    assert stale[25] == -1
+
+
 @pytest.mark.parametrize("zarr_format", FORMATS)
 def test_another_type_is_refused(store: Store, zarr_format: Any) -> None:
     _, stale = opened(store, zarr_format=zarr_format, fill_value=0)

@@ -32,19 +32,21 @@ INTERVAL = 1.0
 class Freshness:
     """What a handle has seen of its node's document."""
 
-    __slots__ = ("_asked", "_data", "_version")
+    __slots__ = ("_asked", "_data", "_node", "_version")
 
     def __init__(self) -> None:
         self._asked = monotonic()
         self._data: bytes | None = None
         self._version: Hashable | None = None
+        self._node: Node | None = None
+        """What was made of the document."""
 
     def forget(self) -> None:
         """Look, whenever the last look was."""
-        self._asked, self._data, self._version = -inf, None, None
+        self._asked, self._data, self._version, self._node = -inf, None, None, None
 
-    def look(self, place: Place) -> Node | None:
-        """The node as it is stored now, if it may be another one than at the last look; None if it
+    def look(self, place: Place, held: Node) -> Node | None:
+        """The node as it is stored now, if it may be another one than the handle holds; None if it
         is the same. NodeNotFoundError if it is gone."""
         store, key = place.store, place.format.keys(place.path)[0]
         known = store.capabilities
@@ -54,14 +56,17 @@ class Freshness:
                 return None
             self._asked = now
         version = store.version(key) if known.validators else None
-        if version is not None and version == self._version:
+        # A handle that has changed its node since the last look holds what it made of it.
+        same = held is self._node
+        if same and version is not None and version == self._version:
             return None
         data = _read(store, key)
         found = None
-        if data is None or data != self._data:
+        if not same or data is None or data != self._data:
             # The document that was read just now, whatever a cache has.
             documents = {} if data is None else {key: data}
             found = node.reread(replace(place, store=_Holding(store, documents)))
+            self._node = found
         self._data = data
         # A file that was changed a moment ago has another version at every look.
         settled = version is not None and store.version(key) == version

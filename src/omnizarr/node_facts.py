@@ -69,7 +69,11 @@ class NodeFacts(Generic[N]):
 
     def _stored_anew(self) -> Node | None:
         """The node as it is stored, if it may have changed since the last look."""
-        return None if self._options.documents_last else self._freshness.look(self._place)
+        return (
+            None
+            if self._options.documents_last
+            else self._freshness.look(self._place, self._stored)
+        )
 
     def _take_over(self, found: Node) -> None:
         try:

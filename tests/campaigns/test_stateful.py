@@ -32,7 +32,7 @@ def test_two_processes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_handles_that_never_look_are_found(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Freshness, "look", lambda self, place: None)
+    monkeypatch.setattr(Freshness, "look", lambda self, place, held: None)
     arguments = ["--steps", "2000", "--store", "memory", "--format", "3", "--findings", "1"]
     assert stateful.main(arguments) == 1
     said = capsys.readouterr()
