@@ -82,7 +82,10 @@ def translate_array(
     meaning = translated(model, source, target, choices.fill_values)
     request = _request(model, source, target, choices, meaning)
     dropped: list[Part] = []
-    notes = [] if source is target else [*_unknown(model.document, ARRAY_MEMBERS)]
+    # What an extension says may depend on chunks and codecs.
+    changes = choices.chunks is not None or choices.shards is not None
+    kept = source is target and not changes and choices.compressors == "keep"
+    notes = [] if kept else [*_unknown(model.document, ARRAY_MEMBERS)]
     if request.dimension_names is None and model.dimension_names is not None:
         dropped.append("dimension_names")
         names = request.attributes[dimensions.ATTRIBUTE]
@@ -96,7 +99,7 @@ def translate_array(
                 made = _make(model, target, as_told, filled=filled)
             if model.fill_value is None and made.fill_value is not None and filled:
                 notes.append(f"no fill value: format {target.name} says {_shown(made)}")
-            if source is target:
+            if kept:
                 made = replace(made, document={**made.document, **_extensions(model)})
             if meaning.note is not None:
                 notes.append(meaning.note)
