@@ -469,5 +469,3 @@ class Array(Selections):
 
     def _repr_html_(self) -> str:
         return self.info._repr_html_()
-
-
