@@ -86,9 +86,10 @@ long: $(STAMP) peers  ## the campaigns that take minutes: kills, mutations
 
 campaigns: $(STAMP)  ## random operations, forks, overwriters, damaged files (docs/reliability.md)
 	@$(BIN)/python -m tests.campaigns.stateful --steps 200000
-	@$(BIN)/python -m tests.campaigns.forks --forks 5000
+	@$(BIN)/python -m tests.campaigns.forks --steps 5000
 	@$(BIN)/python -m tests.campaigns.overwriters --seconds 60
-	@$(BIN)/python -m tests.campaigns.containers
+	@$(BIN)/python -m tests.campaigns.containers --steps 400
+	@$(BIN)/python -m tests.campaigns.interrupts --steps 120
 
 build: $(STAMP)  ## build the wheel into dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
