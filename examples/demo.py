@@ -291,7 +291,7 @@ def convert(source: Path, target: Path, zarr_format: Any, path: str = "") -> Any
         try:
             return zarr.convert(
                 source, target, zarr_format=zarr_format, path=path, destination_path=path,
-                drop=drop, reencode=reencode,
+                drop=drop, reencode=reencode, fill_values="zarr",
             )  # fmt: skip
         except zarr.errors.UnsupportedError as refusal:
             if refusal.what in DROPPED and refusal.what not in drop:

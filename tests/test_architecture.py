@@ -50,6 +50,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "making",
             "hierarchy",
             "chunking",
+            "consolidation",
             "metadata",
             "missing",
             "pipeline",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from omnizarr import node
+from omnizarr import consolidation, node
 from omnizarr.array import Array
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, check_options, options_from
@@ -160,11 +160,11 @@ def _open_group(
         if found is not None or wanted in ("r", "r+"):
             place, model = node.as_group(found, backing, normal)
             if use_consolidated:
-                model = node.consolidated(place)
+                model = consolidation.read(place)
             elif use_consolidated is None and not backing.capabilities.listable:
                 # What cannot be listed can be browsed this way only; elsewhere the nodes
                 # themselves are asked, because a consolidated copy of them may be stale.
-                model = node.consolidated_if_there(place, model) or model
+                model = consolidation.read_if_there(place, model) or model
             return Group._of(place, model, options)
     try:
         return _make_group(
@@ -207,8 +207,8 @@ def consolidate_metadata(
     backing = as_store(store, mode="r+", storage_options=storage_options)
     place, _model = node.require_group(backing, paths.normalize_path(path), zarr_format)
     backing.check_writable()
-    node.consolidate(place)
-    return Group._of(place, node.consolidated(place), Options())
+    consolidation.write(place)
+    return Group._of(place, consolidation.read(place), Options())
 
 
 # -- creating ---------------------------------------------------------------------------------

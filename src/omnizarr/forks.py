@@ -20,6 +20,7 @@ This module knows forks. It must not know what is locked.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import threading
@@ -103,8 +104,19 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 def _must_wait(own: int) -> bool:
     return any(thread != own for thread in tuple(_busy)) or any(
-        thread != own and _is_importing(frame) for thread, frame in sys._current_frames().items()
+        thread != own and _is_importing(frame) for thread, frame in _frames().items()
     )
+
+
+def _frames() -> dict[int, FrameType]:
+    # A garbage collection in the middle of this call locks up Python 3.11.
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _before() -> None:

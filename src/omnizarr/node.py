@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from omnizarr import formats
@@ -419,44 +418,6 @@ def reread(place: Place) -> Node:
     if found is None:
         raise NodeNotFoundError(f"{place}: the node was deleted after it was opened, or moved")
     return found[1]
-
-
-def consolidated_if_there(place: Place, known: GroupModel | None = None) -> GroupModel | None:
-    """The group with all that its consolidated metadata tells of what lies below, if it has such.
-
-    known: the group, if it was read just now."""
-    keys = place.format.consolidated_keys(place.path)
-    if known is not None and keys == place.format.keys(place.path):
-        try:  # the document that was read just now
-            return place.format.consolidated_in(known)
-        except MetadataError as error:
-            raise error.at(str(place)) from error
-    values = place.store.get_many([(key, None) for key in keys])
-    documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
-    return place.format.parse_consolidated(place.path, documents)
-
-
-def consolidate(place: Place) -> None:
-    """Write the consolidated metadata of a group. All nodes below are read first, which takes its
-    time; what others have changed in the group itself meanwhile stays."""
-    chosen, path = place.format, place.path
-    made = chosen.consolidate(place.store, path)
-
-    def store_document(key: str, held: Store) -> None:
-        held.set(key, chosen.consolidated_anew(held, path, made)[key])
-
-    for key in made:
-        update(place.store, key, partial(store_document, key))
-
-
-def consolidated(place: Place) -> GroupModel:
-    """The same; an error if it has none."""
-    model = consolidated_if_there(place)
-    if model is None:
-        raise MetadataError(
-            f"{place}: no consolidated metadata; write it with omnizarr.consolidate_metadata(store)"
-        )
-    return model
 
 
 def read_only(place: Place) -> ReadOnlyError:

@@ -135,4 +135,6 @@ class LazyLoader(Mapping[str, Any]):
         return name in self._group
 
     def __repr__(self) -> str:
-        return f"<LazyLoader: {', '.join(self)}>"
+        names = sorted(self._group)
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        return f"<LazyLoader of {self._group.store!r}: {', '.join(names[:10])}{more}>"

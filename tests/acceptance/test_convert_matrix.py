@@ -243,8 +243,8 @@ def refused(source: int | str, target: int | str, name: str) -> str | None:
 
 def there_and_back(source: int | str, target: int | str, name: str, **options: Any) -> Any:
     store, middle, back = sources(source)[name], zarr.MemoryStore(), zarr.MemoryStore()
-    done = zarr.convert(store, middle, zarr_format=target, **options)
-    again = zarr.convert(middle, back, zarr_format=source, **options)
+    done = zarr.convert(store, middle, zarr_format=target, fill_values="zarr", **options)
+    again = zarr.convert(middle, back, zarr_format=source, fill_values="zarr", **options)
     first = zarr.open_array(store, mode="r")
     for result, where in ((middle, target), (back, source)):
         array = zarr.open_array(result, mode="r")
@@ -332,20 +332,20 @@ def test_hierarchies(source: int | str, target: int | str) -> None:
     store, middle, back = hierarchy(source), zarr.MemoryStore(), zarr.MemoryStore()
     if target in (0, 1):
         with pytest.raises(UnsupportedError, match="groups") as refusal:
-            zarr.convert(store, middle, zarr_format=target)
+            zarr.convert(store, middle, zarr_format=target, fill_values="zarr")
         assert refusal.value.what == "groups"
         assert len(middle) == 0
-        done = zarr.convert(store, middle, zarr_format=target, drop="groups")
+        done = zarr.convert(store, middle, zarr_format=target, fill_values="zarr", drop="groups")
         assert done.dropped == ("groups",)
         for path in ("top", "a/one", "a/b/c/deep"):
             array = zarr.open_array(middle, mode="r", path=path)
             assert array.zarr_format == target
             assert difference(zarr.open_array(store, mode="r", path=path), array) is None
         return
-    zarr.convert(store, middle, zarr_format=target)
+    zarr.convert(store, middle, zarr_format=target, fill_values="zarr")
     assert zarr.open_group(middle, mode="r").zarr_format == target
     assert described(middle) == described(store)
-    zarr.convert(middle, back, zarr_format=source)
+    zarr.convert(middle, back, zarr_format=source, fill_values="zarr")
     assert described(back) == described(store)
 
 

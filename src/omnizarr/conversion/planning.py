@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -26,6 +27,7 @@ from omnizarr.errors import (
     EncodeError,
     MetadataError,
     Part,
+    PickleCodecDisabledError,
     UnsupportedError,
     ZarrError,
 )
@@ -262,8 +264,13 @@ def _counted(planned: NodePlan) -> NodePlan:
 
 def _careful(planned: NodePlan, wanted: Wanted) -> NodePlan:
     """With what is done about damage. It is looked for wherever the caller has something to say
-    about it, and where chunks may be encoded anew: then none is copied unseen."""
-    verify = wanted.verify or wanted.reencode or wanted.on_damage != "raise"
+    about it, and where chunks may be encoded anew: then none is copied unseen. Pickles are: decoding
+    them would run code."""
+    verify = wanted.verify
+    if not verify and (wanted.reencode or wanted.on_damage != "raise"):
+        with suppress(PickleCodecDisabledError):
+            planned.arrays()[0]._check()
+            verify = True
     return replace(planned, on_damage=wanted.on_damage, verify=verify)
 
 

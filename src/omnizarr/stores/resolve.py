@@ -170,18 +170,28 @@ def check_sides(
     destination_options: Mapping[str, Any] | None,
 ) -> None:
     """Raise a TypeError if the options of one of two stores were given as those of the other."""
-    places = (source, destination)
-    sides = [isinstance(place, str) and _URL.match(place) is not None for place in places]
-    if storage_options and not destination_options and sides == [False, True]:
+    if storage_options and not destination_options and _is_plain(source) and _is_url(destination):
         raise TypeError(
             "storage_options are those of the source, which is no URL; give those of the"
             " destination as destination_options"
         )
-    if destination_options and not storage_options and sides == [True, False]:
+    if destination_options and not storage_options and _is_plain(destination) and _is_url(source):
         raise TypeError(
             "destination_options are those of the destination, which is no URL; give those of the"
             " source as storage_options"
         )
+
+
+def _is_url(place: object) -> bool:
+    return isinstance(place, str) and _URL.match(place) is not None
+
+
+def _is_plain(place: object) -> bool:
+    """Whether a store takes no options: a folder or an archive by its path, or an object."""
+    if not isinstance(place, str | os.PathLike):
+        return True
+    path = os.path.expanduser(place)
+    return not _is_url(path) and kinds.for_path(path) is None and kinds.container_of(path) is None
 
 
 def _refuse_options(storage_options: Mapping[str, Any] | None, obj: object) -> None:
