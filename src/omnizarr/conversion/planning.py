@@ -264,8 +264,8 @@ def _counted(planned: NodePlan) -> NodePlan:
 
 def _careful(planned: NodePlan, wanted: Wanted) -> NodePlan:
     """With what is done about damage. It is looked for wherever the caller has something to say
-    about it, and where chunks may be encoded anew: then none is copied unseen. Pickles are: decoding
-    them would run code."""
+    about it, and where chunks may be encoded anew: then none is copied unseen but pickles, which
+    run code when they are decoded."""
     verify = wanted.verify
     if not verify and (wanted.reencode or wanted.on_damage != "raise"):
         with suppress(PickleCodecDisabledError):
