@@ -6,12 +6,12 @@ import os
 
 import pytest
 
-from tests.campaigns import interrupts
+from tests.campaigns import interrupts, report_of
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("kind", list(interrupts.WORK))
 def test_interrupted_writes(kind: str) -> None:
-    report = interrupts.run(3, 2, [kind])
+    report = report_of("interrupts", "--steps", "3", "--seed", "2", "--kinds", kind)
     assert report["steps"] == 3
     assert report["findings"] == []
