@@ -44,11 +44,11 @@ peers: $(STAMP)  ## make the environments of other libraries in .peers; install 
 demo: $(STAMP)  ## write, read, check a climate hierarchy; convert it through every format
 	@$(BIN)/python examples/demo.py $(ARGS)
 
-test: $(STAMP)  ## run the tests that need Python alone
-	@$(PYTEST) -m "not long and not peers" $(ARGS)
+test: $(STAMP)  ## run the tests that are quick and need Python alone
+	@$(PYTEST) -m "not (long or peers or slow)" $(ARGS)
 
-test-all: test peers  ## and those that need other libraries, servers, Node.js
-	@$(PYTEST) -m "peers and not long" $(ARGS)
+test-all: test peers  ## and the slower ones, and those that need other libraries, servers, Node.js
+	@$(PYTEST) -m "(peers or slow) and not long" $(ARGS)
 
 check: $(STAMP)  ## lint, formatting and types
 	@$(BIN)/ruff check $(SOURCES)

@@ -14,6 +14,8 @@ import omnizarr as zarr
 
 from . import processes
 
+pytestmark = pytest.mark.slow
+
 WORKER = "concurrency_worker.py"
 Summary = Callable[[str], None]
 

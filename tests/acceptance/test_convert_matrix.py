@@ -21,6 +21,8 @@ import pytest
 import omnizarr as zarr
 from omnizarr.errors import UnsupportedError
 
+pytestmark = pytest.mark.slow
+
 FORMATS: list[int | str] = [0, 1, 2, 3, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5"]
 PAIRS = [(one, other) for one in FORMATS for other in FORMATS]
 DROP = ("groups", "attributes", "dimension_names", "fill_value")

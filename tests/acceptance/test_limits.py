@@ -22,6 +22,8 @@ import omnizarr as zarr
 from . import processes
 from .counting import CountingMapping
 
+pytestmark = pytest.mark.slow
+
 WORKER = "limits_worker.py"
 MIB = 1 << 20
 GIB = 1 << 30

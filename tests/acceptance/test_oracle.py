@@ -21,6 +21,8 @@ import omnizarr as zarr
 
 from . import selections
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("OMNIZARR_ORACLE_CASES", "20000"))
 SEED = int(os.environ.get("OMNIZARR_ORACLE_SEED", "20240229"))
 PARTS = 8

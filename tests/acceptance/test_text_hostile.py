@@ -29,6 +29,8 @@ from tests.model import columns
 
 from . import processes
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 MUTATIONS = 11_000

@@ -8,6 +8,8 @@ import pytest
 
 from tests.campaigns import interrupts, report_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("kind", list(interrupts.WORK))

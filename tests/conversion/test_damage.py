@@ -177,3 +177,8 @@ def test_what_the_format_does_not_have_is_named() -> None:
     done = zarr.convert(store, out, zarr_format=2)
     assert "surprise" not in json.loads(out[".zarray"])
     assert done.nodes[0].notes == ("members not in the specification left out: surprise",)
+
+
+def test_damage_is_looked_for_where_the_caller_says_what_becomes_of_it() -> None:
+    with pytest.raises(DecodeError):
+        zarr.convert(damaged(2), zarr.MemoryStore(), zarr_format=3, on_damage="raise")

@@ -27,6 +27,8 @@ from omnizarr.testing import CountingStore, FaultStore
 
 from .support import described, hierarchy, values_of
 
+pytestmark = pytest.mark.slow
+
 
 def interrupt(source: Any, out: zarr.Store, at: int = 6, **options: Any) -> None:
     faulty = FaultStore(out)

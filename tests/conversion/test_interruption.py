@@ -23,6 +23,8 @@ from omnizarr.testing import CountingStore, FaultStore
 
 from .support import described, hierarchy, values_of
 
+pytestmark = pytest.mark.slow
+
 OPTIONS: list[dict[str, Any]] = [{}, {"compressors": "gzip"}]
 
 

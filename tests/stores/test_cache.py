@@ -37,6 +37,8 @@ from omnizarr.stores.cache_entries import Entry, FolderEntries, MemoryEntries
 from omnizarr.testing import CountingStore, FaultStore, StoreSuite
 from omnizarr.testing.store_cases import in_threads, some
 
+pytestmark = pytest.mark.slow
+
 _guard = threading.Lock()
 
 

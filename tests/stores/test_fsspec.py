@@ -39,6 +39,8 @@ from omnizarr.stores.fsspec_faults import cause, is_missing, masked
 from omnizarr.testing import ReadingSuite, StoreSuite
 from tests.stores.latent_fs import LatentFileSystem
 
+pytestmark = pytest.mark.slow
+
 count = itertools.count()
 
 

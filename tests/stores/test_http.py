@@ -30,6 +30,8 @@ from omnizarr.testing import ReadingSuite
 from omnizarr.testing.store_cases import VALID_KEYS, some
 from tests.servers.nginx import PASSWORD, USER
 
+pytestmark = pytest.mark.slow
+
 # nginx shows no name that begins with a dot in an index.
 VISIBLE = tuple(
     key for key in VALID_KEYS if not any(name.startswith(".") for name in key.split("/"))

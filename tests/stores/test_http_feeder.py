@@ -27,6 +27,8 @@ from omnizarr.stores import HTTPStore, MemoryStore, ObjectStore, Store, as_store
 from omnizarr.stores.http_feeder import Feeder, Unusual, Whole, head_of
 from tests.stores.test_http_answers import Request, Scripted, answer, other, scripted
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["other", "scripted"]
 
 COUNT = 120

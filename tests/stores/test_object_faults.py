@@ -30,6 +30,8 @@ from omnizarr.errors import (
 from omnizarr.model.store import ByteRange, Store
 from omnizarr.stores import ObjectStore, as_store
 
+pytestmark = pytest.mark.slow
+
 obstore = import_module("obstore")
 _numbers = itertools.count()
 

@@ -21,6 +21,8 @@ from omnizarr.errors import StoreError, StoreTimeoutError
 from omnizarr.model.store import ByteRange
 from omnizarr.stores import ObjectStore, as_store, object_listing
 
+pytestmark = pytest.mark.slow
+
 obstore = import_module("obstore")
 SECRET = "c2VjcmV0LXNlY3JldA!"
 

@@ -27,6 +27,8 @@ from omnizarr.stores.overlay import MARKS
 from omnizarr.testing import CountingStore, StoreSuite
 from omnizarr.testing.store_cases import some
 
+pytestmark = pytest.mark.slow
+
 
 class TestOverNothing(StoreSuite):
     def make_store(self, folder: Path) -> Store:

@@ -16,6 +16,8 @@ from omnizarr.errors import StoreError, StoreTimeoutError
 from omnizarr.stores import ByteRange, RedisStore
 from tests.stores.fake_redis import Fake, fake_redis
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT = 1.0
 
 

@@ -39,6 +39,8 @@ from omnizarr.stores import (
 )
 from omnizarr.testing import StoreSuite
 
+pytestmark = pytest.mark.slow
+
 
 class Plain(ZarrStore):
     """A store with the least that zarr-python asks for, and with its careless ways: what lies

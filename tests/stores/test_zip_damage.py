@@ -20,6 +20,8 @@ from omnizarr.errors import LimitError, StoreError
 from omnizarr.stores import ByteRange, LocalStore, ZipStore
 from omnizarr.stores.zip_archive import Archive
 
+pytestmark = pytest.mark.slow
+
 LARGE = 100_000  # appended at once; smaller values wait for the flush
 
 

@@ -56,9 +56,9 @@ def add_arguments(parser: Any) -> None:
     add("--reencode", action="store_true", help="other codecs where the format lacks the stored")
     add("--verify", action="store_true", help="decode every chunk before it is copied")
     add(
-        "--on-damage", choices=("raise", "skip", "fill"), default="raise",
-        help="a chunk that cannot be decoded ends the conversion (raise, the default), is left out"
-        " with every chunk that would need it (skip), or becomes the fill value (fill)",
+        "--on-damage", choices=("raise", "skip", "fill"),
+        help="decode every chunk; one that cannot be decoded ends the conversion (raise), is left"
+        " out with every chunk that would need it (skip), or becomes the fill value (fill)",
     )  # fmt: skip
     add(
         "--fill-values", choices=("xarray", "zarr"),
@@ -195,7 +195,7 @@ def check(arguments: Any) -> None:
         "--exclude": arguments.exclude,
         "--reencode": arguments.reencode,
         "--verify": arguments.verify,
-        "--on-damage": arguments.on_damage != "raise",
+        "--on-damage": arguments.on_damage,
         "--chunks": arguments.chunks,
     }
     for option in [name for name, given in changes.items() if given and arguments.in_place]:

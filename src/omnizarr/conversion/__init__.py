@@ -69,7 +69,7 @@ def convert(
     exclude: Iterable[str] | str = (),
     reencode: bool = False,
     verify: bool = False,
-    on_damage: OnDamage = "raise",
+    on_damage: OnDamage | None = None,
     fill_values: FillValues | None = None,
     chunks: Any = None,
     shards: Any = None,
@@ -100,11 +100,12 @@ def convert(
         what the format has by default. Chunks that are copied all the same are decoded first.
     verify: decode every chunk before it is copied. Without it, a chunk that is copied is not
         decoded, so that damage in it is copied too (`omnizarr.verify` finds it there).
-    on_damage: what becomes of a chunk that cannot be decoded. "raise" (the default) ends the
-        conversion. "skip" leaves out every destination chunk (inner chunk, where there are shards)
-        that would need it: it is missing afterwards, and reads as the fill value. "fill" stores the
-        fill value in place of the damaged part alone, and keeps all else. Either is named in the
-        result's `damaged`, and decodes chunks before they are copied. A store that fails raises.
+    on_damage: what becomes of a chunk that cannot be decoded; every chunk is then decoded before it
+        is copied. "raise" ends the conversion. "skip" leaves out every destination chunk (inner
+        chunk, where there are shards) that would need it: it is missing afterwards, and reads as
+        the fill value. "fill" stores the fill value in place of the damaged part alone, and keeps
+        all else. Either is named in the result's `damaged`. A store that fails raises. None: as
+        "raise", for chunks that are decoded anyway.
     fill_values: between formats 2 and 3, whose meaning of the fill value is kept. xarray masks it
         in format 2, and only the attribute `_FillValue` in format 3. "xarray" translates so that
         `xarray.open_zarr` gives equal datasets: the attribute is added, or the fill value left out
@@ -132,7 +133,7 @@ def convert(
         config.get("default_zarr_format") if zarr_format is None else zarr_format
     )
     excluded = (exclude,) if isinstance(exclude, str) else tuple(exclude)
-    if on_damage not in CHOICES:
+    if on_damage is not None and on_damage not in CHOICES:
         raise ValueError(f"on_damage takes {', '.join(map(repr, CHOICES))}; found {on_damage!r}")
     if fill_values is not None and fill_values not in FILL_VALUES:
         raise ValueError(
@@ -140,7 +141,7 @@ def convert(
         )
     wanted = Wanted(
         _parts(drop), bool(reencode), chunks, shards, _specs(compressors), exclude=excluded,
-        on_damage=on_damage, verify=bool(verify), fill_values=fill_values,
+        on_damage=on_damage or "raise", verify=bool(verify or on_damage), fill_values=fill_values,
     )  # fmt: skip
     manner = Manner(overwrite, resume, progress, workers, executor)
     with ExitStack() as stack:

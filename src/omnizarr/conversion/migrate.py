@@ -46,8 +46,7 @@ def source_of(store: Store, path: str, target: Format) -> tuple[Place, Node] | N
 
 def plan_in_place(source: Place, model: Node, target: Format, wanted: Wanted) -> Plan:
     """The plan of a migration; UnsupportedError where chunks could not stay as they are."""
-    careful = wanted.verify or wanted.on_damage != "raise"
-    if wanted.changes or wanted.reencode or wanted.drop or wanted.exclude or careful:
+    if wanted.changes or wanted.reencode or wanted.drop or wanted.exclude or wanted.verify:
         raise UnsupportedError(
             "in place only metadata change: drop, reencode, exclude, chunks, shards, compressors,"
             " verify and on_damage need a destination"

@@ -263,11 +263,10 @@ def _counted(planned: NodePlan) -> NodePlan:
 
 
 def _careful(planned: NodePlan, wanted: Wanted) -> NodePlan:
-    """With what is done about damage. It is looked for wherever the caller has something to say
-    about it, and where chunks may be encoded anew: then none is copied unseen but pickles, which
-    run code when they are decoded."""
+    """With what is done about damage. It is looked for also where chunks may be encoded anew: then
+    none is copied unseen but pickles, which run code when they are decoded."""
     verify = wanted.verify
-    if not verify and (wanted.reencode or wanted.on_damage != "raise"):
+    if not verify and wanted.reencode:
         with suppress(PickleCodecDisabledError):
             planned.arrays()[0]._check()
             verify = True
