@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import struct
 import time
@@ -290,6 +291,59 @@ def test_a_damaged_key_is_neither_missing_nor_another(path: Path, occurrence: in
                     call(store)
             assert store.get("a/c/11") == b"\x0b" * 300
             assert store.get_many([("a/c/1", None), ("a/c/12", None)]) == [None, b"\x0c" * 300]
+
+
+LISTINGS: list[Call] = [
+    lambda store: list(store.list()),
+    lambda store: list(store.list_prefix("a/c/")),
+    lambda store: list(store.list_prefix("b/")),
+    lambda store: store.list_dir(""),
+    lambda store: store.list_dir("a/"),
+]
+
+
+def test_a_listing_with_a_damaged_index_is_complete_or_raises(path: Path) -> None:
+    """Keys, types, lengths, offsets, counts: whatever bit is flipped in the index."""
+    execute(path, "PRAGMA page_size = 512", CREATE)  # so that the index has inner pages
+    with SQLiteStore(path) as store:
+        store.update({f"{name}/c/{i}": b"x" for name in "abc" for i in range(30)})
+        expected = [call(store) for call in LISTINGS]
+    original = path.read_bytes()
+    inner, leaf = 2, 10  # the first byte of a page of an index
+    pages = [at for at in range(0, len(original), 512) if original[at] in (inner, leaf)]
+    assert {original[at] for at in pages} == {inner, leaf}
+    used = [at for page in pages for at in range(page, page + 512) if original[at]]
+    raised = 0
+    for number, at in enumerate(random.Random(1).sample(used, 120)):
+        data = bytearray(original)
+        data[at] ^= 1 << number % 8
+        path.write_bytes(data)
+        for call, answer in zip(LISTINGS, expected, strict=True):
+            with SQLiteStore(path, read_only=True) as store:
+                try:
+                    assert call(store) == answer, (at, number % 8)
+                except StoreError:
+                    raised += 1
+    assert raised > 300
+
+
+@pytest.mark.parametrize("byte", [0, 1, 9, 0x14], ids=["NULL", "integer", "one", "BLOB"])
+def test_a_damaged_type_of_a_key_is_found(path: Path, byte: int) -> None:
+    with SQLiteStore(path) as store:
+        store.update({f"a/{i}": b"x" for i in range(10, 40)})
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"\x03\x15\x01a/25")  # length of the header, type of the key and of the row
+    data[entry + 1] = byte
+    path.write_bytes(data)
+    calls: list[Call] = [
+        lambda store: list(store.list()),
+        lambda store: list(store.list_prefix("a/")),
+        lambda store: store.get("a/25"),
+        lambda store: store.get_many([("a/25", None)]),
+    ]
+    for call in calls:
+        with SQLiteStore(path, read_only=True) as store, pytest.raises(StoreError):
+            call(store)
 
 
 # -- trees without an end ---------------------------------------------------------------------

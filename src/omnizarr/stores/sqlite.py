@@ -7,6 +7,7 @@ wrote them.
 SQLite has no checksums, but each key twice: in the table's rows and in the index of its primary
 key. Every lookup goes through the index and compares its key with that of the row. For a key that
 is not in the index, its neighbours there are compared: a damaged key still stands in its old place.
+The first listing of a store compares the whole index with the table; later ones, what they pass.
 
 This module knows the table. `sqlite_file` knows the file. Neither must know what values mean.
 """
@@ -20,7 +21,6 @@ import threading
 import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from omnizarr.errors import StoreError
@@ -85,14 +85,18 @@ class SQLiteStore(FileDatabase):
         self._pool = Pool(self.path, self.table, self.read_only, self.timeout, self.fsync)
         self._end = weakref.finalize(self, self._pool.close)
         # `i` is read from the index alone, `r` from the row.
-        both = f'FROM "{self.table}" AS i LEFT JOIN "{self.table}" AS r ON r.rowid = i.rowid WHERE'
+        self._both = both = (
+            f'FROM "{self.table}" AS i LEFT JOIN "{self.table}" AS r ON r.rowid = i.rowid WHERE'
+        )
         self._select = (
             # Only of a BLOB is the length known before it is read.
             "SELECT i.rowid, typeof(r.v), CASE typeof(r.v) WHEN 'blob' THEN length(r.v) END,"
             f" CASE WHEN typeof(r.v) = 'blob' AND length(r.v) <= {AT_ONCE} THEN r.v END, i.k, r.k"
             f" {both} i.k"
         )
-        self._select_keys = f"SELECT i.k, r.k {both}"
+        self._select_keys = f"SELECT i.k, i.k IS r.k {both}"
+        self._select_all = f"{self._select_keys} 1 ORDER BY i.k"
+        self._compared = False  # the whole index with the table
 
     @property
     def identity(self) -> Hashable:
@@ -176,14 +180,32 @@ class SQLiteStore(FileDatabase):
         for key in sorted(keys):
             if high is None or key < high:
                 continue  # between the same two
-            lower, upper = (
-                db.execute(f"{self._select_keys} i.k {where} LIMIT 1", (key,)).fetchone()
-                for where in ("< ? ORDER BY i.k DESC", ">= ? ORDER BY i.k")
-            )
-            for pair in (lower, upper):
-                if pair is not None and pair[0] != pair[1]:
-                    raise self._pool.damaged(f"look for {key!r}")
-            high = upper[0] if upper is not None and isinstance(upper[0], str) else None
+            what = f"look for {key!r}"
+            self._check_before(db, key, what)
+            high = next(self._from(db, key, what), None)
+
+    def _from(self, db: sqlite3.Connection, start: str, what: str) -> Iterator[str]:
+        """The keys from `start` on, as the index has them, each compared with its row."""
+        select = f"{self._select_keys} i.k >= ? ORDER BY i.k" if start else self._select_all
+        for key, same in db.execute(select, (start,) if start else ()):
+            if not same:
+                raise self._pool.damaged(what)
+            if isinstance(key, str):  # others are no keys, and lie before or after all keys
+                yield key
+
+    def _check_before(self, db: sqlite3.Connection, key: str, what: str) -> None:
+        """Raise if the entry before `key` in the index is damaged.
+
+        Its true key may be after `key`: then a search for `key` ends behind it.
+        """
+        before = f"{self._select_keys} i.k < ? ORDER BY i.k DESC LIMIT 1"
+        found = db.execute(before, (key,)).fetchone()
+        hidden = False
+        if found is None:  # nothing is before `key`, or what is there became NULL, which `<` skips
+            found = db.execute(f"{self._select_all} LIMIT 1").fetchone()
+            hidden = found is not None and isinstance(found[0], str) and found[0] < key
+        if hidden or (found is not None and not found[1]):
+            raise self._pool.damaged(what)
 
     def _checked(self, key: str, row: _Row) -> _Row:
         if row.kind != "blob":
@@ -276,35 +298,48 @@ class SQLiteStore(FileDatabase):
 
     # -- listable -----------------------------------------------------------------------------
     def _keys(self, prefix: str) -> list[str]:
-        where, bounds = _below(prefix, "i.k")
-        select = f"{self._select_keys} {where} ORDER BY i.k"
-        with self._pool.reading(f"list {prefix!r}") as db:
+        what = f"list {prefix!r}"
+        with self._pool.reading(what) as db:
             if db is None:
                 return []
             with _transaction(db):
-                room, keys = size_of(db), []
-                for key, again in db.execute(select, bounds):
+                if not self._compared:
+                    self._compare(db, what)
+                    self._compared = True
+                self._check_before(db, prefix, what)
+                room, last, keys = size_of(db), "", []
+                for key in self._from(db, prefix, what):
                     room -= len(key) + 1
-                    if room < 0 or key != again:
-                        raise self._pool.damaged(f"list {prefix!r}")
+                    if room < 0 or key < last:
+                        raise self._pool.damaged(what)
+                    if not key.startswith(prefix):
+                        break
+                    last = key
                     if is_key(key):
                         keys.append(key)
-        if any(key >= following for key, following in pairwise(keys)):
-            raise self._pool.damaged(f"list {prefix!r}")
         return keys
+
+    def _compare(self, db: sqlite3.Connection, what: str) -> None:
+        """Raise unless the index has an entry for every row of the table, with the row's key."""
+        # A damaged tree may have no end: neither is followed further than a sound one can go.
+        rows = f'SELECT rowid AS n FROM "{self.table}" NOT INDEXED LIMIT {size_of(db) // 4}'
+        sums = "SELECT count(*), sum(n & 4294967295)"
+        count, total = db.execute(f"{sums} FROM ({rows})").fetchone()
+        entries = f"SELECT i.rowid AS n, i.k IS r.k AS same {self._both} 1 LIMIT {count + 1}"
+        found = db.execute(f"{sums}, sum(same) FROM ({entries})").fetchone()
+        if found != (count, total, count or None):
+            raise self._pool.damaged(what)
 
     def list_dir(self, prefix: str) -> Listing:
         check_prefix(prefix)
-        select = f"{self._select_keys} typeof(i.k) = 'text' AND i.k >= ? ORDER BY i.k"
-        with self._pool.reading(f"list {prefix!r}") as db:
+        what = f"list {prefix!r}"
+        with self._pool.reading(what) as db:
             if db is None:
                 return Listing([], [])
 
             def seek(start: str) -> Iterator[str]:
-                for key, again in db.execute(select, (start,)):
-                    if key != again:
-                        raise self._pool.damaged(f"list {prefix!r}")
-                    yield key
+                self._check_before(db, start, what)
+                return self._from(db, start, what)
 
             with _transaction(db):
                 return listing_by_jumps(seek, prefix, repr(self), size_of(db))
