@@ -54,6 +54,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "metadata",
             "missing",
             "pipeline",
+            "replacing",
             "shrinking",
             "synchronizers",
             "values",

@@ -21,6 +21,7 @@ from omnizarr.location import Location, check_apart, contains, origins, overlap
 from omnizarr.making import like, regions
 from omnizarr.model import paths
 from omnizarr.model.store import Store
+from omnizarr.replacing import secured
 from omnizarr.stores import as_store
 from omnizarr.stores.resolve import check_sides
 
@@ -208,6 +209,7 @@ def _copy_members(
     say = _logger(log)
     total = Copied(0, 0, 0)
     for source in members.values():
+        _check_node(source)
         _check_outside(source, dest)
     for name, source in members.items():
         total += _copy(
@@ -215,6 +217,14 @@ def _copy_members(
         )
     say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
     return total
+
+
+def _check_node(source: Any) -> None:
+    if not hasattr(source, "shape") and not (hasattr(source, "keys") and hasattr(source, "attrs")):
+        raise TypeError(
+            "the source of a copy is an array or a group of omnizarr, zarr-python or h5py, found"
+            f" {type(source).__name__}; open one with omnizarr.open(store)"
+        )
 
 
 def _check_outside(source: Any, dest: Group) -> None:
@@ -320,7 +330,7 @@ def _copy_array(
     say(f"copy {place} {source.shape} {source.dtype}")
     if dry_run:
         return Copied(1, 0, 0)
-    check_apart(source, [_target(dest, name)])
+    values = secured(source, [_target(dest, name)])
     wanted = {**_arguments(source), **create_kws}
     try:
         target = dest.create_array(name, overwrite=True, **wanted)
@@ -331,7 +341,7 @@ def _copy_array(
                 wanted.pop(dropped, None)
         target = dest.create_array(name, overwrite=True, **wanted)
     for region in regions(target):
-        target[region] = source[region]
+        target[region] = values[region]
     if not without_attrs:
         target.attrs.update(_plain(source.attrs))
     return Copied(1, 0, target.nbytes)

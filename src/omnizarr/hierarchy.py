@@ -11,12 +11,13 @@ from omnizarr.creation import with_values
 from omnizarr.formats.base import Node
 from omnizarr.group import Group
 from omnizarr.keywords import refuse_unknown
-from omnizarr.location import Location, check_apart
+from omnizarr.location import Location
 from omnizarr.making import make_array
 from omnizarr.metadata import Metadata
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.node import Options, Place
+from omnizarr.replacing import secured
 
 
 def create_nodes(
@@ -32,10 +33,9 @@ def create_nodes(
     places = {path: place.child(paths.normalize_path(path)) for path in nodes}
     for path, given in nodes.items():
         if overwrite and isinstance(given, Mapping) and given.get("data") is not None:
-            nodes[path] = with_values(given)
-            check_apart(
-                nodes[path]["data"], (Location(each.store, each.path) for each in places.values())
-            )
+            values = with_values(given)
+            replaced = (Location(each.store, each.path) for each in places.values())
+            nodes[path] = {**values, "data": secured(values["data"], replaced)}
     for path in sorted(nodes, key=lambda path: path.count("/")):
         given, where = nodes[path], places[path]
         if isinstance(given, Metadata):

@@ -8,19 +8,24 @@ Places on disk are compared by device and inode, not by name: links, mounts and 
 to the same one. A path that only leads through the other's folder counts too, because replacing
 that folder cuts it off.
 
-What cannot be seen: data that others read from the same place by themselves (a tensorstore, a web
-server that serves the folder, files that a reference store names).
+What cannot be seen: data that others read from the same place by themselves (a web server that
+serves the folder, files that a reference store names, a function that opens the array by its path),
+and a link inside an array's own folder.
 
 This module knows stores and files. It must not know formats, and does not read data.
 """
 
 from __future__ import annotations
 
+import dis
 import gc
 import os
-from collections import deque
+from collections import ChainMap, UserDict, deque
 from collections.abc import Iterable, Iterator
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from omnizarr.errors import OverlapError
 from omnizarr.model import paths
@@ -29,12 +34,32 @@ from omnizarr.stores import LocalStore, as_store
 from omnizarr.stores.wrappers import WrapperStore
 
 _MOST_LINKS = 40
-_MOST_OBJECTS = 100_000
-"""How many objects of a task graph are looked at; arrays that it reads are among the first."""
+_MOST_OBJECTS = 1_000_000
+"""How many objects of a task graph are looked at; of a larger graph, it is not known what it
+reads."""
 _FILES = ("local", "zip", "sqlite", "dbm", "lmdb")
 """Stores whose identity begins with this and a path."""
-_GRAPHS = ("dask", "xarray", "functools")
-"""Packages whose objects hold the arrays that a task graph reads."""
+_ATOMS = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    type(None),
+    slice,
+    type,
+    ModuleType,
+    np.generic,
+    np.dtype,
+)
+"""Objects of a task graph that hold no others."""
+_ENDS = ("_thread", "asyncio", "concurrent", "distributed", "logging", "threading", "weakref")
+"""Packages whose objects lead everywhere, or nowhere."""
+_ELSEWHERE = (
+    *("dask", "xarray", "numpy", "pandas", "pyarrow", "scipy", "sparse", "cupy"),
+    *("h5py", "h5netcdf", "netCDF4"),
+)
+"""Packages whose arrays are values, are read from files of other kinds, or are followed."""
 
 
 class Location(NamedTuple):
@@ -51,6 +76,12 @@ class Location(NamedTuple):
         """The identity of the store within all wrappers, and the path in it."""
         identity, key = self.store.locate(paths.join(self.path, "x"))
         return identity, paths.parent(key)
+
+    @property
+    def kind(self) -> str:
+        """Of the store within all wrappers: "local", "zip", …; "" if it has no name."""
+        identity = self.inside[0]
+        return str(identity[0]) if isinstance(identity, tuple) else ""
 
     @property
     def file(self) -> str | None:
@@ -73,7 +104,7 @@ def innermost(store: Store) -> Store:
     return store
 
 
-def check_apart(data: Any, targets: Iterable[Location]) -> None:
+def check_apart(data: Any, targets: Iterable[Location], doubts: list[str] | None = None) -> None:
     """Raise `OverlapError` if replacing one of the targets deletes what `data` is read from.
 
     Parameters
@@ -83,6 +114,8 @@ def check_apart(data: Any, targets: Iterable[Location]) -> None:
         array, an array of zarr-python. Values in memory are always accepted.
     targets
         The nodes that are replaced, with everything below them.
+    doubts
+        Gets the reasons why it cannot be told what a Dask array reads.
 
     Examples
     --------
@@ -95,7 +128,7 @@ def check_apart(data: Any, targets: Iterable[Location]) -> None:
         ...
     omnizarr.errors.OverlapError: ...
     """
-    sources = list(origins(data))
+    sources = list(origins(data, doubts))
     for target in targets if sources else ():
         for source in sources:
             if overlap(source, target):
@@ -106,18 +139,22 @@ def check_apart(data: Any, targets: Iterable[Location]) -> None:
                 )
 
 
-def origins(data: Any) -> Iterator[Location]:
+def origins(data: Any, doubts: list[str] | None = None) -> Iterator[Location]:
     """Where values that are not in memory yet are read from; nothing for those that are."""
-    array = getattr(data, "_array", data) if _package(data) == "omnizarr" else data
-    if _package(array) == "dask":
-        for found in _read_by(array):
-            yield from origins(found)
+    if package_of(data) == "dask":
+        yield from _read_by(data, [] if doubts is None else doubts)
+    else:
+        yield from _places(data)
+
+
+def _places(node: Any) -> Iterator[Location]:
+    """The places of an array, of a view of one, or of a group."""
+    node = getattr(node, "_array", node) if package_of(node) == "omnizarr" else node
+    path = getattr(node, "path", None)
+    if not isinstance(path, str) or getattr(node, "store", None) is None:
         return
-    path = getattr(array, "path", None)
-    if not isinstance(path, str) or getattr(array, "store", None) is None:
-        return
-    beside = getattr(getattr(array, "_options", None), "chunk_store", None)
-    for store in (array.store, beside, getattr(array, "_chunk_store", None)):
+    beside = getattr(getattr(node, "_options", None), "chunk_store", None)
+    for store in (node.store, beside, getattr(node, "_chunk_store", None)):
         for layer in _layers(store):
             yield Location(layer, path)
 
@@ -134,25 +171,80 @@ def _layers(store: Any) -> Iterator[Store]:
     inner = innermost(found)
     if hasattr(inner, "lower"):
         yield inner.lower
+    match getattr(inner, "mapping", None):
+        case ChainMap(maps=maps):
+            for mapping in maps:
+                yield from _layers(mapping)
+        case UserDict(data=mapping):
+            yield from _layers(mapping)
 
 
-def _read_by(data: Any) -> Iterator[Any]:
-    """Arrays in stores that the tasks of a Dask array read."""
-    pending: deque[Any] = deque([data.__dask_graph__()])
+def _read_by(data: Any, doubts: list[str]) -> Iterator[Location]:
+    """The places that the tasks of a Dask array read: every object that its graph leads to is
+    looked at. What is in the way of that is added to `doubts`."""
+    graph = data.__dask_graph__()
+    pending: deque[Any] = deque([graph])
     seen: set[int] = set()
-    while pending and len(seen) < _MOST_OBJECTS:
+    while pending:
         item = pending.popleft()
-        if id(item) in seen or isinstance(item, type):
+        if isinstance(item, _ATOMS) or id(item) in seen:
             continue
+        if len(seen) == _MOST_OBJECTS:
+            doubts.append(f"its graph holds more than {_MOST_OBJECTS} objects")
+            return
         seen.add(id(item))
-        if hasattr(item, "shape") and (hasattr(item, "store") or _package(item) == "omnizarr"):
-            yield item
-        elif isinstance(item, dict | list | tuple | set) or _package(item) in _GRAPHS:
-            pending.extend(gc.get_referents(item))
+        package = package_of(item)
+        found = [*_places(item)] if package in ("omnizarr", "zarr") else []
+        if isinstance(item, Store) or (package == "zarr" and hasattr(item, "supports_writes")):
+            found = [Location(layer, "") for layer in _layers(item)]
+        if found:
+            yield from found
+            continue
+        if package not in _ELSEWHERE and _is_array(item):
+            doubts.append(f"it reads an array of the class {type(item).__name__}")
+        if package not in _ENDS:
+            pending.extend(_held(item))
 
 
-def _package(value: Any) -> str:
-    module: Any = type(value).__module__  # whatever was put there
+def _held(item: Any) -> Iterable[Any]:
+    """The objects that an object holds. Of a function, these are the variables that it uses."""
+    if isinstance(item, MethodType | BuiltinMethodType):
+        return (item.__self__, getattr(item, "__func__", None))
+    if isinstance(item, np.ndarray):
+        return list(item.flat) if item.dtype.hasobject else ()
+    if not isinstance(item, FunctionType):
+        return gc.get_referents(item)
+    held = [item.__closure__, item.__defaults__, item.__kwdefaults__, vars(item)]
+    if package_of(item, item) not in _ELSEWHERE:
+        for name in _variables(item.__code__):
+            value = item.__globals__.get(name)
+            # Functions of other modules do not know the variables of this one.
+            if not isinstance(value, FunctionType) or value.__globals__ is item.__globals__:
+                held.append(value)
+    return held
+
+
+def _variables(code: Any) -> Iterator[str]:
+    """The names of global variables that a function uses, and the functions inside it."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, type(code)):
+            yield from _variables(constant)
+
+
+def _is_array(item: Any) -> bool:
+    try:
+        array = hasattr(item, "shape") and hasattr(item, "dtype")
+        return array and not isinstance(item, np.ndarray)
+    except Exception:  # whatever an object of a task graph raises
+        return False
+
+
+def package_of(value: Any, named: Any = None) -> str:
+    """The package of the class of a value, or of the function that is `named`."""
+    module: Any = (type(value) if named is None else named).__module__  # whatever was put there
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 

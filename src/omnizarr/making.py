@@ -18,12 +18,13 @@ from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from, request_from, with_values
 from omnizarr.errors import IgnoredArgumentWarning
 from omnizarr.formats.base import DEFAULT, Format
-from omnizarr.location import Location, check_apart
+from omnizarr.location import Location
 from omnizarr.model import dtypes
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
+from omnizarr.replacing import secured
 from omnizarr.values import as_source, as_values, element_type, names_of
 
 
@@ -53,13 +54,13 @@ def make_array(
     model = chosen.new_array(request)
     array = Array._of(place, model, options.changed(read_only=False))
     array._source.regular_chain  # noqa: B018 - codecs that do not fit fail here, before anything is stored
-    if write_data and isinstance(data, np.ndarray | Column):
-        data = as_source(data, array.data_type, array.dtype, array.shape)
     if data is not None and write_data:
         replaced = [Location(store, path)] if overwrite else []
         if options.chunk_store is not None:
             replaced.append(Location(options.chunk_store, path))
-        check_apart(data, replaced)
+        data = secured(data, replaced)
+        if isinstance(data, np.ndarray | Column):
+            data = as_source(data, array.data_type, array.dtype, array.shape)
     node.create(place, model, overwrite=overwrite)
     if data is not None and write_data:
         write_values(data, array)

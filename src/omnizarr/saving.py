@@ -10,10 +10,11 @@ from omnizarr.api import format_of, open_store
 from omnizarr.array import Array
 from omnizarr.creation import refuse_settings, with_values
 from omnizarr.group import Group
-from omnizarr.location import Location, check_apart
+from omnizarr.location import Location
 from omnizarr.making import make_array
 from omnizarr.model import paths
 from omnizarr.model.store import Store
+from omnizarr.replacing import secured
 
 
 def save(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -> None:
@@ -57,8 +58,11 @@ def save_group(store: Any, *args: Any, path: str | None = None, **kwargs: Any) -
     given = _Closing(store, "w", options.pop("storage_options", None))
     with given as backing:
         members = {name: with_values({"data": data}) for name, data in (names | kwargs).items()}
-        for member in members.values():
-            check_apart(member["data"], [Location(backing, paths.normalize_path(path))])
+        replaced = [Location(backing, paths.normalize_path(path))]
+        members = {
+            name: {**member, "data": secured(member["data"], replaced)}
+            for name, member in members.items()
+        }
         root = api.open_group(backing, "w", path=path, **options)
         for name, member in members.items():
             root.create_array(name, **member)

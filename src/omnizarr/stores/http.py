@@ -13,7 +13,8 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
+from urllib.parse import unquote
 
 from omnizarr import parallel
 from omnizarr.errors import (
@@ -164,6 +165,10 @@ class HTTPStore(Store):
 
         digest = sha256(self._root.query.encode()).hexdigest()
         return "http", *self._root.origin, self._root.path, digest
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        kind, scheme, host, port, path, *query = cast("tuple[Any, ...]", self.identity)
+        return (kind, scheme, host, port, *query), unquote(path).lstrip("/") + key
 
     # -- reading ------------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:

@@ -5,6 +5,7 @@ This module knows `collections.abc.Mapping`. It must not know which mapping it w
 
 from __future__ import annotations
 
+from collections import ChainMap, UserDict
 from collections.abc import Hashable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, cast
@@ -51,6 +52,12 @@ class MappingStore(Store):
     @property
     def identity(self) -> Hashable:
         return "mapping", id(self.mapping)
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        mapping: object = self.mapping
+        while isinstance(mapping, ChainMap | UserDict):  # changes go to the mapping inside
+            mapping = mapping.maps[0] if isinstance(mapping, ChainMap) else mapping.data
+        return ("mapping", id(mapping)), key
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<{type(self.mapping).__name__}>)"

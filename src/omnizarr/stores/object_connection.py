@@ -6,6 +6,7 @@ asked.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
@@ -79,7 +80,9 @@ class Connection:
 
     @property
     def identity(self) -> Hashable:
-        """Equal for every connection to one bucket."""
+        """Equal for every connection to one bucket, and to one folder of obstore's LocalStore."""
+        if self.kind == "LocalStore":
+            return "local", os.path.realpath(getattr(self._foreign, "prefix", None) or os.sep)
         if self._recipe is None:
             return "object", id(self._foreign)
         recipe = self._recipe

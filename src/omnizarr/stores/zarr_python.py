@@ -15,7 +15,7 @@ import asyncio
 import os
 import pickle
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from omnizarr import parallel
@@ -91,8 +91,26 @@ class ZarrPythonStore(Store):
         values = getattr(self.store, "_store_dict", None)
         if isinstance(values, dict):  # a MemoryStore; a read-only one shares them
             return "mapping", id(values)
+        if self._inside is not None:
+            return self._inside.identity
+        if type(self.store) is rules.module("storage").ZipStore:
+            return "zip", os.path.realpath(self.store.path), ""
         # Comparing others may mean to compare all their values.
         return "zarr-python", _Same(self.store) if self._rules.nodes else id(self.store)
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        return (self.identity, key) if self._inside is None else self._inside.locate(key)
+
+    @cached_property
+    def _inside(self) -> Store | None:
+        """The store that a wrapper of zarr-python (one that logs, or caches) forwards to."""
+        storage = rules.module("storage")
+        wrapper: Any = getattr(storage, "WrapperStore", ())
+        if not isinstance(self.store, wrapper):
+            return None
+        inner: Any = self.store._store
+        archive = type(inner) is storage.ZipStore  # which is not to be opened twice
+        return ZarrPythonStore(inner) if archive else adopt(inner, read_only=self.read_only)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<{type(self.store).__name__}>)"
