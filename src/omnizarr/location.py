@@ -53,6 +53,7 @@ _ATOMS = (
     np.dtype,
 )
 """Objects of a task graph that hold no others."""
+_CONTAINERS = frozenset({dict, list, tuple, set, frozenset})
 _ENDS = ("_thread", "asyncio", "concurrent", "distributed", "logging", "threading", "weakref")
 """Packages whose objects lead everywhere, or nowhere."""
 _ELSEWHERE = (
@@ -187,12 +188,15 @@ def _read_by(data: Any, doubts: list[str]) -> Iterator[Location]:
     seen: set[int] = set()
     while pending:
         item = pending.popleft()
-        if isinstance(item, _ATOMS) or id(item) in seen:
+        if id(item) in seen or isinstance(item, _ATOMS):
             continue
         if len(seen) == _MOST_OBJECTS:
             doubts.append(f"its graph holds more than {_MOST_OBJECTS} objects")
             return
         seen.add(id(item))
+        if type(item) in _CONTAINERS:  # most of them
+            pending.extend(gc.get_referents(item))
+            continue
         package = package_of(item)
         found = [*_places(item)] if package in ("omnizarr", "zarr") else []
         if isinstance(item, Store) or (package == "zarr" and hasattr(item, "supports_writes")):
