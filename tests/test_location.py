@@ -1,12 +1,14 @@
 """Data are never deleted by the call that is to write them.
 
-Every function that replaces a node is given an array that it would delete, by every route to the
-same place; it raises before anything is changed.
+Every function that replaces a node is given an array that it would delete, by every known route to
+the same place; it raises before anything is changed. Data that cannot be followed are read first.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+from collections import ChainMap, UserDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 import omnizarr
+from omnizarr import location, replacing
 from omnizarr.errors import OverlapError
 from omnizarr.group import Group
 from omnizarr.location import Location, contains, overlap
@@ -262,6 +265,9 @@ def test_datasets_of_xarray(tmp_path: Path) -> None:
     lazy = xarray.open_zarr(path, chunks={}, consolidated=False)
     with pytest.raises(OverlapError):
         group["t"] = lazy.t * 2
+    group["u"] = VALUES
+    group["u"] = lazy.t * 2  # beside it
+    assert np.array_equal(group["u"][...], VALUES * 2)
     with xarray.open_zarr(path, chunks=None, consolidated=False) as whole:
         group["t"] = whole.t  # read before anything is deleted
     assert np.array_equal(group["t"][...], VALUES)
@@ -275,6 +281,221 @@ def test_convert_onto_itself(tmp_path: Path) -> None:
         with pytest.raises(OverlapError):
             omnizarr.convert(path, target, zarr_format=2, overwrite=True)
     assert np.array_equal(omnizarr.load(path)["a"], VALUES)
+
+
+class Sliced:
+    """An array of a library that nobody knows, around another one."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
+
+    def __getitem__(self, selection: Any) -> Any:
+        return self.array[selection]
+
+
+class Converted:
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.array[...]
+
+
+@pytest.mark.parametrize("wrapped", [Sliced, Converted])
+@pytest.mark.parametrize("route", ROUTES)
+def test_data_of_unknown_classes_are_read_first(tmp_path: Path, route: str, wrapped: Any) -> None:
+    group = omnizarr.open_group(tmp_path / "x.zarr")
+    group.create_array("g/a", data=VALUES, chunks=(10, 20))
+    ROUTES[route](group.store, group, wrapped(group["g/a"]))
+    found = omnizarr.open(group.store)
+    nodes = [found] if route == "save" else [node for _, node in found.members(None)]
+    assert any(
+        node.shape == VALUES.shape and np.array_equal(node[...], VALUES)
+        for node in nodes
+        if isinstance(node, omnizarr.Array)
+    )
+
+
+def test_copies_of_unknown_classes_are_read_first(tmp_path: Path) -> None:
+    group = omnizarr.open_group(tmp_path / "x.zarr")
+    source = Sliced(group.create_array("a", data=VALUES, chunks=(10, 20)))
+    omnizarr.copy(source, group, "a", without_attrs=True, if_exists="replace")
+    assert np.array_equal(group["a"][...], VALUES)
+
+
+def test_data_of_unknown_classes_are_not_kept_in_memory_where_nothing_is_replaced() -> None:
+    array = omnizarr.create_array({}, data=VALUES)
+    source = Sliced(array)
+    empty = Location(MemoryStore(), "a")
+    assert replacing.secured(source, [empty]) is source
+    assert replacing.secured(source, []) is source
+    omnizarr.save_array(empty.store, VALUES, path="a")
+    assert isinstance(replacing.secured(source, [empty]), np.ndarray)
+    assert replacing.secured(array, [empty]) is array
+
+
+def _first(array: Any) -> Any:
+    return array[...]
+
+
+HELD: Any = None
+
+
+def _held() -> Any:
+    return (lambda: HELD[...])()
+
+
+DASK: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "closure": lambda delayed, a, g: delayed(lambda: a[...])(),
+    "default": lambda delayed, a, g: delayed(lambda x=a: x[...])(),
+    "keyword": lambda delayed, a, g: delayed(functools.partial(_first, array=a))(),
+    "bound method": lambda delayed, a, g: delayed(a.__getitem__)(...),
+    "partial": lambda delayed, a, g: delayed(functools.partial(_first, a))(),
+    "group": lambda delayed, a, g: delayed(lambda group: group["a"][...])(g),
+    "store": lambda delayed, a, g: delayed(lambda s: omnizarr.open_array(s, path="a")[...])(
+        g.store
+    ),
+    "object": lambda delayed, a, g: delayed(lambda s: s.array[...])(Sliced(a)),
+    "global": lambda delayed, a, g: delayed(_held)(),
+    "objects": lambda delayed, a, g: delayed(lambda x: x[0][...])(np.array([a, None], object)),
+}
+
+
+@pytest.mark.parametrize("way", DASK)
+def test_functions_of_dask_that_hold_what_is_replaced(
+    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dask = pytest.importorskip("dask")
+    from_delayed = pytest.importorskip("dask.array").from_delayed
+    group = omnizarr.open_group(tmp_path / "x.zarr")
+    array = group.create_array("a", data=VALUES, chunks=(10, 20))
+    monkeypatch.setitem(globals(), "HELD", array)
+    data = from_delayed(DASK[way](dask.delayed, array, group), VALUES.shape, VALUES.dtype)
+    with pytest.raises(OverlapError):
+        group["a"] = data
+    assert np.array_equal(array[...], VALUES)
+    other = omnizarr.create_array({}, data=VALUES * 0)
+    assert np.array_equal(
+        omnizarr.create_array(other.store, data=data, overwrite=True)[...], VALUES
+    )
+
+
+@pytest.mark.parametrize("doubt", ["objects", "class"])
+def test_dask_arrays_that_cannot_be_followed(
+    tmp_path: Path, doubt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dask = pytest.importorskip("dask.array")
+    group = omnizarr.open_group(tmp_path / "x.zarr")
+    array = group.create_array("a", data=VALUES, chunks=(10, 20))
+
+    class Hidden:  # nothing leads from it to the array
+        shape, dtype, ndim = VALUES.shape, VALUES.dtype, 2
+
+        def __getitem__(self, selection: Any) -> Any:
+            return omnizarr.open_array(tmp_path / "x.zarr", path="a")[selection]
+
+    if doubt == "objects":
+        monkeypatch.setattr(location, "_MOST_OBJECTS", 3)
+        data = dask.from_array(array, chunks=(20, 20))
+    else:
+        data = dask.from_array(Hidden(), chunks=(20, 20))
+    monkeypatch.setattr(replacing, "REGION_BYTES", 10)
+    with pytest.raises(OverlapError, match=f"cannot be told.*{doubt}.*another place, or delete"):
+        group["a"] = data + 1
+    assert np.array_equal(array[...], VALUES)
+    monkeypatch.undo()
+    if doubt == "objects":
+        monkeypatch.setattr(location, "_MOST_OBJECTS", 3)
+    group["a"] = data + 1  # small: computed first
+    assert np.array_equal(group["a"][...], VALUES + 1)
+
+
+def test_stores_of_obstore_in_a_folder(tmp_path: Path) -> None:
+    obstore = pytest.importorskip("obstore.store")
+    path = tmp_path / "x.zarr"
+    array = omnizarr.open_group(path).create_array("g/a", data=VALUES)
+    for folder, name in ((path, "g/a"), (path / "g", "a"), (tmp_path, "x.zarr/g/a")):
+        other = omnizarr.open_array(obstore.LocalStore(str(folder)), path=name)
+        with pytest.raises(OverlapError):
+            omnizarr.create_array(path, name="g/a", data=other, overwrite=True)
+        with pytest.raises(OverlapError):
+            omnizarr.create_array(
+                obstore.LocalStore(str(folder)), name=name, data=array, overwrite=True
+            )
+    with pytest.raises(OverlapError):
+        omnizarr.convert(obstore.LocalStore(str(path)), path, zarr_format=2, overwrite=True)
+    with pytest.raises(OverlapError):
+        omnizarr.copy_store(obstore.LocalStore(str(path)), path, if_exists="replace")
+    zarr = pytest.importorskip("zarr")
+    foreign = zarr.open_array(
+        zarr.storage.ObjectStore(obstore.LocalStore(str(path))), path="g/a", mode="r"
+    )
+    with pytest.raises(OverlapError):
+        omnizarr.create_array(path, name="g/a", data=foreign, overwrite=True)
+    assert np.array_equal(array[...], VALUES)
+
+
+def test_wrappers_of_zarr_python(tmp_path: Path) -> None:
+    storage = pytest.importorskip("zarr").storage
+    zarr = pytest.importorskip("zarr")
+    cached = pytest.importorskip("zarr.experimental.cache_store").CacheStore
+    path = tmp_path / "x.zarr"
+    array = omnizarr.open_group(path).create_array("a", data=VALUES)
+    inner = storage.LocalStore(path)
+    for store in (
+        storage.WrapperStore(inner),
+        storage.LoggingStore(inner, log_level="ERROR"),
+        storage.WrapperStore(storage.WrapperStore(inner)),
+        cached(inner, cache_store=storage.MemoryStore()),
+    ):
+        foreign = zarr.open_array(store, path="a", mode="r")
+        with pytest.raises(OverlapError):
+            omnizarr.create_array(path, name="a", data=foreign, overwrite=True)
+        with pytest.raises(OverlapError):
+            omnizarr.create_array(store, name="a", data=array, overwrite=True)
+    assert np.array_equal(array[...], VALUES)
+    with storage.ZipStore(tmp_path / "x.zip", mode="w") as archive:
+        made = zarr.create_array(archive, data=VALUES)
+        with pytest.raises(OverlapError):
+            omnizarr.save_array(tmp_path / "x.zip", made)
+        assert np.array_equal(made[...], VALUES)
+
+
+def test_mappings_around_mappings() -> None:
+    base: dict[str, bytes] = {}
+    array = omnizarr.create_array(base, name="a", data=VALUES)
+    for store in (ChainMap(base), UserDict(), ChainMap({}, base), ChainMap(ChainMap(base))):
+        if isinstance(store, UserDict):
+            store.data = base
+        other = omnizarr.open_array(store, path="a")
+        with pytest.raises(OverlapError):
+            omnizarr.create_array(base, name="a", data=other, overwrite=True)
+        with pytest.raises(OverlapError):
+            omnizarr.create_array(store, name="a", data=other, overwrite=True)
+        if not isinstance(store, ChainMap) or base not in store.maps[1:]:
+            with pytest.raises(OverlapError):
+                omnizarr.create_array(store, name="a", data=array, overwrite=True)
+    assert np.array_equal(array[...], VALUES)
+
+
+def test_urls_of_one_server() -> None:
+    def at(url: str, path: str = "") -> Location:
+        return Location(as_store(url), path)
+
+    assert overlap(at("http://127.0.0.1:1/x/a"), at("http://127.0.0.1:1/x", "a"))
+    assert overlap(at("http://127.0.0.1:1/x%20y/a"), at("http://127.0.0.1:1/x%20y"))
+    assert not overlap(at("http://127.0.0.1:1/x/a"), at("http://127.0.0.1:1/x/ab"))
+    assert not overlap(at("http://127.0.0.1:1/x"), at("http://127.0.0.1:2/x"))
+
+
+@pytest.mark.parametrize("source", [None, "x.zarr", {}])
+def test_what_is_no_node_is_not_copied(source: Any) -> None:
+    group = omnizarr.group()
+    with pytest.raises(TypeError, match="an array or a group"):
+        omnizarr.copy(source, group, name="q")
+    assert not list(group)
 
 
 def test_contains() -> None:
