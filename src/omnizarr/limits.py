@@ -31,6 +31,8 @@ class Limits:
     """Largest output of a decoding stage whose size the metadata does not fix."""
     max_codec_depth: int = 16
     """Deepest nesting of sharding inside sharding."""
+    max_requested_chunks: int = 10_000_000
+    """Most chunks of an array that `verify` asks for one by one, where they cannot be listed."""
     scratch_bytes: int = 64 * MIB
     """Memory for chunks in flight, beyond the caller's output array."""
 

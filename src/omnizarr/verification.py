@@ -2,26 +2,26 @@
 
 Nodes are visited one after the other, each on its own, so that a broken one hides none of the
 others. Chunks are found by listing; where a store cannot be listed, every chunk of the grid is
-asked for. They are decoded in portions by `jobs.run`, and nothing decoded is kept.
+asked for, up to a limit. They are decoded in portions by `jobs.run`, and nothing decoded is kept.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice, product
+from contextlib import suppress
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from omnizarr import formats, parallel
+from omnizarr import formats, limits, parallel
 from omnizarr.array import Array
 from omnizarr.checking import Seen, lists
-from omnizarr.conversion.chunks import Listed, per_portion
-from omnizarr.conversion.damage import BadChunk
-from omnizarr.engine import Source
+from omnizarr.conversion.chunks import Listed, all_places, per_portion, portions
+from omnizarr.conversion.damage import BadChunk, Facts
 from omnizarr.engine.examine import examine
-from omnizarr.errors import MetadataError, NodeNotFoundError, StoreError, ZarrError
+from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
 from omnizarr.formats import FORMATS, Format, Node, hierarchy
 from omnizarr.formats.checks import names_below, plural
 from omnizarr.group import Group
@@ -42,32 +42,35 @@ MOST_REQUESTS = 32
 
 
 @dataclass(frozen=True)
-class BadNode:
-    """A node that cannot be opened, so that none of its chunks could be decoded."""
+class BadNode(Facts):
+    """A node that cannot be opened, or whose members or chunks cannot be listed."""
 
     path: str
     error: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The facts in JSON's types."""
-        return {"path": self.path, "error": self.error}
-
     def __str__(self) -> str:
-        return f"cannot be opened: {self.error}"
+        return f"cannot be read: {self.error}"
 
 
 @dataclass(frozen=True)
-class UnusualChunks:
+class NotVerified(Facts):
+    """A node that may be sound: what is below it could not be found out."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"not verified: {self.reason}"
+
+
+@dataclass(frozen=True)
+class UnusualChunks(Facts):
     """Chunks that decode here, in a form that other readers may refuse."""
 
     path: str
     count: int
     key: str
     """The first of them."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The facts in JSON's types."""
-        return {"path": self.path, "count": self.count, "key": self.key}
 
     def __str__(self) -> str:
         return (
@@ -78,7 +81,7 @@ class UnusualChunks:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Facts):
     """What `verify` found; `str` gives a listing for people."""
 
     store: str
@@ -92,27 +95,23 @@ class Verification:
     bad_chunks: tuple[BadChunk, ...] = ()
     bad_nodes: tuple[BadNode, ...] = ()
     unusual: tuple[UnusualChunks, ...] = ()
+    not_verified: tuple[NotVerified, ...] = ()
     seconds: float = 0.0
 
     @property
     def ok(self) -> bool:
         """Whether every array could be opened and every stored chunk decoded."""
-        return not self.bad_chunks and not self.bad_nodes
+        return not self.damaged and not self.not_verified
+
+    @property
+    def damaged(self) -> bool:
+        """Whether a chunk or a node is damaged."""
+        return bool(self.bad_chunks or self.bad_nodes)
 
     def to_dict(self) -> dict[str, Any]:
         """The report in JSON's types."""
-        return {
-            "store": self.store,
-            "path": self.path,
-            "ok": self.ok,
-            "arrays": self.arrays,
-            "chunks": self.chunks,
-            "bytes": self.nbytes,
-            "seconds": self.seconds,
-            "bad_chunks": [bad.to_dict() for bad in self.bad_chunks],
-            "bad_nodes": [bad.to_dict() for bad in self.bad_nodes],
-            "unusual": [found.to_dict() for found in self.unusual],
-        }
+        facts = super().to_dict()
+        return {"ok": self.ok, "bytes": facts.pop("nbytes"), **facts}
 
     @property
     def lines(self) -> list[tuple[str, str, str]]:
@@ -120,6 +119,7 @@ class Verification:
         found = [(node.path, "damaged", str(node)) for node in self.bad_nodes]
         found += [(chunk.path, "damaged", str(chunk)) for chunk in self.bad_chunks]
         found += [(one.path, "unusual", str(one)) for one in self.unusual]
+        found += [(one.path, "skipped", str(one)) for one in self.not_verified]
         return sorted(found, key=lambda line: line[0])
 
     @property
@@ -127,6 +127,8 @@ class Verification:
         """One line: what was decoded and how much of it is bad."""
         bad = plural(len(self.bad_chunks), "bad chunk") if self.bad_chunks else "no bad chunk"
         broken = f", {plural(len(self.bad_nodes), 'unreadable node')}" if self.bad_nodes else ""
+        if self.not_verified:
+            broken += f", {plural(len(self.not_verified), 'node')} not verified"
         return (
             f"{plural(self.arrays, 'array')}, {plural(self.chunks, 'chunk')} decoded"
             f" ({size(self.nbytes)}): {bad}{broken}"
@@ -143,7 +145,7 @@ class Verification:
         return "\n".join([*text, *([""] if text else []), self.summary])
 
     def __repr__(self) -> str:
-        state = "ok" if self.ok else "damaged"
+        state = "ok" if self.ok else "damaged" if self.damaged else "not verified"
         return f"<Verification {state}: {self.summary}>"
 
 
@@ -163,6 +165,10 @@ def verify(
     are not compared with anything: damage that still decodes is found only where the chunk has a
     checksum. Missing chunks are no damage.
 
+    A store that cannot be listed is asked for the members that consolidated metadata name, and
+    for every chunk of a grid, if there are no more than `limits.max_requested_chunks`. Nodes for
+    which that is not possible are in `not_verified`, and `ok` is False.
+
     Parameters
     ----------
     store
@@ -179,7 +185,7 @@ def verify(
     Returns
     -------
     Verification
-        `.ok`, `.bad_chunks`, `.bad_nodes`, and a listing as `str`.
+        `.ok`, `.bad_chunks`, `.bad_nodes`, `.not_verified`, and a listing as `str`.
 
     Raises
     ------
@@ -224,49 +230,75 @@ def _verified(
     if not store.capabilities.listable and lists(store, start):
         seen = Seen(store, True)
     bad_nodes: list[BadNode] = []
+    not_verified: list[NotVerified] = []
     works: list[_Work] = []
-    for place, found in _nodes(seen, start):
-        if isinstance(found, ZarrError):
-            bad_nodes.append(BadNode(place, str(found)))
-            continue
-        try:
-            array = Array._of(found[0], found[1], options)._check()
-            works.append(_Work(place, array))
-        except ZarrError as error:
-            bad_nodes.append(BadNode(place, str(error)))
-    reporter = Reporter(progress, sum(work.count for work in works))
+    for path, found in _nodes(seen, start):
+        if isinstance(found, NotListableError):
+            not_verified.append(NotVerified(path, str(found)))
+        elif isinstance(found, Exception):
+            bad_nodes.append(BadNode(path, _text(found)))
+        else:
+            try:
+                works.append(_Work(path, Array._of(found[0], found[1], options)._check()))
+            except Exception as error:
+                bad_nodes.append(BadNode(path, _text(error)))
+    total = 0
+    if progress:  # chunks are listed once more, rather than kept for all arrays
+        total = sum(one.total for one in map(_chunks, works) if one.askable)
+    reporter = Reporter(progress, total)
+    arrays = chunks = nbytes = 0
     bad: list[BadChunk] = []
     unusual: list[UnusualChunks] = []
-    chunks = nbytes = 0
     try:
         for work in works:
-            result = _array(work, reporter, workers, executor)
+            there = _chunks(work)
+            if there.error is not None:
+                bad_nodes.append(BadNode(work.path, there.error))
+            if not there.askable:
+                not_verified.append(NotVerified(work.path, _too_many(there.total)))
+                continue
+            result = _array(work, there.located, reporter, workers, executor)
+            arrays, chunks, nbytes = arrays + 1, chunks + result.chunks, nbytes + result.nbytes
             bad += sorted(result.bad, key=lambda one: (one.coordinates, one.inner or ()))
-            chunks, nbytes = chunks + result.chunks, nbytes + result.nbytes
             if result.unusual:
-                keys = sorted(result.unusual)
-                unusual.append(UnusualChunks(work.path, len(keys), keys[0]))
+                unusual.append(UnusualChunks(work.path, result.unusual, result.first))
     finally:
         reporter.close()
     return Verification(
-        repr(store), start, len(works), chunks, nbytes, tuple(bad), tuple(bad_nodes),
-        tuple(unusual), time.monotonic() - begin,
+        repr(store), start, arrays, chunks, nbytes, tuple(bad), tuple(bad_nodes), tuple(unusual),
+        tuple(not_verified), time.monotonic() - begin,
     )  # fmt: skip
+
+
+def _text(error: Exception) -> str:
+    """What is said of an error; one that is not ours is named. A closed store ends everything."""
+    if isinstance(error, StoreClosedError):
+        raise error
+    return str(error) if isinstance(error, ZarrError) else f"{type(error).__name__}: {error}"
+
+
+def _too_many(count: int) -> str:
+    return (
+        f"its chunks cannot be listed, and asking for {count} of them one by one is more than"
+        f" limits.max_requested_chunks allows ({limits.current.max_requested_chunks}); raise it,"
+        " or verify a copy that can be listed"
+    )
 
 
 # -- which nodes ----------------------------------------------------------------------------------
 
 
-def _nodes(store: Store, start: str) -> Iterator[tuple[str, ZarrError | tuple[Place, ArrayModel]]]:
-    """Every array below `start`, and every node that cannot be opened."""
-    pending: list[tuple[str, Format | None]] = [(start, None)]
+def _nodes(store: Store, start: str) -> Iterator[tuple[str, Exception | tuple[Place, ArrayModel]]]:
+    """Every array below `start`, and every node that cannot be opened or listed."""
+    # Path, format of the group above, and whether what is below the node is in the queue already.
+    pending: deque[tuple[str, Format | None, bool]] = deque([(start, None, False)])
     while pending:
         parallel.check()
-        path, above = pending.pop(0)
+        path, above, complete = pending.popleft()
         known = None if above is None else (above, *(f for f in FORMATS[:2] if f is not above))
         try:
             found = formats.find(store, path, known)
-        except (MetadataError, StoreError) as error:
+        except Exception as error:
             yield path, error
             if above is not None:
                 continue
@@ -281,13 +313,12 @@ def _nodes(store: Store, start: str) -> Iterator[tuple[str, ZarrError | tuple[Pl
         chosen, model = found
         if isinstance(model, ArrayModel):
             yield path, (Place(store, path, chosen), model)
-            names = chosen.hidden_members(store, path) if store.capabilities.listable else []
-            pending += [(paths.join(path, name), chosen) for name in names]
-            continue
         try:
-            pending += [(child, chosen) for child in _below(store, path, chosen, model)]
-        except (MetadataError, StoreError) as error:
+            below = [] if complete else _below(store, path, chosen, model)
+        except Exception as error:
             yield path, error
+        else:
+            pending += [(paths.join(path, name), chosen, every) for name, every in below]
 
 
 def _unreadable_root(store: Store, path: str) -> tuple[Format, Node]:
@@ -298,19 +329,23 @@ def _unreadable_root(store: Store, path: str) -> tuple[Format, Node]:
     return FORMATS[0], GroupModel()
 
 
-def _below(store: Store, path: str, chosen: Format, model: GroupModel) -> list[str]:
-    """The paths of what may be members of a group."""
+def _below(store: Store, path: str, chosen: Format, model: Node) -> list[tuple[str, bool]]:
+    """The relative paths of what may be nodes below a node, and whether these are all of them at
+    any depth, not its direct members only."""
+    if isinstance(model, ArrayModel):
+        names = chosen.hidden_members(store, path) if store.capabilities.listable else []
+        return [(name, False) for name in names]
     if store.capabilities.listable:
-        return [paths.join(path, name) for name in names_below(store, path, chosen, model)]
+        with suppress(NotListableError):
+            return [(name, False) for name in names_below(store, path, chosen, model)]
     documents = hierarchy.fetch(store, list(chosen.consolidated_keys(path)))
     listed = chosen.parse_consolidated(path, documents)
     if listed is None or listed.consolidated is None:
-        raise StoreError(
+        raise NotListableError(
             f"{store!r}, path {'/' + path!r}: the members of the group cannot be listed, and no"
             " consolidated metadata name them; verify each array by its path"
         )
-    names = {name.partition("/")[0] for name in listed.consolidated}
-    return [paths.join(path, name) for name in sorted(names)]
+    return [(name, True) for name in sorted(listed.consolidated)]
 
 
 # -- the work on one array ------------------------------------------------------------------------
@@ -318,57 +353,83 @@ def _below(store: Store, path: str, chosen: Format, model: GroupModel) -> list[s
 Portion = tuple[tuple[str, Shape], ...]
 
 
-class _Result(NamedTuple):
-    chunks: int
-    nbytes: int
-    bad: list[BadChunk]
-    unusual: list[str]
+class _Chunks(NamedTuple):
+    """The chunks of an array that are to be read."""
 
-
-class _Work:
-    """The chunks of one array in portions."""
-
-    def __init__(self, path: str, array: Array) -> None:
-        self.path, self.array = path, array
-        source = array._source
-        self.listed = Listed(source) if source.store.capabilities.listable else None
-        self.count = prod(source.model.grid.shape) if self.listed is None else len(self.listed)
+    total: int
+    located: Iterator[tuple[str, Shape]]
+    """Key and coordinates of each."""
+    listed: bool = True
+    error: str | None = None
+    """Why they could not be listed, if that is a fault."""
 
     @property
-    def source(self) -> Source:
-        return self.array._source
+    def askable(self) -> bool:
+        return self.listed or self.total <= limits.current.max_requested_chunks
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "array": self.array}
 
-    def portions(self) -> Iterator[Portion]:
-        source = self.source
-        if self.listed is not None:
-            chunks: Iterator[tuple[str, Shape]] = self.listed.located()
-        else:
-            grid = product(*map(range, source.model.grid.shape))
-            chunks = ((source.key(coordinates), coordinates) for coordinates in grid)
-        many = per_portion(source.chunk_bytes)
-        while portion := tuple(islice(chunks, many)):
-            yield portion
+def _chunks(work: _Work) -> _Chunks:
+    """The stored chunks or, where they cannot be listed, all of the grid."""
+    source, reason = work.array._source, None
+    if source.store.capabilities.listable:
+        try:
+            listed = Listed(source, sized=False)
+            return _Chunks(len(listed), listed.located())
+        except NotListableError:
+            pass
+        except Exception as error:
+            reason = f"its chunks cannot be listed: {_text(error)}"
+    shape = source.model.grid.shape
+    located = ((source.key(coordinates), coordinates) for coordinates in all_places(shape))
+    return _Chunks(prod(shape), located, False, reason)
+
+
+@dataclass
+class _Result:
+    chunks: int = 0
+    nbytes: int = 0
+    bad: list[BadChunk] = field(default_factory=list)
+    unusual: int = 0
+    first: str = ""
+    """The least key of those that are unusual."""
+
+    def add(self, other: _Result) -> None:
+        self.chunks += other.chunks
+        self.nbytes += other.nbytes
+        self.bad += other.bad
+        self.unusual += other.unusual
+        self.first = min(filter(None, (self.first, other.first)), default="")
+
+
+class _Work(NamedTuple):
+    path: str
+    array: Array
 
     def do(self, portion: Portion) -> _Result:
-        chunks = nbytes = 0
-        bad: list[BadChunk] = []
-        unusual: list[str] = []
+        result = _Result()
         for key, coordinates in portion:
             parallel.check()
-            found = examine(self.source, key, coordinates)
-            if found.nbytes is None:
-                continue
-            chunks, nbytes = chunks + 1, nbytes + found.nbytes
-            if not found.conforming:
-                unusual.append(key)
-            bad += [
-                BadChunk(self.path, coordinates, key, str(fault.error), fault.inner)
-                for fault in found.faults
-            ]
-        return _Result(chunks, nbytes, bad, unusual)
+            result.add(self._examined(key, coordinates))
+        return result
+
+    def _examined(self, key: str, coordinates: Shape) -> _Result:
+        source = self.array._source
+        try:
+            found = examine(source, key, coordinates)
+            for other in source.alternative_keys(coordinates) if found.nbytes is None else ():
+                key, found = other, examine(source, other, coordinates)
+                if found.nbytes is not None:
+                    break
+        except Exception as error:
+            return _Result(1, 0, [BadChunk(self.path, coordinates, key, _text(error))])
+        if found.nbytes is None:
+            return _Result()
+        bad = [
+            BadChunk(self.path, coordinates, key, str(fault.error), fault.inner)
+            for fault in found.faults
+        ]
+        unusual = not found.conforming
+        return _Result(1, found.nbytes, bad, int(unusual), key if unusual else "")
 
 
 class _Task(NamedTuple):
@@ -381,23 +442,24 @@ def _do(task: _Task) -> _Result:
 
 
 def _array(
-    work: _Work, reporter: Reporter, workers: int | None, executor: Executor | None
+    work: _Work,
+    located: Iterator[tuple[str, Shape]],
+    reporter: Reporter,
+    workers: int | None,
+    executor: Executor | None,
 ) -> _Result:
-    source = work.source
+    source = work.array._source
     shared = Shared(work)
-    chunks = nbytes = 0
-    bad: list[BadChunk] = []
-    unusual: list[str] = []
+    result = _Result()
 
     def finished(task: _Task, found: _Result) -> None:
-        nonlocal chunks, nbytes
-        chunks, nbytes = chunks + found.chunks, nbytes + found.nbytes
-        bad.extend(found.bad)
-        unusual.extend(found.unusual)
+        result.add(found)
         reporter.advance(len(task.portion), found.nbytes, "/" + work.path)
 
     requests = min(source.store.capabilities.requests, MOST_REQUESTS)
-    tasks = (_Task(shared, portion) for portion in work.portions())
+    tasks = (
+        _Task(shared, portion) for portion in portions(located, per_portion(source.chunk_bytes))
+    )
     at_once = workers_for(3 * source.chunk_bytes, workers, requests)
     run(_do, tasks, finished, workers=at_once, executor=executor)
-    return _Result(chunks, nbytes, bad, unusual)
+    return result

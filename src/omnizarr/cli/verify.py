@@ -18,9 +18,10 @@ examples:
   omnizarr verify data.zarr/group --json
   omnizarr verify s3://bucket/data.zarr --storage-option region=eu-west-1
 
-The exit status is 1 if a chunk or a node is damaged, 0 otherwise.
+The exit status is 1 if a chunk or a node is damaged, 2 if a node could not be verified
+because the store cannot be listed, 0 otherwise.
 """
-_STYLE = {"damaged": red, "unusual": yellow}
+_STYLE = {"damaged": red, "unusual": yellow, "skipped": yellow}
 
 
 def add_arguments(parser: Any) -> None:
@@ -47,7 +48,7 @@ def run(arguments: Any, out: Output) -> int:
         out.json({**report.to_dict(), "store": place.shown})
     elif not (arguments.quiet and report.ok):
         show(report, out)
-    return 0 if report.ok else 1
+    return 1 if report.damaged else 0 if report.ok else 2
 
 
 def show(report: Any, out: Output) -> None:

@@ -119,16 +119,17 @@ def stored_chunks(source: Source) -> Iterator[tuple[str, Shape, int]]:
 class Listed:
     """One listing of the stored chunks of an array, in the store's order.
 
-    `digest` is that of their keys and, where the store knows them without reading, their sizes."""
+    `digest` is that of their keys and, where the store knows them without reading, their sizes.
+    With `sized=False` sizes are never asked for: the size of a damaged value may be an error."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, sized: bool = True) -> None:
         self.source = source
         self._shape = source.model.grid.shape
         self._numbers: array[int] | None = array("q") if prod(self._shape) < _FITS else None
         self._coordinates: list[Shape] = []
         self._spellings = bytearray()
         summary = hashlib.sha256()
-        sized = _knows_sizes(source.store)
+        sized = sized and _knows_sizes(source.store)
         for key, coordinates, place in stored_chunks(source):
             size = source.store.size(key) if sized else None
             summary.update(f"{key}\n{size}\n".encode())
@@ -254,8 +255,8 @@ def stored_blocks(listed: Listed, blocks: Blocks) -> Iterator[tuple[Shape, int]]
         yield _unravel(int(number), shape), int(count)
 
 
-def all_blocks(blocks: Blocks) -> Iterator[Shape]:
-    shape = blocks.shape
+def all_places(shape: Shape) -> Iterator[Shape]:
+    """Every place of a grid; `itertools.product` would keep all indices of each axis."""
     for number in range(prod(shape)):
         yield _unravel(number, shape)
 
@@ -283,7 +284,7 @@ def per_portion(nbytes: int) -> int:
 def copying(listed: Listed, target: Source) -> Iterator[Copying]:
     """Every stored chunk with the key that it gets."""
     chunks = ((key, coordinates, target.key(coordinates)) for key, coordinates in listed.located())
-    for number, portion in enumerate(_portions(chunks, per_portion(listed.source.chunk_bytes))):
+    for number, portion in enumerate(portions(chunks, per_portion(listed.source.chunk_bytes))):
         yield Copying(number, portion)
 
 
@@ -294,14 +295,15 @@ def encoding(
     chosen = stored_blocks(listed, blocks)
     if everything:
         stored = dict(chosen)
-        chosen = ((block, stored.get(block, 0)) for block in all_blocks(blocks))
+        chosen = ((block, stored.get(block, 0)) for block in all_places(blocks.shape))
     size = per_portion(target.chunk_bytes * blocks.nbytes_factor)
-    for number, portion in enumerate(_portions(chosen, size)):
+    for number, portion in enumerate(portions(chosen, size)):
         regions = tuple(blocks.region(block) for block, _ in portion)
         yield Encoding(number, regions, tuple(count for _, count in portion))
 
 
-def _portions(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
+def portions(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
+    """The items, `size` at a time."""
     iterator = iter(items)
     while portion := tuple(islice(iterator, size)):
         yield portion

@@ -9,7 +9,7 @@ This module knows arrays and their chunks. It must not know why they are read.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
@@ -27,8 +27,20 @@ OnDamage = Literal["raise", "skip", "fill"]
 CHOICES: tuple[OnDamage, ...] = ("raise", "skip", "fill")
 
 
+class Facts:
+    """A dataclass that can be given as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts in JSON's types."""
+        return asdict(self, dict_factory=_with_lists)  # type: ignore[call-overload, no-any-return]  # subclasses are dataclasses
+
+
+def _with_lists(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in items}
+
+
 @dataclass(frozen=True)
-class BadChunk:
+class BadChunk(Facts):
     """A stored chunk, or an inner chunk of a shard, that cannot be decoded."""
 
     path: str
@@ -40,17 +52,6 @@ class BadChunk:
     error: str
     inner: tuple[int, ...] | None = None
     """Within its shard; None if all of the chunk or shard is lost."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The facts in JSON's types."""
-        inner = None if self.inner is None else list(self.inner)
-        return {
-            "path": self.path,
-            "coordinates": list(self.coordinates),
-            "inner": inner,
-            "key": self.key,
-            "error": self.error,
-        }
 
     @classmethod
     def from_dict(cls, facts: Any) -> BadChunk:

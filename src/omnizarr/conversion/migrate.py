@@ -32,6 +32,7 @@ from omnizarr.node import Options, Place
 
 JOB = "migrate"
 _REMOVING = "remove"
+_UNSEEN = "no chunk was read; verify finds those that are damaged or in a form others may refuse"
 
 
 def source_of(store: Store, path: str, target: Format) -> tuple[Place, Node] | None:
@@ -67,7 +68,9 @@ def plan_in_place(source: Place, model: Node, target: Format, wanted: Wanted) ->
 
 
 def _as_metadata(planned: NodePlan) -> NodePlan:
-    return replace(planned, action="metadata", units=0) if planned.is_array else planned
+    if not planned.is_array:
+        return planned
+    return replace(planned, action="metadata", units=0, notes=(*planned.notes, _UNSEEN))
 
 
 def _check_stays(planned: NodePlan) -> None:

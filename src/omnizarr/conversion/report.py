@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from omnizarr.conversion.damage import BadChunk
+from omnizarr.conversion.damage import BadChunk, Facts
 from omnizarr.errors import Part
 from omnizarr.formats import FormatName
 from omnizarr.jobs.progress import duration, size
@@ -31,7 +31,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Conversion:
+class Conversion(Facts):
     """The result of `convert`; `str()` gives a table."""
 
     nodes: tuple[Row, ...]
@@ -46,14 +46,6 @@ class Conversion:
     damaged: tuple[BadChunk, ...] = ()
     """Chunks of the source that could not be decoded and were skipped or filled; see
     `on_damage`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it."""
-        document = asdict(self)
-        document["damaged"] = [bad.to_dict() for bad in self.damaged]
-        document["nodes"] = [{**row, "notes": list(row["notes"])} for row in document["nodes"]]
-        document["dropped"] = list(self.dropped)
-        return document
 
     def __str__(self) -> str:
         head = ("node", "from", "to", "what", "chunks", "read", "written", "notes")

@@ -185,8 +185,10 @@ class Beneath:
         self._proved = set()
 
     def check_no_loop(self, directory: str) -> None:
-        """Raise if the symbolic link `directory` leads to one of its own parents."""
+        """Raise if `directory`, through a symbolic link, is one of its own parents."""
         target = os.path.realpath(self.path(directory))
+        if target == self.path(directory):
+            return  # there is no link on the way
         parent = directory
         while parent:
             parent = parent.rpartition("/")[0]

@@ -30,7 +30,7 @@ from omnizarr.stores.beneath import Beneath
 from omnizarr.stores.file_lock import CAN_PUBLISH, FileLock, is_gone
 from omnizarr.stores.files import is_missing, read_fully
 from omnizarr.stores.folder import LIST, NOFOLLOW, Folder, rename
-from omnizarr.stores.local_listing import FILE, LINK, scan, walk
+from omnizarr.stores.local_listing import FILE, scan, walk
 from omnizarr.stores.local_locks import KeyLocks, holding
 from omnizarr.stores.temporary import RESERVED, is_reserved, name_beside
 
@@ -435,9 +435,10 @@ class LocalStore(Store):
     def list_dir(self, prefix: str) -> Listing:
         keys: list[str] = []
         prefixes: list[str] = []
-        for name, kind in self._scan(check_prefix(prefix)[:-1]):
-            if kind is LINK:
-                self._beneath.check_no_loop(prefix + name)
+        directory = check_prefix(prefix)[:-1]
+        # Only a looping link itself cannot be listed; what lies beside it can.
+        self._beneath.check_no_loop(directory)
+        for name, kind in self._scan(directory):
             if kind is FILE:
                 keys.append(prefix + name)
             else:

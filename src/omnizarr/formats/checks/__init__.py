@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from omnizarr import formats
-from omnizarr.errors import InvalidKeyError, MetadataError, UnknownCodecError
+from omnizarr.errors import (
+    InvalidKeyError,
+    MetadataError,
+    NotListableError,
+    StoreClosedError,
+    StoreError,
+    UnknownCodecError,
+)
 from omnizarr.formats.base import Format, FormatName, Node
 from omnizarr.formats.checks import n5, v0, v1, v2, v3, v3draft
 from omnizarr.formats.checks.base import (
@@ -90,7 +97,11 @@ def visit(
     """Look at one place, in every format that may have a node there."""
     try:
         return _visit(store, path, standard, inside)
-    except InvalidKeyError as error:
+    except (NotListableError, StoreClosedError):
+        raise
+    except (InvalidKeyError, StoreError) as error:
+        if inside is None and isinstance(error, StoreError):
+            raise  # the store fails, or nothing is known of what lies below
         at = At(path, path, "omnizarr")
         return Visit((at.error("keys", f"the place cannot be looked at: {error}"),), 1)
 
