@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import omnizarr as zarr
 from tests.cli.conftest import Run, write
@@ -59,3 +63,34 @@ def test_fill_values(run: Run, tmp_path: Path) -> None:
     assert done.status == 0 and "_FillValue 0 added" in done.out
     assert "_FillValue" not in zarr.open_group(tmp_path / "plain")["a"].attrs
     assert zarr.open_group(tmp_path / "x")["a"].attrs["_FillValue"] == 0
+
+
+class _Unlisted(SimpleHTTPRequestHandler):
+    def list_directory(self, path: Any) -> None:
+        self.send_error(404)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_what_cannot_be_listed_could_not_be_done(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "x.zarr")
+    zarr.create_array(tmp_path / "big", shape=10**18, chunks=1, dtype="u1")
+    zarr.create_array(tmp_path / "x.zarr", name="deep/more/v", data=[1, 2, 3])
+    handler = partial(_Unlisted, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        done = run("verify", f"{url}/x.zarr")
+        assert done.status == 2 and "skipped" in done.out and "cannot be listed" in done.out
+        assert "damaged" not in done.out and "1 node not verified" in done.out
+        document = run("verify", f"{url}/x.zarr", "--json").document
+        assert document["ok"] is False and len(document["not_verified"]) == 1
+        assert run("verify", f"{url}/x.zarr/deep/z").status == 0
+        done = run("verify", f"{url}/big")
+        assert done.status == 2 and "limits.max_requested_chunks" in done.out
+        zarr.consolidate_metadata(tmp_path / "x.zarr")
+        assert run("verify", f"{url}/x.zarr").status == 0
+        damage(tmp_path / "x.zarr")
+        assert run("verify", f"{url}/x.zarr").status == 1
+        server.shutdown()

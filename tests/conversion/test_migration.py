@@ -40,6 +40,15 @@ def test_from_2_to_3() -> None:
     assert JOURNAL not in store
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_the_report_says_that_no_chunk_was_read(dry_run: bool) -> None:
+    store = zarr.MemoryStore()
+    zarr.create_array(store, name="a", data=[1, 2], zarr_format=2, compressor={"id": "gzip"})
+    done = zarr.convert(store, zarr_format=3, dry_run=dry_run)
+    assert [any("verify" in note for note in row.notes) for row in done.nodes] == [False, True]
+    assert "no chunk was read" in str(done) and "verify" in done.to_dict()["nodes"][1]["notes"][-1]
+
+
 def test_removing_the_old_documents() -> None:
     store = zarr.MemoryStore()
     before = hierarchy(store)
