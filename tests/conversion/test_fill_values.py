@@ -55,6 +55,12 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "boolean": (np.array([False, True, False]), False, {}),
     "complex": (np.array([0, 1j, 2]), 0j, {}),
     "missing_value": (np.array([0, 1, 2]), 0, {"missing_value": 1}),
+    "unsigned_as_signed": (np.array([0, 1, 255], "u1"), 255, {"_Unsigned": "false"}),
+    "unsigned_big_endian": (np.array([0, 1, 65535], ">u2"), 65535, {"_Unsigned": "false"}),
+    "signed_as_unsigned": (np.array([0, 1, -1], "i1"), -1, {"_Unsigned": "true"}),
+    "scaled_nan": (np.array([1, 2, np.nan], "f4"), np.nan, {"scale_factor": 0.1}),
+    "offset_nan": (np.array([1, 2, np.nan], "f4"), np.nan, {"add_offset": 273.15}),
+    "complex_nan": (np.array([0, 1j, 2], "c8"), complex("nan"), {}),
 }
 
 
@@ -92,7 +98,17 @@ def test_from_3_to_2_and_back(tmp_path: Path) -> None:
         "float": (np.array([0.0, 1.5, 2.0]), 0.0, {"_FillValue": "AAAAAAAA+D8="}),
         "nan": (np.array([0.0, 1.5, np.nan]), 0.0, {"_FillValue": "AAAAAAAA+H8="}),
         "truth": (np.array([True, False, True]), False, {"_FillValue": True}),
-    }
+        # The double -999.9, which no float32 equals.
+        "narrow": (np.array([0, -999.9, 2], "f4"), -999.9, {"_FillValue": "MzMzMzM/j8A="}),
+        "narrow_complex": (
+            np.array([0, -999.9, 2], "c8"), -999.9, {"_FillValue": ["MzMzMzM/j8A=", "AAAAAAAAAAA="]},
+        ),
+        "beyond": (np.array([0, 1, np.inf], "f4"), 0.0, {"_FillValue": "oMjrhfPM4X8="}),
+        "bits": (np.array([0, 1, 255], "u1"), 255, {"_FillValue": -1, "_Unsigned": "false"}),
+        "other_bits": (np.array([0, 1, 255], "u1"), 0, {"_FillValue": -1, "_Unsigned": "false"}),
+        "native_time": (np.array([0, 1, 2], "M8[s]"), np.datetime64("NaT"), {}),
+        "native_span": (np.array([0, 1, 2], "m8[s]"), np.timedelta64(1, "s"), {}),
+    }  # fmt: skip
     made(tmp_path / "three", 3, {**nothing_masked, **masked})
     done = zarr.convert(tmp_path / "three", tmp_path / "two", zarr_format=2)
     zarr.convert(tmp_path / "two", tmp_path / "again", zarr_format=3)
@@ -107,7 +123,8 @@ def test_from_3_to_2_and_back(tmp_path: Path) -> None:
         bare = new.fill_value is None
         assert new.nchunks_initialized == 2 or not bare, name
     notes = {row.path: row.notes for row in done.nodes}
-    assert "left out, which xarray would mask" in notes["int_zero"][0]
+    assert "left out: xarray masks it in format 2" in notes["int_zero"][0]
+    assert zarr.open_array(tmp_path / "two", path="bits").fill_value == 255
     assert notes["equal"] == () and "masks _FillValue 1" in notes["other"][0]
 
 
@@ -187,3 +204,12 @@ def test_in_place(tmp_path: Path) -> None:
     zarr.convert(tmp_path / "three", zarr_format=2, remove_source=True)
     found = zarr.open_group(tmp_path / "three")
     assert found["full"].fill_value is None and found["gaps"].fill_value == 0
+
+
+def test_native_times_cannot_have_the_attribute_in_3(tmp_path: Path) -> None:
+    made(tmp_path / "two", 2, {"time": (np.array([0, 1, 2], "M8[s]"), np.datetime64("NaT"), {})})
+    done = zarr.convert(tmp_path / "two", tmp_path / "three", zarr_format=3)
+    before, after = opened(tmp_path / "two"), opened(tmp_path / "three")
+    xr.testing.assert_equal(before, after)
+    (note,) = done.nodes[-1].notes
+    assert "as an attribute in format 2, and cannot in format 3" in note

@@ -4,7 +4,9 @@ To Zarr the fill value is what a missing chunk reads as, in both formats. xarray
 in format 2: elements that equal it are masked (become NaN), as netCDF's `_FillValue`. In format 3
 xarray masks what the attribute `_FillValue` says, and nothing without it. There floats are stored
 as base64 of a little-endian double, complex numbers as a list of two of these, integers and
-booleans as such; for other types xarray refuses the attribute, and with it the dataset.
+booleans as such; for other types xarray refuses the attribute, and with it the dataset. Unsigned
+integers with the attribute `_Unsigned: "false"` are decoded as signed ones, and the attribute must
+then be a number of the signed type.
 
 So an array that xarray opens, which is one with dimension names, changes its meaning unless the
 attribute is added (2 to 3), or the fill value is left out where nothing is masked (3 to 2). A
@@ -16,7 +18,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -69,29 +70,43 @@ def as_scalar(model: ArrayModel, source: Format, target: Format) -> ArrayModel:
 
 def _difference(model: ArrayModel, source: Format) -> str | None:
     """What a user of xarray should know where Zarr's meaning is kept."""
-    told = model.attributes.get(ATTRIBUTE)
-    if model.fill_value is None or _masks_nothing(model.fill_value):
+    told, effect = model.attributes.get(ATTRIBUTE), _effect(model, model.fill_value, "it")
+    if effect is None:
         return None
     if told is not None and _same(_decoded(told, model), model.fill_value):
         return None
-    also = "" if told is None else f", its attribute {ATTRIBUTE} {show(told)} in format 3"
-    shown = show(model.data_type.fill_to_json(model.fill_value))
-    return f"fill value {shown}: xarray masks it in format 2{also or ', not in format 3'}"
+    also = ", not in format 3" if told is None else f"; {ATTRIBUTE} {show(told)} counts in format 3"
+    return f"fill value {_shown(model, model.fill_value)}: xarray {effect} in format 2{also}"
+
+
+def _effect(model: ArrayModel, value: Any, name: str) -> str | None:
+    """What xarray does in format 2 because there is this fill value, called `name`; None if the
+    dataset would be the same without one."""
+    if value is None:
+        return None
+    if model.dtype.kind in "mM":
+        return f"shows {name} as an attribute"
+    if not _is_nan(value):
+        return f"masks {name}"
+    # xarray assumes that masking has chosen the type to scale in, though NaN is not masked.
+    scaled = not model.attributes.keys().isdisjoint(("scale_factor", "add_offset"))
+    return f"scales without a wider type because of {name}" if scaled else None
 
 
 def _to_3(model: ArrayModel) -> Meaning:
     attributes = {name: item for name, item in model.attributes.items() if name != ATTRIBUTE}
-    fill = model.fill_value
-    masked = model.attributes.get(ATTRIBUTE) if fill is None else fill
+    fill, told = model.fill_value, model.attributes.get(ATTRIBUTE)
+    masked = told if fill is None else fill
     if masked is None:
         return Meaning(fill, attributes)
-    encoded = _encoded(masked, model)
+    shown, encoded = _shown(model, masked), _encoded(masked, model)
     if encoded is None:
-        note = f"xarray masks {_shown(model, masked)} in format 2, and cannot in format 3"
-        return Meaning(fill, attributes, note=None if _masks_nothing(masked) else note)
-    note = f"{ATTRIBUTE} {_shown(model, masked)} added, which xarray masks"
-    said = model.attributes.get(ATTRIBUTE) is not None or _masks_nothing(masked)
-    return Meaning(fill, {**attributes, ATTRIBUTE: encoded}, note=None if said else note)
+        effect = _effect(model, masked, shown)
+        note = None if effect is None else f"xarray {effect} in format 2, and cannot in format 3"
+        return Meaning(fill, attributes, note=note)
+    note = f"{ATTRIBUTE} {shown} added, which xarray masks"
+    known = told is not None or _is_nan(masked)
+    return Meaning(fill, {**attributes, ATTRIBUTE: encoded}, note=None if known else note)
 
 
 def _to_2(model: ArrayModel) -> Meaning:
@@ -99,9 +114,10 @@ def _to_2(model: ArrayModel) -> Meaning:
     told, fill = model.attributes.get(ATTRIBUTE), model.fill_value
     shown = None if fill is None else _shown(model, fill)
     if told is None:
-        if fill is None or _masks_nothing(fill):
+        effect = _effect(model, fill, "it")
+        if effect is None:
             return Meaning(fill, attributes)
-        note = f"fill value {shown} left out, which xarray would mask; missing chunks are written"
+        note = f"fill value {shown} left out: xarray {effect} in format 2; missing chunks written"
         return Meaning(None, attributes, explicit=True, note=note)
     masked = _decoded(told, model)
     if masked is None:
@@ -113,9 +129,8 @@ def _to_2(model: ArrayModel) -> Meaning:
         f"xarray masks {ATTRIBUTE} {masked}, not the fill value {shown}; missing chunks are written"
     )
     fitting = _fitting(masked, model)
-    if fitting is None:
-        raw = {**attributes, ATTRIBUTE: masked}
-        return Meaning(None, raw, explicit=True, note=note)
+    if fitting is None and not isinstance(masked, complex):  # which JSON cannot express
+        attributes[ATTRIBUTE] = masked
     return Meaning(fitting, attributes, explicit=True, note=note)
 
 
@@ -126,32 +141,32 @@ def _shown(model: ArrayModel, value: Any) -> str:
         return show(value)
 
 
-def _masks_nothing(value: Any) -> bool:
-    """Whether masking a value changes nothing: NaN and NaT stay what they are."""
-    try:
-        return (
-            bool(np.isnat(value))
-            if hasattr(value, "dtype") and value.dtype.kind in "mM"
-            else (isinstance(value, float | np.floating) and math.isnan(value))
-        )
-    except TypeError:
-        return False
+def _is_nan(value: Any) -> bool:
+    """Whether a number is NaN: masking it changes nothing."""
+    return isinstance(value, float | complex | np.inexact) and bool(np.isnan(value))
 
 
 def _same(one: Any, other: Any) -> bool:
-    if _masks_nothing(one) and _masks_nothing(other):
+    """Whether two values are equal at full precision, as xarray compares: float32's -999.9 is not
+    the double -999.9."""
+    if one is None or other is None:
+        return False
+    if _is_nan(one) and _is_nan(other):
         return True
-    return one is not None and other is not None and bool(one == other)
+    one, other = (
+        value.item() if isinstance(value, np.generic) else value for value in (one, other)
+    )
+    return bool(one == other)
 
 
 def _fitting(value: Any, model: ArrayModel) -> Any:
     """The value as one of the array's type; None if it has none that is equal."""
     try:
-        made = model.dtype.type(value)
+        with np.errstate(over="ignore"):
+            made = model.dtype.type(value)
     except (OverflowError, TypeError, ValueError):
         return None
-    rounds = model.dtype.kind in "fc"
-    return made if rounds or _same(made, value) else None
+    return made if _same(made, value) else None
 
 
 # -- the attribute --------------------------------------------------------------------------------
@@ -164,7 +179,7 @@ def _encoded(value: Any, model: ArrayModel) -> Json | None:
             case "b":
                 return bool(value)
             case "i" | "u":
-                return int(value) if int(value) == value else None
+                return _signed(int(value), model) if int(value) == value else None
             case "f":
                 return _packed(value)
             case "c":
@@ -173,6 +188,21 @@ def _encoded(value: Any, model: ArrayModel) -> Json | None:
     except (OverflowError, TypeError, ValueError):
         return None
     return None
+
+
+def _signed(value: int, model: ArrayModel) -> int:
+    """The number of the signed type with the same bits, where xarray decodes to that."""
+    span = 1 << 8 * model.dtype.itemsize
+    return value - span if _read_as_signed(model) and span // 2 <= value < span else value
+
+
+def _unsigned(value: int, model: ArrayModel) -> int:
+    span = 1 << 8 * model.dtype.itemsize
+    return value + span if _read_as_signed(model) and -span // 2 <= value < 0 else value
+
+
+def _read_as_signed(model: ArrayModel) -> bool:
+    return model.dtype.kind == "u" and model.attributes.get("_Unsigned") == "false"
 
 
 def _packed(value: Any) -> str:
@@ -186,7 +216,7 @@ def _decoded(value: Json, model: ArrayModel) -> Any:
             case "b":
                 return bool(value)
             case "i" | "u":
-                return int(value) if isinstance(value, int | float) else None
+                return _unsigned(int(value), model) if isinstance(value, int | float) else None
             case "f":
                 return _unpacked(value)
             case "c":
