@@ -102,14 +102,18 @@ class UnsupportedError(MetadataError):
     """Understood, but it cannot be expressed or done here.
 
     `what` names the part of the node that the format has no words for, where that is the reason.
+    `hint` says what a caller of `convert` can do, where that does not follow from the part.
     """
 
-    def __init__(self, message: str = "", what: Part | None = None) -> None:
+    def __init__(
+        self, message: str = "", what: Part | None = None, hint: str | None = None
+    ) -> None:
         super().__init__(message)
         self.what = what
+        self.hint = hint
 
     def at(self, where: str) -> Self:
-        return type(self)(f"{where}: {self}", self.what)
+        return type(self)(f"{where}: {self}", self.what, self.hint)
 
 
 class StaleHandleError(MetadataError):

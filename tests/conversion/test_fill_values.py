@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
+from omnizarr.errors import UnsupportedError
 
 xr = pytest.importorskip("xarray")
 
@@ -101,7 +102,8 @@ def test_from_3_to_2_and_back(tmp_path: Path) -> None:
         # The double -999.9, which no float32 equals.
         "narrow": (np.array([0, -999.9, 2], "f4"), -999.9, {"_FillValue": "MzMzMzM/j8A="}),
         "narrow_complex": (
-            np.array([0, -999.9, 2], "c8"), -999.9, {"_FillValue": ["MzMzMzM/j8A=", "AAAAAAAAAAA="]},
+            np.array([0, -999.9, 2], "c8"), -999.9,
+            {"_FillValue": ["MzMzMzM/j8A=", "AAAAAAAAAAA="]},
         ),
         "beyond": (np.array([0, 1, np.inf], "f4"), 0.0, {"_FillValue": "oMjrhfPM4X8="}),
         "bits": (np.array([0, 1, 255], "u1"), 255, {"_FillValue": -1, "_Unsigned": "false"}),
@@ -213,3 +215,41 @@ def test_native_times_cannot_have_the_attribute_in_3(tmp_path: Path) -> None:
     xr.testing.assert_equal(before, after)
     (note,) = done.nodes[-1].notes
     assert "as an attribute in format 2, and cannot in format 3" in note
+
+
+def test_a_nearly_empty_array_is_not_filled_unasked() -> None:
+    store = zarr.MemoryStore()
+    root = zarr.open_group(store, mode="w")
+    options: Any = {"dtype": "i4", "chunks": (1, 1), "dimension_names": ("y", "x")}
+    array = root.create_array("a", shape=(10**6, 10**6), **options)
+    array[0, 0] = 1
+    out = zarr.MemoryStore()
+    with pytest.raises(UnsupportedError, match="999,999,999,999 missing chunks") as caught:
+        zarr.convert(store, out, zarr_format=2)
+    assert caught.value.what == "fill_value" and not list(out.list_prefix(""))
+    assert "'/a'" in str(caught.value) and "drop=" not in str(caught.value)
+    assert 'fill_values="zarr"' in str(caught.value)
+    assert 'fill_values="xarray"' in str(caught.value)
+    zarr.convert(store, out, zarr_format=2, fill_values="zarr")
+    assert zarr.open_group(out)["a"][:2, :2].tolist() == [[1, 0], [0, 0]]
+    plan = zarr.convert(
+        store, zarr.MemoryStore(), zarr_format=2, fill_values="xarray", dry_run=True
+    )
+    assert plan.nodes[-1].chunks == 10**12
+
+
+def test_what_counts_as_nearly_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("omnizarr.conversion.planning.MOST_WRITTEN", 20)
+    for length, refused in ((20, False), (30, True)):
+        store = zarr.MemoryStore()
+        root = zarr.open_group(store, mode="w")
+        options: Any = {"dtype": "i4", "chunks": 1, "dimension_names": ("x",)}
+        root.create_array("sparse", shape=length, **options)[:1] = 1
+        root.create_array("half", shape=100, **options)[:50] = 1
+        # Chunks within stored shards are not missing.
+        root.create_array("shards", shape=1000, shards=100, **options)[:] = 1
+        if refused:
+            with pytest.raises(UnsupportedError, match="'/sparse'"):
+                zarr.convert(store, zarr.MemoryStore(), zarr_format=2, reencode=True)
+        else:
+            zarr.convert(store, zarr.MemoryStore(), zarr_format=2, reencode=True)

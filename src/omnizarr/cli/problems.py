@@ -28,6 +28,7 @@ _OPTIONS = (
     (re.compile(r"drop=\(?['\"](\w+)['\"],?\)?"), r"--drop \1"),
     (re.compile(r"\b(reencode|overwrite|remove_source|dry_run)=True"), _flag),
     (re.compile(r"\bresume=False"), "--no-resume"),
+    (re.compile(r"\bfill_values=\"(\w+)\""), r"--fill-values \1"),
     (re.compile(r"\Aexclude:"), "--exclude:"),
     (re.compile(r"storage_options=\{'(\w+)': ([^{}]*)\}"), _typed),
     (re.compile(r"\((timeout|deadline)=\.\.\.\)"), r"(--storage-option \1=SECONDS)"),

@@ -110,8 +110,9 @@ def convert(
         in format 2, and only the attribute `_FillValue` in format 3. "xarray" translates so that
         `xarray.open_zarr` gives equal datasets: the attribute is added, or the fill value left out
         and missing chunks written. "zarr" keeps the fill value as it is. By default arrays with
-        dimension names are translated and others kept. Values that Zarr reads never change; notes
-        in the result name the arrays where the two meanings differ.
+        dimension names are translated and others kept; a nearly empty array, for which more than
+        100,000 missing chunks would be written, is refused then. Values that Zarr reads never
+        change; notes in the result name the arrays where the two meanings differ.
     chunks, shards, compressors: other ones than the source has, for all arrays; chunks and shards
         also as a mapping, by path. `shards=False` means none.
     overwrite: replace the node that lies at the destination, and everything below it.

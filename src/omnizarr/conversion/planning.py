@@ -51,6 +51,11 @@ from omnizarr.stores import MemoryStore
 _PORTIONS = 3
 """Raised whenever chunks are put into other portions, so that no old journal is misread."""
 
+MOST_WRITTEN = 100_000
+MOST_WRITTEN_RATIO = 10
+"""More missing chunks than this, and more than so many times the stored ones, are written for
+xarray's sake only when asked: a nearly empty array may have 10¹² chunks."""
+
 
 def is_consolidated(place: Place) -> bool:
     keys = place.format.consolidated_keys(place.path)
@@ -191,6 +196,8 @@ def _plan_array(
         choices = replace(choices, fill_values="zarr")
         translation = translate_array(found, here.format, there.format, choices)
         planned = _planned(path, here, there, found, translation, options)
+    elif translation.explicit and choices.fill_values is None:
+        _check_written(planned)
     if wanted.compressors != "keep":
         # Levels, which decoding does not depend on, are what the caller cares for then.
         planned = replace(planned, action="re-encode")
@@ -231,6 +238,24 @@ def _planned(
         everything=gaps, options=options,
         dropped=translation.dropped, notes=translation.notes,
     )  # fmt: skip
+
+
+def _check_written(planned: NodePlan) -> None:
+    """Refuse to write very many missing chunks that nobody asked for."""
+    source, target = planned.arrays()
+    total = prod(source._stored.grid.shape)
+    stored = len(Listed(source._source))
+    missing = total - stored
+    written = prod(target._stored.grid.shape) * missing // max(total, 1)
+    if written > MOST_WRITTEN and missing > MOST_WRITTEN_RATIO * stored:
+        raise UnsupportedError(
+            f"xarray would read the fill value differently in format {target.zarr_format}, so that"
+            f" {written:,} missing chunks would have to be written ({stored:,} of {total:,} are"
+            " stored)",
+            what="fill_value",
+            hint='fill_values="zarr" keeps the fill value and writes none of them;'
+            ' fill_values="xarray" writes them all',
+        )
 
 
 def _try_out(planned: NodePlan) -> None:

@@ -153,10 +153,11 @@ def _same(one: Any, other: Any) -> bool:
         return False
     if _is_nan(one) and _is_nan(other):
         return True
-    one, other = (
-        value.item() if isinstance(value, np.generic) else value for value in (one, other)
-    )
-    return bool(one == other)
+    return bool(_plain(one) == _plain(other))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _fitting(value: Any, model: ArrayModel) -> Any:

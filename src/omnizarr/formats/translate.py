@@ -413,7 +413,9 @@ _HELP: dict[Part, str] = {
 
 def refusal(error: UnsupportedError, path: str, *, in_place: bool = False) -> UnsupportedError:
     """The error with the node's path in front and the option that helps behind it."""
-    hint = _HELP.get(error.what) if error.what is not None else None
+    hint = error.hint
+    if hint is None and error.what is not None:
+        hint = _HELP.get(error.what)
     if hint is None and path:
         hint = f'exclude=("{path}",) leaves it out'
     if hint is None:
