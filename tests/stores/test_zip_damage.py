@@ -309,6 +309,27 @@ def test_a_member_with_a_damaged_name_is_not_missing(tmp_path: Path) -> None:
             store.get("a/c/0")
 
 
+@pytest.mark.parametrize("sealed", [True, False], ids=["omnizarr", "others"])
+def test_a_listing_of_many_members_has_those_with_damaged_names(
+    tmp_path: Path, sealed: bool
+) -> None:
+    """Whoever copies what is listed would leave out the member, and copy fill values."""
+    path = tmp_path / "x.zip"
+    members = [(f"a/c/{i}", b"1") for i in range(10_500)]
+    if sealed:
+        with ZipStore(path, mode="w", compression=zipfile.ZIP_STORED) as store:
+            store.update(dict(members))
+    else:
+        make(path, members)
+    data = bytearray(path.read_bytes())
+    data[data.rindex(b"a/c/5000") + 7] ^= 0x40
+    path.write_bytes(data)
+    with ZipStore(path, mode="r") as store:
+        assert set(dict(members)) < set(store.list())
+        with pytest.raises(StoreError, match="a/c/500p"):
+            store.get("a/c/5000")
+
+
 def test_a_checksum_of_the_directory_saves_comparing_names(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with ZipStore(path) as store:

@@ -307,15 +307,16 @@ class SQLiteStore(FileDatabase):
                     self._compare(db, what)
                     self._compared = True
                 self._check_before(db, prefix, what)
-                room, last, keys = size_of(db), "", []
+                room = size_of(db)
+                keys: list[str] = []
                 for key in self._from(db, prefix, what):
-                    room -= len(key) + 1
-                    if room < 0 or key < last:
-                        raise self._pool.damaged(what)
                     if not key.startswith(prefix):
                         break
-                    last = key
-                    if is_key(key):
+                    room -= len(key) + 1
+                    valid = is_key(key)  # what cannot be decoded has another order in Python
+                    if room < 0 or (valid and keys and key <= keys[-1]):
+                        raise self._pool.damaged(what)
+                    if valid:
                         keys.append(key)
         return keys
 
@@ -357,11 +358,11 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
 
 
-def _below(prefix: str, key: str = "k") -> tuple[str, tuple[str, ...]]:
+def _below(prefix: str) -> tuple[str, tuple[str, ...]]:
     """A condition for the keys that start with `prefix`, and its parameters."""
     if not prefix:
-        return f"typeof({key}) = 'text'", ()
-    return f"{key} >= ? AND {key} < ?", (prefix, beyond(prefix))
+        return "typeof(k) = 'text'", ()
+    return "k >= ? AND k < ?", (prefix, beyond(prefix))
 
 
 open_path, open_url = openers(SQLiteStore, {"table", "timeout", "fsync"})

@@ -39,8 +39,6 @@ from omnizarr.stores.zip_records import (
 
 _CHEAP_TO_COPY = 64 << 20
 _PIECE = 4 << 20
-_CHEAP_TO_COMPARE = 10_000
-"""How many names a listing compares with the headers of their members."""
 
 # A comment for the rare archive that would be taken for one that is rooted a folder down.
 _ROOT_IS_HERE = b"The root of this store is the root of the archive."
@@ -199,9 +197,8 @@ class Archive:
 
     def keys(self) -> set[str]:
         """All keys, also those that the directory has under a damaged name: reading one raises."""
-        if sum(map(len, self._unchecked.values())) <= _CHEAP_TO_COMPARE:
-            for length in list(self._unchecked):
-                self._compare_names(length)
+        for length in list(self._unchecked):
+            self._compare_names(length)
         return {*self.members, *self._hidden}
 
     def _compare_names(self, length: int) -> None:
