@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -510,3 +511,14 @@ def as_memory(stored: dict[str, dict[str, Any]]) -> MemoryStore:
     for key, document in stored.items():
         store.set(key, json.dumps(document).encode())
     return store
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
+def test_a_member_that_cannot_be_read_is_an_error_of_that_member(tmp_path: Path) -> None:
+    zarr.create_array(tmp_path / "x", name="a", data=[1, 2])
+    (tmp_path / "x/out").symlink_to(tmp_path)
+    (tmp_path / "x/loop").symlink_to(".")
+    report = zarr.check(tmp_path / "x")
+    errors = {found.path: found.message for found in report if found.level == "error"}
+    assert sorted(errors) == ["loop", "out"]
+    assert "own parent" in errors["loop"] and "outside the store" in errors["out"]

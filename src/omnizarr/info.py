@@ -5,6 +5,7 @@ Both show what is known without asking the store; `info_complete()` counts chunk
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.errors import NotListableError
@@ -37,8 +38,11 @@ def human_bytes(count: int) -> str:
 class Info:
     """A two-column report, as text and as HTML."""
 
+    def _rows(self) -> Iterator[tuple[str, Any]]:
+        yield from ()
+
     def items(self) -> list[tuple[str, str]]:
-        return []
+        return [(name, str(value)) for name, value in self._rows()]
 
     def __repr__(self) -> str:
         rows = self.items()
@@ -61,42 +65,35 @@ class ArrayInfo(Info):
         self._array = array
         self._counted = counted
 
-    def items(self) -> list[tuple[str, str]]:
+    def _rows(self) -> Iterator[tuple[str, Any]]:
         array = self._array
-        rows: list[tuple[str, Any]] = [
-            ("Name", array.name),
-            ("Type", f"{type(array).__module__.partition('.')[0]}.{type(array).__name__}"),
-            ("Zarr format", array.zarr_format),
-            ("Data type", array.data_type),
-            ("Shape", array.shape),
-        ]
+        yield "Name", array.name
+        yield "Type", _type_name(array)
+        yield "Zarr format", array.zarr_format
+        yield "Data type", array.data_type
+        yield "Shape", array.shape
         if array.dims is not None:
-            rows.append(("Dimensions", ", ".join(str(name) for name in array.dims)))
-        rows.append(("Chunk shape", array.chunks))
+            yield "Dimensions", ", ".join(str(name) for name in array.dims)
+        yield "Chunk shape", array.chunks
         if array.shards is not None:
-            rows.append(("Shard shape", array.shards))
-        rows += [
-            ("Order", array.order),
-            ("Fill value", array.fill_value),
-            ("Read-only", array.read_only),
-            ("Codecs", ", ".join(str(codec) for codec in array.codecs)),
-            ("Store", repr(array.store)),
-            ("No. bytes", _with_unit(array.nbytes)),
-            ("No. chunks", array.nchunks),
-        ]
+            yield "Shard shape", array.shards
+        yield "Order", array.order
+        yield "Fill value", array.fill_value
+        yield "Read-only", array.read_only
+        yield "Codecs", ", ".join(str(codec) for codec in array.codecs)
+        yield "Store", repr(array.store)
+        yield "No. bytes", _with_unit(array.nbytes)
+        yield "No. chunks", array.nchunks
         if not array.chunk_store.capabilities.listable:
-            rows.append(("Chunks initialized", "unknown: the store cannot be listed"))
-            return [(name, str(value)) for name, value in rows]
-        if not self._counted:
-            rows.append(("Chunks initialized", "not counted; info_complete() counts them"))
-            return [(name, str(value)) for name, value in rows]
-        stored = int(array.nbytes_stored)
-        initialized = array.nchunks_initialized
-        rows.append(("No. bytes stored", _with_unit(stored)))
-        if stored:
-            rows.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))
-        rows.append(("Chunks initialized", f"{initialized}/{array.nchunks}"))
-        return [(name, str(value)) for name, value in rows]
+            yield "Chunks initialized", "unknown: the store cannot be listed"
+        elif not self._counted:
+            yield "Chunks initialized", "not counted; info_complete() counts them"
+        else:
+            stored = int(array.nbytes_stored)
+            yield "No. bytes stored", _with_unit(stored)
+            if stored:
+                yield "Storage ratio", f"{array.nbytes / stored:.1f}"
+            yield "Chunks initialized", f"{array.nchunks_initialized}/{array.nchunks}"
 
 
 class GroupInfo(Info):
@@ -104,38 +101,35 @@ class GroupInfo(Info):
         self._group = group
         self._listed = listed
 
-    def items(self) -> list[tuple[str, str]]:
+    def _rows(self) -> Iterator[tuple[str, Any]]:
         group = self._group
-        rows: list[tuple[str, Any]] = [
-            ("Name", group.name),
-            ("Type", f"{type(group).__module__.partition('.')[0]}.{type(group).__name__}"),
-            ("Zarr format", group.zarr_format),
-            ("Read-only", group.read_only),
-            ("Store", repr(group.store)),
-        ]
+        yield "Name", group.name
+        yield "Type", _type_name(group)
+        yield "Zarr format", group.zarr_format
+        yield "Read-only", group.read_only
+        yield "Store", repr(group.store)
         known = group._stored.consolidated is not None
         if not self._listed and not known and group.store.capabilities.listable:
-            rows.append(("No. members", "not counted; info_complete() lists them"))
-            return [(name, str(value)) for name, value in rows]
+            yield "No. members", "not counted; info_complete() lists them"
+            return
         try:
             members = group.members()
         except NotListableError:
-            rows.append(("No. members", "unknown: the store cannot be listed"))
-            return [(name, str(value)) for name, value in rows]
-        kinds: dict[bool, list[str]] = {True: [], False: []}
-        for name, member in members:
-            kinds[isinstance(member, type(group))].append(name)
-        arrays, groups = kinds[False], kinds[True]
-        rows += [
-            ("No. members", len(arrays) + len(groups)),
-            ("No. arrays", len(arrays)),
-            ("No. groups", len(groups)),
-        ]
+            yield "No. members", "unknown: the store cannot be listed"
+            return
+        groups = [name for name, member in members if isinstance(member, type(group))]
+        arrays = [name for name, member in members if not isinstance(member, type(group))]
+        yield "No. members", len(members)
+        yield "No. arrays", len(arrays)
+        yield "No. groups", len(groups)
         if arrays:
-            rows.append(("Arrays", ", ".join(arrays)))
+            yield "Arrays", ", ".join(arrays)
         if groups:
-            rows.append(("Groups", ", ".join(groups)))
-        return [(name, str(value)) for name, value in rows]
+            yield "Groups", ", ".join(groups)
+
+
+def _type_name(node: Array | Group) -> str:
+    return f"{type(node).__module__.partition('.')[0]}.{type(node).__name__}"
 
 
 def _with_unit(count: int) -> str:

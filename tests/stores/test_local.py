@@ -349,6 +349,16 @@ def test_links_in_a_ring_end_the_listing(store: LocalStore) -> None:
         list(store.list())
 
 
+def test_a_link_in_a_ring_hides_nothing_beside_it(store: LocalStore) -> None:
+    store.set("a/b/c", b"1")
+    (store.root / "a/up").symlink_to("..")
+    assert store.list_dir("a/").prefixes == ["a/b/", "a/up/"]
+    assert store.list_dir("a/b/").keys == ["a/b/c"]
+    for prefix in ("a/up/", "a/up/a/"):
+        with pytest.raises(StoreError, match="its own parent"):
+            store.list_dir(prefix)
+
+
 def test_removing_never_follows_a_link(store: LocalStore, secret: Path) -> None:
     store.set("a/b", b"1")
     (store.root / "a/out").symlink_to(secret)
