@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from omnizarr import node
+from omnizarr import formats, node
 from omnizarr.array import Array
 from omnizarr.errors import (
     ArrayNotFoundError,
@@ -463,6 +463,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
             raise MetadataError(f"{self._place}: cannot move {source!r} into itself")
         chosen = found[0].format
         origin, target = (paths.join(self.path, path) for path in (from_path, to_path))
+        formats.check_outside_drafts(self.store, target)
         chosen.check_place(self.store, target, origin)
         for ancestor in paths.ancestors(to_path)[1:]:
             self.require_group(ancestor)

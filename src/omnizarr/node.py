@@ -193,6 +193,7 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
     )
     looking = _looking(store, path)
     taken = overwrite and _is_taken(looking, path)
+    formats.check_outside_drafts(store, path)
     if path or not taken:  # at the root all that is there will be gone
         chosen.check_place(looking, path)
     missing: dict[str, bytes] = {}

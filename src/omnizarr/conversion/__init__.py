@@ -260,6 +260,7 @@ def _to(
         " takes groups of every format; copy_store takes a whole store of the same format",
     )
     place, model = _found(here)
+    formats.check_outside_drafts(there.store, there.path)
     if there.path or not manner.overwrite:
         target.check_place(there.store, there.path)
     plan = make_plan(place, model, Place(there.store, there.path, target), wanted, here.options)

@@ -11,7 +11,14 @@ from collections.abc import Iterable
 
 from omnizarr.errors import MetadataError
 from omnizarr.formats.base import Format, FormatName, Node
-from omnizarr.formats.hierarchy import BelowPath, fetch, in_draft, is_draft, located
+from omnizarr.formats.hierarchy import (
+    BelowPath,
+    check_outside_drafts,
+    fetch,
+    in_draft,
+    is_draft,
+    located,
+)
 from omnizarr.formats.n5 import N5
 from omnizarr.formats.v0 import V0
 from omnizarr.formats.v1 import V1
@@ -176,6 +183,7 @@ __all__ = [
     "FormatName",
     "Node",
     "assumed",
+    "check_outside_drafts",
     "claimed",
     "documents",
     "documents_first",

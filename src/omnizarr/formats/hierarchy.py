@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 
 from omnizarr import limits
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import MetadataError, StoreError, UnsupportedError
 from omnizarr.formats.base import FormatName, Node, Owned
 from omnizarr.formats.v3draft_layouts import AREAS, BOOTSTRAP, read_bootstrap
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -89,13 +90,37 @@ def in_draft(store: Store, path: str) -> bool:
     return path.split("/")[0] in AREAS and is_draft(store)
 
 
-def is_draft(store: Store) -> bool:
-    """Whether the document at the root is the bootstrap of a draft."""
-    data = fetch(store, [BOOTSTRAP]).get(BOOTSTRAP)
+def is_draft(store: Store, path: str = "") -> bool:
+    """Whether the document at the root, or in a folder, is the bootstrap of a draft."""
+    key = join(path, BOOTSTRAP)
+    data = fetch(store, [key]).get(key)
     try:
         return data is not None and read_bootstrap(data) is not None
     except MetadataError:
         return True  # a draft that cannot be read
+
+
+def check_outside_drafts(store: Store, path: str) -> None:
+    """UnsupportedError if a new node at `path` would lie among the chunks or documents of a draft
+    whose root is not that of the store: in a folder of it, or above it."""
+    names = path.split("/")
+    inside = ("/".join(names[:depth]) for depth, name in enumerate(names) if name in AREAS)
+    for folder in inside:
+        if folder and is_draft(store, folder):  # the root is left to `check_place`
+            raise _inside_draft(store, path, f"its folder {folder!r}")
+    for place in store.above(AREAS):
+        with suppress(StoreError):  # nobody is kept from writing by what may not be read
+            if is_draft(place):
+                raise _inside_draft(store, path, repr(place))
+
+
+def _inside_draft(store: Store, path: str, where: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{store!r}, path {'/' + path!r}: {where} holds a hierarchy of a draft of v3, which keeps"
+        " its chunks and documents below 'data' and 'meta', so nothing else can be stored there;"
+        " open that hierarchy and name a node in it, or choose another place",
+        what="name",
+    )
 
 
 def located(error: MetadataError, store: Store) -> MetadataError:

@@ -20,7 +20,7 @@ Rules that every store keeps (`omnizarr.testing` checks them):
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, Self
@@ -228,6 +228,11 @@ class Store(ABC):
     def locate(self, key: str) -> tuple[Hashable, str]:
         """What names a value inside this process, equal through all wrappers of one store."""
         return self.identity, key
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        """The places around this store, as stores: those from which the path to its root begins
+        with one of `names`. None where a store cannot tell what lies around it."""
+        return iter(())
 
     def lock(self, key: str) -> AbstractContextManager[object]:
         """Exclude other processes while a value is read, changed and written back.

@@ -11,7 +11,7 @@ This module knows keys and paths. It must not know how a filesystem is called (`
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Literal
@@ -146,6 +146,13 @@ class FsspecStore(Store):
         if isinstance(place, tuple) and place[0] == "fsspec":
             return place[:2], f"{place[2].strip('/')}/{key}".lstrip("/")
         return place, key
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        parent, _, name = self.root.rpartition("/")
+        while parent:
+            if name in names:
+                yield FsspecStore(self.fs, parent, read_only=True, deadline=self.deadline)
+            parent, _, name = parent.rpartition("/")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._shown!r})"

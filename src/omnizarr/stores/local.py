@@ -16,7 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -95,6 +95,13 @@ class LocalStore(Store):
     @cached_property
     def identity(self) -> Hashable:
         return "local", os.path.realpath(self.path)
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        for path in dict.fromkeys((self.path, os.path.realpath(self.path))):
+            while (parent := os.path.dirname(path)) != path:
+                if os.path.basename(path) in names:
+                    yield LocalStore(parent, read_only=True, follow_symlinks=self.follow_symlinks)
+                path = parent
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"

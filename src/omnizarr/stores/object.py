@@ -16,7 +16,7 @@ built in `object_clients`, what errors mean in `object_errors`, forks in `object
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from omnizarr.model.store import (
     Store,
     Versioned,
 )
-from omnizarr.stores import object_clients, object_listing, object_reads, object_urls
+from omnizarr.stores import object_clients, object_listing, object_reads, object_urls, wrappers
 from omnizarr.stores.object_attempts import Attempts
 from omnizarr.stores.object_clients import LEAST
 from omnizarr.stores.object_connection import Connection
@@ -106,6 +106,9 @@ class ObjectStore(Store):
 
     def locate(self, key: str) -> tuple[Hashable, str]:
         return self._connection.identity, self._base + key
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        return wrappers.above(ObjectStore(self._connection.asked), self._base, names)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._connection})"

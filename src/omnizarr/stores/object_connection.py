@@ -56,6 +56,11 @@ class Connection:
         """How its clients are built; None for an object that is asked as it is."""
         return self._recipe
 
+    @property
+    def asked(self) -> Any:
+        """What a connection to the whole bucket is made of."""
+        return self._foreign if self._recipe is None else self._recipe
+
     def signer(self, good_for: timedelta, **config: str) -> Callable[[str], str]:
         """What signs the URL of an object, with the client's credentials or with those given."""
         assert self._recipe is not None

@@ -17,7 +17,7 @@ from __future__ import annotations
 import heapq
 import os
 from base64 import b32decode, b32encode
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -333,6 +333,10 @@ class OverlayStore(Store):
 
     def locate(self, key: str) -> tuple[Hashable, str]:
         return self.upper.locate(key)  # that is where it is changed
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        yield from self.upper.above(names)
+        yield from self.lower.above(names)
 
     def lock(self, key: str) -> AbstractContextManager[object]:
         return self._locked(self._check(key))

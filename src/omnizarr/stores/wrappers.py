@@ -8,7 +8,7 @@ This module knows the interface of stores. It must not know any one store.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from omnizarr.errors import StoreError
@@ -87,6 +87,9 @@ class WrapperStore(Store):
 
     def locate(self, key: str) -> tuple[Hashable, str]:
         return self.store.locate(key)
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        return self.store.above(names)
 
     def lock(self, key: str) -> AbstractContextManager[object]:
         return self.store.lock(key)
@@ -237,5 +240,17 @@ class PrefixStore(WrapperStore):
     def locate(self, key: str) -> tuple[Hashable, str]:
         return self.store.locate(self.prefix + key)
 
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        yield from above(self.store, self.prefix, names)
+        yield from self.store.above(names)
+
     def lock(self, key: str) -> AbstractContextManager[object]:
         return self.store.lock(self._inner(key))
+
+
+def above(store: Store, prefix: str, names: Collection[str]) -> Iterator[Store]:
+    """What `Store.above` gives for the root `prefix` of a larger store, up to that store itself."""
+    parts = prefix.rstrip("/").split("/")
+    for depth, name in enumerate(parts):
+        if name in names:
+            yield PrefixStore(store, "/".join(parts[:depth])) if depth else store
