@@ -61,7 +61,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         ),
     ),
     ("jobs",),
-    ("api", "copying", "checking", "conversion", "saving", "verification"),
+    ("api", "copying", "checking", "conversion", "differences", "saving", "verification"),
     ("__init__",),
     ("testing", "integrations", "geo", "cli", "server", "aio"),
     ("__main__",),

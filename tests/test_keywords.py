@@ -166,7 +166,20 @@ def test_nearest() -> None:
         ({"shape": 6, "dtype": "f8"}, "dtype int32, not float64"),
         ({"shape": 6, "chunks": 2}, r"chunks \(3,\), not \(2,\)"),
         ({"shape": 6, "fill_value": 1}, "fill_value 7, not 1"),
-        ({"data": np.ones(2)}, r"shape \(6,\), not \(2,\)"),
+        ({"data": np.ones(2)}, r"shape \(6,\), not \(2,\).*data was not written"),
+        ({"data": np.arange(6, dtype="i4")}, "data was not written"),
+        ({"data": [1, 2]}, "data was not written"),
+        ({"attributes": {"a": 1}}, "attributes {}, not {'a': 1}"),
+        ({"dimension_names": "x"}, r"dimension_names None, not \('x',\)"),
+        ({"compressors": "gzip"}, "codecs .*Zstd.*, not .*Gzip.*compressors="),
+        ({"compressor": None}, "codecs .*Zstd.*, not .*compressor="),
+        ({"compression": "gzip", "compression_opts": 3}, "codecs .*Zstd.*, not"),
+        ({"codecs": ["bytes"]}, "codecs .*Zstd.*, not .*codecs="),
+        ({"filters": [{"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}]}, "filters="),
+        ({"compressors": "nonsense"}, "compressors="),
+        ({"shards": 6}, r"shards None, not \(6,\)"),
+        ({"dimension_separator": "."}, "chunk keys"),
+        ({"shards": 6, "fill_value": 1, "data": [1]}, "shards None.*; fill_value 7.*; data was"),
     ],
 )
 def test_an_array_that_differs_is_opened_with_a_warning(
@@ -184,7 +197,7 @@ def test_an_array_that_differs_is_opened_with_a_warning(
     [
         {"shape": 6, "dtype": "int32", "chunks": (3,)},
         {"shape": (6,), "dtype": np.dtype(">i4"), "chunks": "auto", "fill_value": np.int8(7)},
-        {"shape": (6,), "dtype": None, "chunks": True, "compressor": None},
+        {"shape": (6,), "dtype": None, "chunks": True, "compressor": "default"},
         {},
     ],
     ids=str,
@@ -192,6 +205,74 @@ def test_an_array_that_differs_is_opened_with_a_warning(
 def test_no_warning_where_nothing_differs(arguments: dict[str, Any]) -> None:
     store = zarr.create_array({}, shape=6, chunks=3, dtype="i4", fill_value=7).store
     assert zarr.open(store, mode="a", **arguments).dtype == np.int32
+
+
+def test_an_order_that_differs_is_told_where_there_are_two_axes() -> None:
+    store = zarr.create_array({}, shape=(2, 2), dtype="i4").store
+    with pytest.warns(IgnoredArgumentWarning, match="order C, not F"):
+        zarr.open_array(store, mode="a", order="F")
+
+
+def test_a_byte_order_that_differs_is_told_where_the_format_keeps_it() -> None:
+    store = zarr.create_array({}, shape=6, dtype=">i4", zarr_format=2).store
+    zarr.open(store, mode="a", shape=6, dtype=">i4")
+    with pytest.warns(IgnoredArgumentWarning, match="dtype >i4, not int32"):
+        zarr.open(store, mode="a", shape=6, dtype="<i4")
+
+
+def test_a_group_that_exists_keeps_its_attributes_with_a_warning() -> None:
+    store = zarr.open_group({}, mode="a", attributes={"a": (1, 2), "b": np.nan}).store
+    for function in (zarr.open_group, zarr.open):
+        function(store, mode="a", attributes={"a": [1, 2], "b": np.nan})
+        with pytest.warns(
+            IgnoredArgumentWarning, match=r"\{'a': \[1, 2\]\}, not \{'a': 3\}"
+        ) as told:
+            function(store, mode="a", attributes={"a": 3})
+        assert Path(told[0].filename) == Path(__file__)
+
+
+CREATED: list[dict[str, Any]] = [
+    {},
+    {"compressors": None},
+    {"compressors": "zstd"},
+    {"compressors": "blosc"},
+    {"compressor": "gzip"},
+    {"compression": "gzip", "compression_opts": 9},
+    {"cname": "lz4", "clevel": 3},
+    {"filters": None},
+    {"filters": "auto", "compressors": "auto"},
+    {"filters": [{"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}]},
+    {"order": "F", "shape": (4, 6), "chunks": (2, 3)},
+    {"dimension_names": ("x",), "attributes": {"a": (1, np.int8(2))}},
+    {"dtype": ">i4", "filters": ["numcodecs.shuffle"]},
+    {"dtype": str},
+    {"dtype": "U4", "compressors": "zstd"},
+    {"dtype": bytes, "compressors": None, "fill_value": b""},
+    {"dimension_separator": "/"},
+]
+SHARDED: list[dict[str, Any]] = [
+    {"shards": 6},
+    {"shards": (6,), "order": "F", "compressors": ["blosc"]},
+    {"codecs": ["bytes", "zstd"]},
+    {"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}]},
+    {"serializer": {"name": "bytes", "configuration": {"endian": "big"}}},
+    {"chunk_key_encoding": "v2"},
+]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, "n5"])
+@pytest.mark.parametrize("arguments", [*CREATED, *SHARDED], ids=str)
+def test_no_warning_for_what_the_array_was_created_with(
+    arguments: dict[str, Any], version: Any
+) -> None:
+    arguments = {"shape": 6, "chunks": 3, "dtype": "i4", **arguments}
+    try:
+        store = zarr.create_array({}, zarr_format=version, **arguments).store
+    except (zarr.errors.ZarrError, TypeError):
+        assert version != 3
+        return
+    zarr.open_array(store, mode="a", **arguments)
+    zarr.open(store, mode="r", **arguments)
 
 
 def test_no_warning_for_nan_text_and_records() -> None:

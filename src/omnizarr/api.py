@@ -13,12 +13,13 @@ from omnizarr import consolidation, node
 from omnizarr.array import Array
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, check_options, options_from
+from omnizarr.differences import warn_of_attributes, warn_of_differences
 from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError, StoreError
 from omnizarr.formats import Node
 from omnizarr.group import Group
 from omnizarr.hierarchy import create_nodes
 from omnizarr.keywords import suggests
-from omnizarr.making import like, make_array, warn_of_differences
+from omnizarr.making import like, make_array
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
@@ -128,7 +129,9 @@ def _open_array(
         if found is None:
             raise
         place, model = node.as_array(found, backing, normal)  # somebody else was faster
-        return Array._of(place, model, options)._check()
+        opened = Array._of(place, model, options)._check()
+        warn_of_differences(opened, arguments)
+        return opened
 
 
 def open_group(
@@ -165,7 +168,7 @@ def _open_group(
                 # What cannot be listed can be browsed this way only; elsewhere the nodes
                 # themselves are asked, because a consolidated copy of them may be stale.
                 model = consolidation.read_if_there(place, model) or model
-            return Group._of(place, model, options)
+            return warn_of_attributes(Group._of(place, model, options), attributes)
     try:
         return _make_group(
             backing, normal, zarr_format, attributes, options, overwrite=wanted == "w"
@@ -175,7 +178,7 @@ def _open_group(
         if found is None:
             raise
         place, opened = node.as_group(found, backing, normal)  # somebody else was faster
-        return Group._of(place, opened, options)
+        return warn_of_attributes(Group._of(place, opened, options), attributes)
 
 
 def _make_group(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
@@ -12,16 +11,12 @@ import numpy as np
 
 from omnizarr import node
 from omnizarr.array import Array
-from omnizarr.chunking import normalize_chunks, normalize_shape
 from omnizarr.computed import REGION_BYTES, blocks, computed, has_large_blocks, values_of
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from, request_from, with_values
-from omnizarr.errors import IgnoredArgumentWarning
-from omnizarr.formats.base import DEFAULT, Format
+from omnizarr.formats.base import Format
 from omnizarr.location import Location
-from omnizarr.model import dtypes
 from omnizarr.model.column import Column
-from omnizarr.model.dtypes.base import DataType
 from omnizarr.model.store import Store
 from omnizarr.node import Options, Place
 from omnizarr.replacing import secured
@@ -65,58 +60,6 @@ def make_array(
     if data is not None and write_data:
         write_values(data, array)
     return Array._of(place, model, options) if options.read_only else array
-
-
-def warn_of_differences(array: Array, arguments: Mapping[str, Any]) -> None:
-    """Warn that an array was opened although it is not what the arguments describe."""
-    told = [
-        f"{name} {found}, not {asked}"
-        for name, found, asked in _asked_and_found(array, arguments)
-        if not _equal(found, asked)
-    ]
-    if told:
-        warnings.warn(
-            f"{array!r} exists already, with {'; '.join(told)}: these arguments have no effect."
-            " Leave them out, or replace the array with mode 'w'",
-            IgnoredArgumentWarning,
-            stacklevel=4,
-        )
-
-
-def _asked_and_found(
-    array: Array, arguments: Mapping[str, Any]
-) -> Iterator[tuple[str, object, object]]:
-    """Name, stored and given value of what the arguments say of an array."""
-    given = {name: value for name, value in arguments.items() if value is not None}
-    shape = array.shape
-    if "shape" in given or hasattr(given.get("data"), "shape"):
-        shape = normalize_shape(given["shape"] if "shape" in given else given["data"].shape)
-        yield "shape", array.shape, shape
-    if "dtype" in given:
-        yield "dtype", array.dtype, _dtype(given["dtype"])
-    chunks = given.get("chunk_shape", given.get("chunks"))
-    if not isinstance(chunks, str | bool | None) and len(shape) == array.ndim:
-        yield "chunks", array.chunks, normalize_chunks(chunks, shape, array.itemsize)
-    if "fill_value" in given and not isinstance(given["fill_value"], type(DEFAULT)):
-        yield "fill_value", array.fill_value, given["fill_value"]
-
-
-def _dtype(dtype: Any) -> object:
-    """The NumPy dtype that is meant, as far as there is one."""
-    parsed = dtype if isinstance(dtype, DataType) else dtypes.parse(dtype)
-    return parsed.numpy if isinstance(parsed, DataType) else parsed
-
-
-def _equal(found: object, asked: object) -> bool:
-    """Whether two values say the same; what cannot be compared is taken to be so."""
-    if isinstance(found, np.dtype) and isinstance(asked, np.dtype):
-        # Text reads as objects if told so, and the byte order may be the format's own.
-        variable = found.kind in "OT" or asked.kind in "OT"
-        return variable or found.newbyteorder("=") == asked.newbyteorder("=")
-    try:
-        return bool(found == asked or (found != found and asked != asked))  # NaN is NaN
-    except (TypeError, ValueError):
-        return True
 
 
 def write_values(source: Any, array: Array) -> None:
