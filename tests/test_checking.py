@@ -513,12 +513,14 @@ def as_memory(stored: dict[str, dict[str, Any]]) -> MemoryStore:
     return store
 
 
-@pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and pipes")
 def test_a_member_that_cannot_be_read_is_an_error_of_that_member(tmp_path: Path) -> None:
     zarr.create_array(tmp_path / "x", name="a", data=[1, 2])
     (tmp_path / "x/out").symlink_to(tmp_path)
     (tmp_path / "x/loop").symlink_to(".")
+    (tmp_path / "x/fifo").mkdir()
+    os.mkfifo(tmp_path / "x/fifo/zarr.json")
     report = zarr.check(tmp_path / "x")
     errors = {found.path: found.message for found in report if found.level == "error"}
-    assert sorted(errors) == ["loop", "out"]
+    assert sorted(errors) == ["fifo", "loop", "out"] and not report.ok
     assert "own parent" in errors["loop"] and "outside the store" in errors["out"]

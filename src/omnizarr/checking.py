@@ -104,8 +104,8 @@ def check(
     `omnizarr.verify` does that.
     Where a store cannot be listed, the nodes that consolidated metadata name are checked, and a
     warning says what could not be.
-    A member that the store cannot read is an error of that member.
-    NodeNotFoundError if no node lies at `path`; a store that fails there raises.
+    A symbolic link that is not followed is an error of the node in its place.
+    NodeNotFoundError if no node lies at `path`; a store that fails raises.
     """
     chosen = checks.standard_named(standard)
     backing = as_store(store, mode="r", storage_options=storage_options)

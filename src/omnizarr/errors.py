@@ -30,6 +30,7 @@
     │   ├── StoreTimeoutError (TimeoutError)     no whole answer before the deadline
     │   ├── HTTPStatusError                      any other answer than the one asked for
     │   ├── NotListableError                     what lies there cannot be listed
+    │   ├── NotAFileError                        a link that is not followed, a pipe, a device
     │   ├── ValueChangedError                    a value was replaced while it was read
     │   ├── ConflictError                        others kept changing what was to be changed
     │   ├── OverlapError (ValueError)            writing would delete the data that are written
@@ -209,6 +210,11 @@ class HTTPStatusError(StoreError):
 
 class NotListableError(StoreError):
     """The store cannot tell which keys it has."""
+
+
+class NotAFileError(StoreError):
+    """In the place of a value or directory is something that is never read: a symbolic link that
+    is not followed, a pipe, a device. The store itself works."""
 
 
 class ValueChangedError(StoreError):

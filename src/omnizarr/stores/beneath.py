@@ -23,7 +23,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from omnizarr.errors import StoreError
+from omnizarr.errors import NotAFileError
 from omnizarr.model.paths import ancestors
 from omnizarr.properties import cached_property
 from omnizarr.stores.folder import HAS_DESCRIPTORS, NOFOLLOW, SEARCH, Folder, opener
@@ -124,7 +124,7 @@ class Beneath:
         path = self.path(link)
         target, base = os.path.realpath(path), os.path.realpath(self.base or "/")
         if target != base and not target.startswith(os.path.join(base, "")):
-            raise StoreError(
+            raise NotAFileError(
                 f"the symbolic link {path!r} leads outside the store (to {target!r});"
                 " pass follow_symlinks=True if you trust it"
             )
@@ -193,7 +193,7 @@ class Beneath:
         while parent:
             parent = parent.rpartition("/")[0]
             if os.path.realpath(self.path(parent)) == target:
-                raise StoreError(
+                raise NotAFileError(
                     f"the symbolic link {self.path(directory)!r} leads to its own parent"
                 )
 

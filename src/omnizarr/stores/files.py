@@ -12,7 +12,7 @@ import os
 import stat
 import time
 
-from omnizarr.errors import StoreError
+from omnizarr.errors import NotAFileError, StoreError
 from omnizarr.model.store import Buffer
 from omnizarr.stores.folder import LIST, Folder
 from omnizarr.stores.temporary import temporary_name
@@ -60,13 +60,13 @@ def read_fully(file: int, length: int, start: int) -> Buffer:
     return buffer
 
 
-def not_a_file(what: str, mode: int) -> StoreError:
+def not_a_file(what: str, mode: int) -> NotAFileError:
     if stat.S_ISLNK(mode):
-        return StoreError(
+        return NotAFileError(
             f"{what} is a symbolic link, which is not followed;"
             " pass follow_symlinks=True if you trust it"
         )
-    return StoreError(f"{what} is not a regular file (mode {oct(mode)})")
+    return NotAFileError(f"{what} is not a regular file (mode {oct(mode)})")
 
 
 def failure(store: str, doing: str, key: str, error: OSError) -> StoreError:

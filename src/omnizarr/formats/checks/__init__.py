@@ -14,9 +14,7 @@ from omnizarr import formats
 from omnizarr.errors import (
     InvalidKeyError,
     MetadataError,
-    NotListableError,
-    StoreClosedError,
-    StoreError,
+    NotAFileError,
     UnknownCodecError,
 )
 from omnizarr.formats.base import Format, FormatName, Node
@@ -97,11 +95,7 @@ def visit(
     """Look at one place, in every format that may have a node there."""
     try:
         return _visit(store, path, standard, inside)
-    except (NotListableError, StoreClosedError):
-        raise
-    except (InvalidKeyError, StoreError) as error:
-        if inside is None and isinstance(error, StoreError):
-            raise  # the store fails, or nothing is known of what lies below
+    except (InvalidKeyError, NotAFileError) as error:
         at = At(path, path, "omnizarr")
         return Visit((at.error("keys", f"the place cannot be looked at: {error}"),), 1)
 
