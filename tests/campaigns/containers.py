@@ -1,7 +1,8 @@
 """Damage containers and read them: `python -m tests.campaigns.containers --steps 5000`.
 
 Each step makes one container (a ZIP archive, a database, a reference file), damages it in one
-way, opens it and reads every node. The outcomes:
+way, opens it and reads every node, then copies what it lists into memory and reads the copy: a key
+that a listing leaves out is a chunk of fill values there. The outcomes:
 
     equal      everything reads as it was written
     raised     a typed error, and nothing that was returned is wrong
@@ -308,7 +309,7 @@ def write_files(folder: Path, files: dict[str, bytes]) -> None:
 # -- looking ----------------------------------------------------------------------------------
 
 
-def look(store: Store, wanted: dict[str, Any]) -> tuple[set[str], list[str]]:
+def look(store: Store, wanted: dict[str, Any], is_copy: bool = False) -> tuple[set[str], list[str]]:
     """The kinds of silent differences, and the typed errors."""
     silent: set[str] = set()
     errors: list[str] = []
@@ -356,6 +357,16 @@ def look(store: Store, wanted: dict[str, Any]) -> tuple[set[str], list[str]]:
         attempt(lambda path=path: group(path))  # type: ignore[misc]
     for path in wanted:
         attempt(lambda path=path: array(path))  # type: ignore[misc]
+
+    def copy() -> None:
+        memory = MemoryStore()
+        omnizarr.copy_store(store, memory)
+        also_silent, also_errors = look(memory, wanted, is_copy=True)
+        silent.update(also_silent)
+        errors.extend(also_errors)
+
+    if not is_copy:
+        attempt(copy)
     return silent, errors
 
 
