@@ -358,15 +358,20 @@ def look(store: Store, wanted: dict[str, Any], is_copy: bool = False) -> tuple[s
     for path in wanted:
         attempt(lambda path=path: array(path))  # type: ignore[misc]
 
-    def copy() -> None:
+    def copy(prefixes: list[str]) -> None:
         memory = MemoryStore()
-        omnizarr.copy_store(store, memory)
+        documents = [f"v{n}/{name}" for n in (2, 3) for name in (".zgroup", ".zattrs", "zarr.json")]
+        for key in documents + [key for prefix in prefixes for key in store.list_prefix(prefix)]:
+            value = store.get(key)
+            if value is not None:
+                memory.set(key, value)
         also_silent, also_errors = look(memory, wanted, is_copy=True)
         silent.update(also_silent)
         errors.extend(also_errors)
 
     if not is_copy:
-        attempt(copy)
+        attempt(lambda: copy([""]))
+        attempt(lambda: copy([f"{path}/" for path in wanted]))
     return silent, errors
 
 
