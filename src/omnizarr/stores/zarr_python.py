@@ -15,7 +15,7 @@ import asyncio
 import os
 import pickle
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from omnizarr import parallel
@@ -32,6 +32,7 @@ from omnizarr.model.store import (
     sorted_under,
     span,
 )
+from omnizarr.properties import cached_property
 from omnizarr.stores import zarr_python_loop as loop
 from omnizarr.stores import zarr_python_rules as rules
 from omnizarr.stores.exact import exact
