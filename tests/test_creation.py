@@ -150,3 +150,27 @@ def test_gzip_of_zarr_1_is_a_zlib_stream_in_its_format() -> None:
 def test_other_options_are_refused(name: Any, options: Any) -> None:
     with pytest.raises(MetadataError):
         zarr.create_array({}, shape=3, compression=name, compression_opts=options)
+
+
+def test_choices_are_named_like_codecs() -> None:
+    for keyword in ("compressors", "compressor"):
+        with pytest.raises(UnknownCodecError, match=r"'fast' is given alone, not in a list"):
+            zarr.create_array({}, shape=3, **{keyword: ["fast"]})
+        with pytest.raises(UnknownCodecError, match=r"similar names: fast"):
+            zarr.create_array({}, shape=3, **{keyword: "fsat"})
+    with pytest.raises(UnknownCodecError, match=r"similar names: auto"):
+        zarr.create_array({}, shape=3, compressors="atuo")
+    source = zarr.create_array({}, shape=3)
+    with pytest.raises(UnknownCodecError, match=r"'keep' is given alone"):
+        zarr.convert(source, {}, zarr_format=2, compressors=["keep"])
+    with pytest.raises(UnknownCodecError, match=r"similar names: keep"):
+        zarr.convert(source, {}, zarr_format=2, compressors="kep")
+
+
+def test_fast_under_every_name() -> None:
+    for keyword in ("compressors", "compressor", "compression"):
+        array = zarr.create_array({}, shape=3, dtype="f8", **{keyword: "fast"})
+        assert [codec.name for codec in array.compressors] == ["blosc", "crc32c"]
+    # Strings have no bytes to shuffle.
+    array = zarr.create_array({}, data=["a"], dtype=str, compressors="fast")
+    assert [codec.name for codec in array.compressors] == ["zstd"]

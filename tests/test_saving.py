@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +20,33 @@ def test_load_a_format_by_either_name(tmp_path: Path) -> None:
         assert omnizarr.load(path, **arguments).tolist() == [0, 1, 2]
         assert omnizarr.load(path, path="g", **arguments)["a"].tolist() == [0, 1, 2, 3]
     for arguments in ({"zarr_version": 3}, {"zarr_format": 3}):
-        with pytest.raises(NodeNotFoundError):
-            omnizarr.load(path, **arguments)
+        for inner, kind in (("", "an array"), ("g", "a group")):
+            with pytest.raises(NodeNotFoundError, match=f"of format 3 .* {kind} of format 2 there"):
+                omnizarr.load(path, path=inner, **arguments)
+        for function in (omnizarr.open_array, omnizarr.open_group):
+            with pytest.raises(NodeNotFoundError, match="has an array of format 2 there"):
+                function(path, mode="r", **arguments)
     both = omnizarr.open(path, "r", zarr_format=None, zarr_version=2)
     assert both.metadata.zarr_format == 2
+    assert omnizarr.load(path, zarr_format=2, zarr_version=2).tolist() == [0, 1, 2]
+
+
+def test_two_names_of_the_format_that_disagree() -> None:
+    store: dict[str, bytes] = {}
+    arguments: Any = {"zarr_format": 2, "zarr_version": 3}
+    for call in (
+        lambda: omnizarr.load(store, **arguments),
+        lambda: omnizarr.open(store, "r", **arguments),
+        lambda: omnizarr.open_group(store, **arguments),
+        lambda: omnizarr.open_array(store, shape=2, **arguments),
+        lambda: omnizarr.create(2, store=store, **arguments),
+        lambda: omnizarr.create_array(store, shape=2, **arguments),
+        lambda: omnizarr.create_group(store, **arguments),
+        lambda: omnizarr.save(store, [1], **arguments),
+    ):
+        with pytest.raises(ValueError, match="zarr_version=3 and zarr_format=2 disagree"):
+            call()
+    assert not store
 
 
 def test_open_like(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from omnizarr import consolidation, node
+from omnizarr import consolidation, formats, node
 from omnizarr.array import Array
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, check_options, options_from
@@ -51,7 +51,13 @@ def open_store(store: Any, mode: str, storage_options: Any) -> Store:
 def format_of(arguments: dict[str, Any]) -> Any:
     """`zarr_format=`, or the older `zarr_version=`; neither is left among the arguments."""
     version, chosen = arguments.pop("zarr_version", None), arguments.pop("zarr_format", None)
-    return chosen if version is None else version
+    if version is None or chosen is None:
+        return chosen if version is None else version
+    if formats.get_format(version) is not formats.get_format(chosen):
+        raise ValueError(
+            f"zarr_version={version!r} and zarr_format={chosen!r} disagree; give one of them"
+        )
+    return chosen
 
 
 # -- opening ----------------------------------------------------------------------------------
@@ -73,7 +79,7 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
     zarr_format = format_of(dict(arguments))
     found = None if wanted in ("w", "w-", "x") else node.find_in(backing, normal, zarr_format)
     if found is None and wanted in ("r", "r+"):
-        raise NodeNotFoundError(node.not_found("array or group", backing, normal))
+        raise NodeNotFoundError(node.not_found("array or group", backing, normal, zarr_format))
     if creating or (found is not None and isinstance(found[1], ArrayModel)):
         return _open_array(backing, wanted, normal, arguments, found)
     arguments = {name: value for name, value in arguments.items() if value is not None}
@@ -115,7 +121,7 @@ def _open_array(
     if not overwrite and wanted not in ("w-", "x"):
         found = found or node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+") or not {"shape", "data"} & set(arguments):
-            place, model = node.as_array(found, backing, normal)
+            place, model = node.as_array(found, backing, normal, zarr_format)
             opened = Array._of(place, model, options)._check()
             warn_of_differences(opened, arguments)
             return opened
@@ -161,7 +167,7 @@ def _open_group(
     if wanted not in ("w", "w-", "x"):
         found = found or node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+"):
-            place, model = node.as_group(found, backing, normal)
+            place, model = node.as_group(found, backing, normal, zarr_format)
             if use_consolidated:
                 model = consolidation.read(place)
             elif use_consolidated is None and not backing.capabilities.listable:

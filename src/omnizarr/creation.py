@@ -9,7 +9,7 @@ an `ArrayRequest`, which the format turns into a model.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -224,13 +224,12 @@ def _with_objects(dtype: Any) -> np.dtype[Any]:
     return np.dtype(object) if found.kind == "T" else found
 
 
-def _specs(value: Any) -> list[CodecSpec]:
+def _specs(value: Any, choices: Sequence[str] = ()) -> list[CodecSpec]:
     """One codec or several, in any spelling, as specs."""
     if value is None:
         return []
-    if isinstance(value, list | tuple):
-        return [codec_registry.chosen_spec(item) for item in value]
-    return [codec_registry.chosen_spec(value)]
+    several = value if isinstance(value, list | tuple) else [value]
+    return [codec_registry.chosen_spec(item, choices) for item in several]
 
 
 def _sized(specs: Any, itemsize: int) -> Any:
@@ -282,7 +281,7 @@ def _compressors(arguments: Mapping[str, Any]) -> Any:
         return "auto"
     if isinstance(chosen, str) and chosen == "fast":
         return "fast"
-    return _specs(chosen) or None
+    return _specs(chosen, ("auto", "fast")) or None
 
 
 def _blosc(options: Mapping[str, Any], cname: str) -> CodecSpec:
@@ -323,13 +322,13 @@ def _of_h5py(name: Any, options: Any) -> Any:
         name, options = "gzip", name
     if (name is None or name == "none") and options is None:
         return None
-    if name == "default" and options is None:
-        return "auto"
+    if isinstance(name, str) and name in ("default", "auto", "fast") and options is None:
+        return name
     name = "blosc" if name == "default" else name
     if not isinstance(name, str) or name not in _POSITIONS:
         raise MetadataError(
-            f"compression must be one of {', '.join(_POSITIONS)} or none, found {name!r}; other"
-            " codecs are given with compressors="
+            f"compression must be one of {', '.join(_POSITIONS)}, fast or none, found"
+            f" {name!r}; other codecs are given with compressors="
         )
     names = _POSITIONS[name]
     if name == "blosc" and isinstance(options, int):

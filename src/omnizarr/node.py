@@ -135,13 +135,15 @@ def find_in(store: Store, path: str, zarr_format: Any) -> tuple[Place, Node] | N
 
 
 def require_array(store: Store, path: str, zarr_format: Any = None) -> tuple[Place, ArrayModel]:
-    return as_array(find_in(store, path, zarr_format), store, path)
+    return as_array(find_in(store, path, zarr_format), store, path, zarr_format)
 
 
-def as_array(found: tuple[Place, Node] | None, store: Store, path: str) -> tuple[Place, ArrayModel]:
+def as_array(
+    found: tuple[Place, Node] | None, store: Store, path: str, zarr_format: Any = None
+) -> tuple[Place, ArrayModel]:
     """What was found, if it is an array."""
     if found is None:
-        raise ArrayNotFoundError(not_found("array", store, path))
+        raise ArrayNotFoundError(not_found("array", store, path, zarr_format))
     place, model = found
     if not isinstance(model, ArrayModel):
         raise ContainsGroupError(f"{place}: expected an array, found a group; use open_group")
@@ -149,20 +151,34 @@ def as_array(found: tuple[Place, Node] | None, store: Store, path: str) -> tuple
 
 
 def require_group(store: Store, path: str, zarr_format: Any = None) -> tuple[Place, GroupModel]:
-    return as_group(find_in(store, path, zarr_format), store, path)
+    return as_group(find_in(store, path, zarr_format), store, path, zarr_format)
 
 
-def as_group(found: tuple[Place, Node] | None, store: Store, path: str) -> tuple[Place, GroupModel]:
+def as_group(
+    found: tuple[Place, Node] | None, store: Store, path: str, zarr_format: Any = None
+) -> tuple[Place, GroupModel]:
     """What was found, if it is a group."""
     if found is None:
-        raise GroupNotFoundError(not_found("group", store, path))
+        raise GroupNotFoundError(not_found("group", store, path, zarr_format))
     place, model = found
     if not isinstance(model, GroupModel):
         raise ContainsArrayError(f"{place}: expected a group, found an array; use open_array")
     return place, model
 
 
-def not_found(kind: str, store: Store, path: str) -> str:
+def not_found(kind: str, store: Store, path: str, zarr_format: Any = None) -> str:
+    """Why no node was found; in one format only, where `zarr_format` asks for it."""
+    other = None
+    if zarr_format is not None:
+        with suppress(MetadataError):
+            other = formats.find(store, path)
+    if other is not None:
+        here = "an array" if isinstance(other[1], ArrayModel) else "a group"
+        return (
+            f"no {kind} of format {formats.get_format(zarr_format).name} at path {'/' + path!r}:"
+            f" {store!r} has {here} of format {other[0].name} there; leave zarr_format out to open"
+            " it, or convert it"
+        )
     why = f"{formats.explain_missing(store, path)}{beside(store, path)}"
     return f"no {kind} at path {'/' + path!r}: {why}"
 

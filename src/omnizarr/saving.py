@@ -111,7 +111,7 @@ def load(
     >>> load(store, zarr_version=2)
     array([1, 2, 3])
     """
-    chosen = zarr_format if zarr_version is None else zarr_version
+    chosen = format_of({"zarr_format": zarr_format, "zarr_version": zarr_version})
     opened = api.open(store, "r", path=path, zarr_format=chosen, **arguments)
     return opened[...] if isinstance(opened, Array) else LazyLoader(opened)
 

@@ -181,11 +181,13 @@ def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
     raise _unknown(name)
 
 
-def _unknown(name: str) -> UnknownCodecError:
+def _unknown(name: str, choices: Sequence[str] = ()) -> UnknownCodecError:
     from difflib import get_close_matches
 
     message = f"unknown codec {show(name)}"
-    known = [*BUILT_IN, *_registered] if len(name) <= 100 else []
+    if name in choices:
+        return UnknownCodecError(f"{message}; {show(name)} is given alone, not in a list")
+    known = [*BUILT_IN, *_registered, *choices] if len(name) <= 100 else []
     known += [each.removeprefix("numcodecs.") for each in known]
     close = get_close_matches(name, sorted(set(known)), 3)
     if close:
@@ -239,9 +241,10 @@ _CHOSEN: Mapping[str, CodecSpec] = {
 """What a bare name means where a codec's own defaults would leave out a checksum or a shuffle."""
 
 
-def chosen_spec(value: Any) -> CodecSpec:
+def chosen_spec(value: Any, choices: Sequence[str] = ()) -> CodecSpec:
     """A spec from what a user gives for a new array. Other than in a document, a bare name leaves
-    the configuration to us, and names of codecs and of their options must be known."""
+    the configuration to us, and names of codecs and of their options must be known. `choices` are
+    other words that the same argument takes, such as "fast"; errors name them."""
     if not isinstance(value, str):
         given = codec_spec(value)
         if isinstance(value, Mapping):
@@ -256,7 +259,7 @@ def chosen_spec(value: Any) -> CodecSpec:
         return CodecSpec(f"numcodecs.{value}")
     if value.removeprefix("numcodecs.") in {*codec_registry, *entries}:
         return spec
-    raise _unknown(value)
+    raise _unknown(value, choices)
 
 
 def _check_members(spec: CodecSpec) -> None:

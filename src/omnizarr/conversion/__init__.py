@@ -220,13 +220,11 @@ def _parts(drop: Iterable[Part] | Part) -> frozenset[Part]:
 
 
 def _specs(compressors: Any) -> Any:
-    if compressors is None or (
-        isinstance(compressors, str) and compressors in ("keep", "auto", "fast")
-    ):
+    choices = ("keep", "auto", "fast")
+    if compressors is None or (isinstance(compressors, str) and compressors in choices):
         return compressors
-    if isinstance(compressors, list | tuple):
-        return [codecs.chosen_spec(codec) for codec in compressors]
-    return [codecs.chosen_spec(compressors)]
+    several = compressors if isinstance(compressors, list | tuple) else [compressors]
+    return [codecs.chosen_spec(codec, choices) for codec in several]
 
 
 def _found(here: _Opened) -> tuple[Place, Node]:

@@ -172,7 +172,7 @@ def explain_missing(store: Store, path: str) -> str:
     listing = store.list_dir(f"{path}/" if path else "")
     names = [*listing.prefixes, *listing.keys]
     if not names:
-        return f"{where}: looked for {looked}; nothing lies there"
+        return f"{where}: looked for {looked}; no such key, nor any other at this path"
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return f"{where}: looked for {looked}; found {', '.join(names[:8])}{more}"
 

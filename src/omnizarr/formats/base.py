@@ -118,7 +118,7 @@ class Format(Protocol):
         ...
 
     def empty_prefixes(self, path: str) -> tuple[str, ...]:
-        """What must be visible below a new array, though nothing lies there yet, on a store that
+        """What must be visible below a new array, though there is no chunk yet, on a store that
         has directories."""
         ...
 
