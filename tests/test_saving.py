@@ -41,7 +41,6 @@ def test_two_names_of_the_format_that_disagree() -> None:
         lambda: omnizarr.open_array(store, shape=2, **arguments),
         lambda: omnizarr.create(2, store=store, **arguments),
         lambda: omnizarr.create_array(store, shape=2, **arguments),
-        lambda: omnizarr.create_group(store, **arguments),
         lambda: omnizarr.save(store, [1], **arguments),
     ):
         with pytest.raises(ValueError, match="zarr_version=3 and zarr_format=2 disagree"):
