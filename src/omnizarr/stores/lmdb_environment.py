@@ -1,8 +1,11 @@
 """The LMDB environment of one path: shared, grown, closed before a fork.
 
 LMDB forbids that a process opens a path twice, so all stores on one path share one environment,
-which is closed when the last of them is. Its memory map cannot change while a transaction of this
-process is open; growing waits for that moment and lets nobody in.
+which is closed when the last of them is. If its file is deleted or replaced meanwhile, it is opened
+anew by the next store and before the next change: what the old one took would be lost.
+
+Its memory map cannot change while a transaction of this process is open; growing waits for that
+moment and lets nobody in.
 
 This module knows LMDB. It must not know what a store is.
 """
@@ -63,6 +66,8 @@ class Environment:
         self._process = os.getpid()
         self._env: Any = given
         self._writable = given is not None and not given.flags().get("readonly", False)
+        self._file = _state(self.data_path)[:2]
+        """Device and inode of the file that is open."""
         self._begin()
         forks.in_child(self._begin)
         database_forks.watch(self)
@@ -97,9 +102,28 @@ class Environment:
                 return
             if self._writable:
                 env.sync(True)
+            moved = self._moved()
             env.close()
-            if self.check:
+            if self.check and not moved:
                 _sound[self.path] = _state(self.data_path)
+
+    def _moved(self) -> bool:
+        """Whether the open file is no longer the one at the path."""
+        return _state(self.data_path)[:2] != self._file
+
+    def follow(self) -> None:
+        """Close an environment whose file was deleted or replaced; the next call opens the one
+        that is there then."""
+        with self._changed:
+            if self._env is None or self._process != os.getpid() or not self._moved():
+                return
+            self.close()
+            if self._given is not None or self._env is not None:
+                self._env = self._env or self._given
+                raise StoreError(
+                    f"{self!r}: the environment was deleted or replaced while this process has the"
+                    " old one open and in use; close the stores and snapshots of the old one first"
+                )
 
     def _ready(self, write: bool, timeout: float) -> Any:
         """The open environment; None if there is nothing and nothing is to be written."""
@@ -107,9 +131,12 @@ class Environment:
             if self._process != os.getpid():
                 raise StoreError(f"{self!r}: the environment was opened by the parent process")
             return self._given
-        if self._env is not None and (self._writable or not self.writers):
+        moved = write and self._env is not None and self._moved()
+        if self._env is not None and (self._writable or not self.writers) and not moved:
             return self._env
         with self._alone(timeout):
+            if moved:
+                self.follow()
             if self._env is not None and not self._writable and self.writers:
                 self._env.close()
                 self._env = None
@@ -149,6 +176,7 @@ class Environment:
                 raise error from None
         self._process = os.getpid()
         self._writable = writable
+        self._file = _state(self.data_path)[:2]
         if check:
             try:
                 with env.begin() as transaction:
@@ -276,6 +304,8 @@ def acquire(
         environment = _shared.get(path)
         if environment is None:
             environment = _shared[path] = Environment(path, map_size, fsync, check, given)
+        else:
+            environment.follow()
         environment.users += 1
         environment.writers += writable
         environment.fsync |= fsync

@@ -4,6 +4,10 @@ Threads come and go with every call, so connections belong to none of them: they
 thread at a time, and kept for the next. Writers of one process queue here, because SQLite's own
 waiting is a sleep; writers of several processes wait for each other in SQLite.
 
+A file may be deleted or replaced while it is open. A connection to the old one would take changes
+that nobody sees, and delete the log of the new one when it ends; so such connections are closed
+before another one is opened and before every change.
+
 A file of others is data. Nothing that it defines is run: no trigger, no view, no function, and the
 table must be what its name promises. A damaged tree may lead in circles; no statement takes more
 steps than the size of the file allows.
@@ -107,10 +111,20 @@ class Lent:
 
     db: Connection
     process: int
+    file: tuple[int, int] | None
+    """Device and inode of what it has open."""
     schema: int | None = None
     """The version of the schema in which the table was found and checked."""
     prepared: bool = False
     """Ready for writing: write-ahead log, table."""
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
@@ -198,10 +212,13 @@ class Pool:
             with self._guard:
                 if self.closed:
                     raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
+                if create:
+                    self._drop_moved()
                 lent = self._idle.pop() if self._idle else None
             try:
                 if lent is None and (create or os.path.exists(self.path)):
-                    lent = Lent(self._open(create), process)
+                    self._follow()
+                    lent = Lent(self._open(create), process, _file_at(self.path))
                 if lent is not None:
                     lent.db.steps = 0
                     lent.db.refused = False
@@ -213,6 +230,23 @@ class Pool:
             finally:
                 if lent is not None:
                     self._take_back(lent)
+
+    def _follow(self) -> None:
+        """Have every pool of this process close what it has open of a file that was deleted or
+        replaced."""
+        for pool in list(_pools):
+            if pool.real_path == self.real_path:
+                pool._drop_moved()
+
+    def _drop_moved(self) -> None:
+        with self._guard:
+            if not self._idle:
+                return
+            now = _file_at(self.path)
+            moved = [lent for lent in self._idle if lent.file != now]
+            self._idle = [lent for lent in self._idle if lent.file == now]
+        for lent in moved:
+            lent.db.close()  # SQLite leaves the log alone if it is not that of its file
 
     def _take_back(self, lent: Lent) -> None:
         if os.getpid() != lent.process:
@@ -242,7 +276,8 @@ class Pool:
                 self.before_fork()
             if last is None:
                 return
-            if self._wrote and os.getpid() == last.process:
+            unmoved = last.file == _file_at(self.path)
+            if self._wrote and unmoved and os.getpid() == last.process:
                 with suppress(sqlite3.Error):
                     _set_busy_timeout(last.db, 0)
                     last.db.execute("PRAGMA journal_mode = DELETE")
