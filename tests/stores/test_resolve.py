@@ -21,6 +21,7 @@ from omnizarr.stores import (
     MappingStore,
     MemoryStore,
     ReadOnlyStore,
+    SQLiteStore,
     Store,
     ZipStore,
     as_store,
@@ -209,6 +210,9 @@ def test_the_home_folder_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "mongodb+srv:/u:HUSHHUSH@h/x",
         "S3:/u:HUSHHUSH@h/x",
         Path("http://u:HUSHHUSH@h/x"),
+        "simplecache::http:/u:HUSHHUSH@h/x",
+        "zip://a.zarr::https:/u:HUSHHUSH@h/x",
+        Path("zip://a.zarr::simplecache::http://u:HUSHHUSH@h/x"),
     ],
     ids=str,
 )
@@ -223,7 +227,10 @@ def test_a_url_without_its_slashes_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["s3:/bkt", "gs:bkt/x", "file:/tmp/x", "memory:x", "az:/c/x"])
+@pytest.mark.parametrize(
+    "text",
+    ["s3:/bkt", "gs:bkt/x", "file:/tmp/x", "memory:x", "az:/c/x", "simplecache::s3:/b"],
+)
 def test_other_urls_without_slashes(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +240,40 @@ def test_other_urls_without_slashes(
     local = as_store(f"./{text}", mode="a")
     local.set("key", b"value")
     assert (tmp_path / text / "key").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [
+        ("s3:/bkt", "s3://bkt"),
+        ("file:/tmp/x", "file:///tmp/x"),
+        ("sqlite:/tmp/x", "sqlite:///tmp/x"),
+        ("file:tmp/x", "file://tmp/x"),
+        ("simplecache::s3:/b", "simplecache::s3://b"),
+    ],
+)
+def test_what_was_given_and_what_is_right(given: str, right: str) -> None:
+    with pytest.raises(StoreError, match="two slashes") as refused:
+        as_store(given)
+    text = str(refused.value)
+    assert text.startswith(f"{given!r} ") and f"expected {right!r}." in text
+
+
+@pytest.mark.parametrize("make", [LocalStore, ZipStore, SQLiteStore])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http:/u:HUSHHUSH@h/x",
+        "http://u:HUSHHUSH@h/x",
+        "simplecache::http:/u:HUSHHUSH@h/x",
+        Path("s3://u:HUSHHUSH@h/x"),
+    ],
+    ids=str,
+)
+def test_a_url_as_the_path_of_a_local_store(make: Any, text: str | Path) -> None:
+    with pytest.raises((StoreError, TypeError)) as refused:
+        make(text)
+    assert "HUSH" not in str(refused.value)
 
 
 def test_names_with_a_colon_are_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from omnizarr.errors import InvalidKeyError, NodeNotFoundError, StoreClosedError
 from omnizarr.model.paths import check_prefix
 from omnizarr.model.store import ByteRange, Listing, Store, Versioned, listing_of, read_range
 from omnizarr.properties import cached_property
+from omnizarr.stores import kinds
 from omnizarr.stores.database_urls import local_path, refuse_url
 from omnizarr.stores.durations import seconds
 from omnizarr.stores.secrets import Secret
@@ -114,6 +115,7 @@ class FileDatabase(DatabaseStore):
         refuse_url(type(self).__name__, "path", name, "open it with omnizarr.stores.as_store(url)")
         if not name or "\0" in name:
             raise InvalidKeyError(f"invalid path of {self._kind}: {name!r}")
+        kinds.refuse_url(name)
         self.path = os.path.abspath(name)
 
     @cached_property

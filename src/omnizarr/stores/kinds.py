@@ -21,8 +21,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from omnizarr.errors import StoreError
 from omnizarr.model.store import Store
-from omnizarr.stores.secrets import masked_url
+from omnizarr.stores.secrets import SHOWN, masked_url
 
 
 @dataclass(frozen=True)
@@ -94,26 +95,62 @@ _OTHER_SCHEMES = frozenset(
     }
 )  # fmt: skip
 """Schemes that resolve and fsspec know."""
-_BROKEN = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+):(?!//|:)[/\\]?")
+_ABSOLUTE = frozenset({"dbm", "file", "lmdb", "sqlite"})
+"""Schemes of local files, whose absolute paths have a third slash."""
+_BROKEN = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+):(?!//|:)([/\\]?)")
+_SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
+_LINKS = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*:)")
+"""What stands between the URLs of a chain: `simplecache::s3://bucket/x`."""
 
 
 def is_broken_url(text: str) -> bool:
-    """Whether a text is a URL without its two slashes (`s3:/bucket`), as pathlib makes it."""
-    match = _BROKEN.match(text)
+    """Whether a text is a URL without its two slashes (`s3:/bucket`), as pathlib makes it, or a
+    chain with such a URL in it."""
+    if _SCHEME.match(text) is None:
+        return False
+    return any(_broken(link) is not None for link in _LINKS.split(text))
+
+
+def _broken(link: str) -> re.Match[str] | None:
+    match = _BROKEN.match(link)
     scheme = match[1].lower() if match is not None else ""
-    return scheme in _OTHER_SCHEMES or for_scheme(scheme) is not None
+    return match if scheme in _OTHER_SCHEMES or for_scheme(scheme) is not None else None
 
 
 def broken_url(text: str) -> str:
     """What is wrong with such a text, without what is secret in it."""
-    match = _BROKEN.match(text)
-    assert match is not None, "asked for a text that is no such URL"
-    whole = f"{match[1]}://{text[match.end() :].lstrip('/')}"
-    local = f"./{match[1]}:…"
+    given, right = zip(*(_shown_link(link) for link in _LINKS.split(text)), strict=True)
+    local = f"./{text.strip().partition(':')[0]}:…"
     return (
-        f"{masked_url(whole)!r} was given without its two slashes behind {match[1] + ':'!r}. Give a"
-        f" URL as a str (a pathlib.Path removes one), or {local!r} for a local folder of that name"
+        f"{'::'.join(given)!r} is a URL without the two slashes behind its scheme, expected"
+        f" {'::'.join(right)!r}. Give a URL as a str (a pathlib.Path removes a slash), or {local!r}"
+        " for a local folder of that name"
     )
+
+
+def _shown_link(link: str) -> tuple[str, str]:
+    """A URL, or one of a chain, as it was given and as it should be, without its secrets."""
+    match = _broken(link)
+    if match is None:
+        # What is no URL may be a part of a password that has "::" in it.
+        shown = masked_url(link) if "//" in link or "@" not in link else SHOWN
+        return shown, shown
+    begin = f"{match[1]}://"
+    place = masked_url(begin + link[match.end() :].lstrip("/"))[len(begin) :]
+    root = "/" if match[2] and match[1].lower() in _ABSOLUTE else ""
+    return f"{match[1]}:{match[2]}{place}", f"{begin}{root}{place}"
+
+
+def refuse_url(path: str) -> None:
+    """StoreError if what a store was given as a local path is a URL, which may hold a password."""
+    if is_broken_url(path):
+        raise StoreError(broken_url(path))
+    scheme, mark, _ = path.strip().partition("://")
+    if mark and (scheme.lower() in _OTHER_SCHEMES or for_scheme(scheme.lower()) is not None):
+        raise StoreError(
+            f"{masked_url(path)!r} is a URL, expected a path; open it with"
+            " omnizarr.stores.as_store(url)"
+        )
 
 
 def for_scheme(scheme: str) -> Kind | None:

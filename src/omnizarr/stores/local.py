@@ -25,7 +25,7 @@ from omnizarr.errors import InvalidKeyError, LimitError, StoreError
 from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
 from omnizarr.properties import cached_property
-from omnizarr.stores import files, leftovers
+from omnizarr.stores import files, kinds, leftovers
 from omnizarr.stores.beneath import Beneath
 from omnizarr.stores.file_lock import CAN_PUBLISH, FileLock, is_gone
 from omnizarr.stores.files import is_missing, read_fully
@@ -73,6 +73,7 @@ class LocalStore(Store):
             raise TypeError(f"the root must be a str or a path, found {type(path).__name__}")
         if not path or "\0" in path:
             raise InvalidKeyError(f"invalid directory {path!r}")
+        kinds.refuse_url(path)
         self.path = os.path.abspath(path)
         self.read_only = read_only
         self.fsync = fsync

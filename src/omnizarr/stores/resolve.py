@@ -92,6 +92,8 @@ def _at_path(
     path = os.fspath(obj)
     if not isinstance(path, str):
         raise TypeError(f"a path to a store must be a str, found {type(path).__name__}")
+    if kinds.is_broken_url(path):
+        raise StoreError(kinds.broken_url(path))
     match = _URL.match(path)
     options = dict(storage_options or {})
     scheme = match[1].lower() if match is not None else ""
@@ -102,8 +104,6 @@ def _at_path(
         module = (kind or kinds.fsspec_kind()).load()
         store: Store = module.open_url(path, mode=mode, read_only=read_only, options=options)
         return store
-    if kinds.is_broken_url(path):
-        raise StoreError(kinds.broken_url(path))
     if scheme == "file":
         path = _path_of_url(path)
     elif "://" in path and not os.path.splitdrive(path)[0]:

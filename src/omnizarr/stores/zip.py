@@ -38,6 +38,7 @@ from omnizarr.model.store import (
     sorted_under,
     span,
 )
+from omnizarr.stores import kinds
 from omnizarr.stores.zip_archive import Archive
 from omnizarr.stores.zip_content import METHODS, STORED, compress
 from omnizarr.stores.zip_records import Entry
@@ -97,6 +98,7 @@ class ZipStore(Store):
             name = os.fspath(path)
             if not isinstance(name, str) or not name or "\0" in name:
                 raise ValueError(f"invalid path of an archive: {name!r}")
+            kinds.refuse_url(name)
             self._name = os.path.abspath(name)
             self.path = os.path.realpath(name)
             self._file = None
