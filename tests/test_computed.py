@@ -243,3 +243,26 @@ def test_what_is_no_array_is_refused() -> None:
     for data in (xarray.Dataset({"t": ("x", np.ones(3))}), delayed(np.ones)(3)):
         with pytest.raises((TypeError, ValueError)):
             omnizarr.create_array({}, data=data)
+
+
+def test_a_value_that_cannot_be_written_names_the_region_that_it_is_counted_in() -> None:
+    da = pytest.importorskip("dask.array")
+    values = np.ma.masked_array(np.zeros(6 << 20), False)
+    values[-1] = np.ma.masked
+    lazy = da.from_array(values, chunks=2 << 20)
+    array = omnizarr.zeros(values.shape, chunks=1 << 20)
+    for write in (
+        lambda: omnizarr.array(lazy, chunks=1 << 20),
+        lambda: array.__setitem__(..., lazy),
+    ):
+        with pytest.raises(ValueError, match=r"region \[4194304:6291456\].*element 2097151 is"):
+            write()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_data_array_without_axes_keeps_its_empty_dims(version: Any) -> None:
+    xr = pytest.importorskip("xarray")
+    store: dict[str, Any] = {}
+    omnizarr.create_array(store, data=xr.DataArray(3.0), zarr_format=version)
+    assert omnizarr.open_array(store, mode="r").dims == ()
+    assert version == 3 or omnizarr.open_array(store).attrs["_ARRAY_DIMENSIONS"] == []

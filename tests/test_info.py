@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,6 +101,38 @@ def test_a_missing_member_names_its_siblings(version: Any) -> None:
         root["deep/iner/x"]
     with pytest.raises(KeyError, match="'/pressure' is an array"):
         root["pressure/x"]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_missing_member_opened_by_its_path_names_its_siblings(
+    tmp_path: Path, version: Any
+) -> None:
+    for place in ("w.zarr", "w.zip"):
+        where = str(tmp_path / place)
+        with zarr.ZipStore(where, mode="w") if place == "w.zip" else nullcontext(where) as store:
+            root = zarr.open_group(store, mode="w", zarr_format=version)
+            root.create_array("temperature", data=[1])
+            root.create_array("ocean/salt", data=[1])
+        for function in (zarr.open_array, zarr.open_group, zarr.open):
+            with pytest.raises(KeyError, match=r"did you mean 'temperature'\?.*ocean, temperature"):
+                function(f"{where}/temprature", mode="r")
+        with pytest.raises(KeyError, match=r"did you mean 'ocean'\?"):
+            zarr.open_array(f"{where}/ocaen/salt", mode="r")
+        with pytest.raises(KeyError, match="ocean' holds salt"):
+            zarr.open_array(f"{where}/ocean/x", mode="r")
+        with pytest.raises(KeyError) as told:
+            zarr.open_array(where, path="temprature", mode="r")
+        assert "describe no node" not in str(told.value)
+    with pytest.raises(KeyError, match=r"nothing lies there$"):
+        zarr.open_array(tmp_path / "none.zarr" / "x", mode="r")
+
+
+def test_a_missing_attribute_of_a_group_names_the_nearest_member() -> None:
+    root = zarr.group()
+    root.create_array("temperature", data=[1])
+    with pytest.raises(AttributeError, match="did you mean 'temperature'"):
+        _ = root.temprature
+    assert not hasattr(root, "pressure")
 
 
 def test_siblings_are_bounded_and_known_to_consolidated_metadata() -> None:

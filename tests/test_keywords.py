@@ -285,3 +285,11 @@ def test_an_array_is_not_taken_for_a_group() -> None:
     store = _group().store
     with pytest.raises(zarr.errors.ContainsGroupError, match="expected an array"):
         zarr.open(store, mode="a", shape=(3,), dtype="i4")
+
+
+def test_out_must_be_a_numpy_array() -> None:
+    array = zarr.array([1, 2])
+    junk: Any = "junk"
+    for read in (array.get_basic_selection, array.get_orthogonal_selection):
+        with pytest.raises(TypeError, match="out must be a NumPy array, found str"):
+            read(0, out=junk)

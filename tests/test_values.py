@@ -232,6 +232,27 @@ def test_missing_members_of_records() -> None:
         array[:] = masked
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [np.ma.masked_array([1, 2], [False, True]), np.ma.masked_array([3, 4])],
+        ([[1, 2]], [np.ma.masked_array([3, 4], [True, False])]),
+        [[1, 2], [3, np.ma.masked]],
+    ],
+)
+def test_masked_values_in_lists_are_refused(values: Any) -> None:
+    array = zarr.ones((2, 2), dtype="f8")
+    for write in (lambda: zarr.array(values), lambda: array.__setitem__(..., values)):
+        with pytest.raises(ValueError, match=r"in element .* of the list: .* masked"):
+            write()
+    assert array[:].tolist() == [[1, 1], [1, 1]]
+
+
+def test_masked_arrays_in_lists_that_mask_nothing_are_written() -> None:
+    values = [np.ma.masked_array([1, 2]), np.ma.masked_array([3, 4], [False, False])]
+    assert zarr.array(values)[:].tolist() == [[1, 2], [3, 4]]
+
+
 def test_nan_and_nat_are_values_of_their_types() -> None:
     floats = zarr.create_array({}, data=[1.0, float("nan")])
     floats[:] = np.array([np.nan, 2], object)

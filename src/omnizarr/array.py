@@ -16,7 +16,7 @@ import numpy.typing as npt
 from omnizarr import arrow, engine, indexing, node, shrinking
 from omnizarr.array_selections import Selections, has_ellipsis
 from omnizarr.chunking import resized_shape
-from omnizarr.computed import blocks, computed, goes_in_blocks, values_of
+from omnizarr.computed import blocks, computed, counted_within, goes_in_blocks, values_of
 from omnizarr.errors import (
     LimitError,
     MetadataError,
@@ -41,6 +41,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.casting import cast
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes import Bytes, String
+from omnizarr.model.json import show
 from omnizarr.node import Options
 from omnizarr.stores import as_store
 from omnizarr.values import as_source
@@ -123,6 +124,8 @@ class Array(Selections):
         scalar: bool = False,
     ) -> Any:
         """What a transform selects. A 0-d result becomes a scalar if `scalar` says so."""
+        if out is not None and not isinstance(out, np.ndarray):
+            raise TypeError(f"out must be a NumPy array, found {type(out).__name__}: {show(out)}")
         transform = self._fitted(transform)
         plan = indexing.partition(transform, self._stored.grid)
         dtype = self.dtype
@@ -224,7 +227,9 @@ class Array(Selections):
         own = Location(self.store, self.path)
         if fields is None and goes_in_blocks(lazy, transform.shape, own):
             for block in blocks(lazy):
-                self._write(indexing.basic_and_advanced(transform, block), values_of(lazy, block))
+                part, values = indexing.basic_and_advanced(transform, block), values_of(lazy, block)
+                with counted_within(block):
+                    self._write(part, values)
             return
         stored, source = self._stored, self._source
         transform = self._fitted(transform)

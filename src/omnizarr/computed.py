@@ -7,6 +7,7 @@ twice. This module knows the protocol of Dask collections. It imports neither li
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import accumulate, product
 from math import prod
 from typing import Any
@@ -56,6 +57,20 @@ def blocks(value: Any) -> Iterator[tuple[slice, ...]]:
         for lengths in value.chunks
     ]
     return product(*axes)
+
+
+@contextmanager
+def counted_within(region: tuple[slice, ...]) -> Iterator[None]:
+    """Name the region in the error for a value of it that cannot be written: the place in such an
+    error is counted from where the region begins."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        plain = type(error) in (TypeError, ValueError, OverflowError)
+        if not plain or not any(part.start for part in region):
+            raise
+        words = ", ".join(f"{part.start}:{part.stop}" for part in region)
+        raise type(error)(f"in the region [{words}], counted from its start: {error}") from error
 
 
 def values_of(value: Any, region: tuple[slice, ...]) -> Any:

@@ -24,7 +24,7 @@ from omnizarr.formats.base import Node
 from omnizarr.info import SHOWN, GroupInfo, group_html
 from omnizarr.keywords import suggests
 from omnizarr.making import like, make_array
-from omnizarr.missing import among, beside
+from omnizarr.missing import NoAttribute, among, beside
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.node import Options, Place
@@ -476,7 +476,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
             raise AttributeError(name)
         member = self.get(name)
         if member is None:
-            raise AttributeError(f"{self!r} has no attribute or member {name!r}")
+            raise NoAttribute(self, name)
         return member
 
     def __dir__(self) -> list[str]:

@@ -11,7 +11,14 @@ import numpy as np
 
 from omnizarr import node
 from omnizarr.array import Array
-from omnizarr.computed import REGION_BYTES, blocks, computed, has_large_blocks, values_of
+from omnizarr.computed import (
+    REGION_BYTES,
+    blocks,
+    computed,
+    counted_within,
+    has_large_blocks,
+    values_of,
+)
 from omnizarr.config import config
 from omnizarr.creation import check_arguments, options_from, request_from, with_values
 from omnizarr.formats.base import Format
@@ -70,10 +77,14 @@ def write_values(source: Any, array: Array) -> None:
     lazy = computed(source)
     if lazy is not None:
         for region in blocks(lazy) if has_large_blocks(lazy) else regions(array):
-            array[region] = values_of(lazy, region)
+            values = values_of(lazy, region)
+            with counted_within(region):
+                array[region] = values
         return
     for region in regions(array):
-        array[region] = source[region]
+        values = source[region]
+        with counted_within(region):
+            array[region] = values
 
 
 def regions(array: Array) -> Iterator[tuple[slice, ...]]:

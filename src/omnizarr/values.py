@@ -10,6 +10,7 @@ written. Who wants one replaces it by a value of their own.
 
 from __future__ import annotations
 
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -28,6 +29,8 @@ from omnizarr.model.json import show
 NDArray = npt.NDArray[Any]
 ONE = (str, bytes, bytearray, memoryview)
 """Values that have a length and are one element all the same."""
+_MOST_AXES = 64
+"""How deep NumPy looks into lists."""
 
 
 def as_source(
@@ -41,6 +44,7 @@ def as_source(
     many elements as `shape` has places fills them in C order, as `to_arrow` reads them.
     """
     given = value
+    _refuse_hidden(value)
     lazy = computed(given)
     # `numpy.asarray` of a Dask array would show the values under a mask.
     value = arrow.foreign(given) if lazy is None else np.asanyarray(lazy.compute())
@@ -87,6 +91,7 @@ def as_source_array(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | N
 def as_values(data: Any, shape: tuple[int, ...] | None = None) -> Any:
     """Data that a new array, perhaps of a given shape, is made from: something that has a shape and
     a dtype."""
+    _refuse_hidden(data)
     values = arrow.foreign(data)
     if isinstance(values, np.str_ | np.bytes_):
         return np.asarray(values)
@@ -103,7 +108,7 @@ def as_values(data: Any, shape: tuple[int, ...] | None = None) -> Any:
 def names_of(data: Any) -> tuple[str, ...] | None:
     """The names that data give their dimensions, as xarray's `dims`; None if any has none."""
     names = getattr(data, "dims", None)
-    if isinstance(names, tuple) and names and all(isinstance(name, str) for name in names):
+    if isinstance(names, tuple) and all(isinstance(name, str) for name in names):
         return names
     return None
 
@@ -310,6 +315,38 @@ def _unmasked(source: NDArray) -> NDArray:
         counted = f"{np.count_nonzero(hidden)} of {hidden.size} elements are masked"
         raise missing(first, "masked", f"values.filled(…); {counted}")
     return np.asarray(source.data)
+
+
+def _refuse_hidden(value: Any) -> None:
+    """Refuse masked elements of arrays in lists: NumPy would take the values under the mask."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.dtype == OBJECT and value.ndim else ()
+    level: Any = value if isinstance(value, list | tuple) else ()
+    for _ in range(_MOST_AXES):
+        if any(map(_may_hide, set(map(type, level)))):
+            _refuse_inside(value, ())
+            return
+        level = list(chain.from_iterable(item for item in level if isinstance(item, list | tuple)))
+        if not level:
+            return
+
+
+def _refuse_inside(value: Any, outer: tuple[int, ...]) -> None:
+    if isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _refuse_inside(item, (*outer, index))
+    elif _may_hide(type(value)):
+        lazy = computed(value)
+        inner = value if lazy is None else np.asanyarray(lazy.compute())
+        try:
+            _unmasked(inner)
+        except ValueError as error:
+            place = outer[0] if len(outer) == 1 else outer
+            raise ValueError(f"in element {place} of the list: {error}") from error
+
+
+def _may_hide(kind: type) -> bool:
+    return issubclass(kind, np.ma.MaskedArray) or hasattr(kind, "__dask_graph__")
 
 
 def _converted(value: Any, dtype: np.dtype[Any]) -> NDArray:

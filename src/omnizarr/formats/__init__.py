@@ -161,7 +161,8 @@ def documents_first(keys: Iterable[str]) -> tuple[list[str], list[str]]:
 def explain_missing(store: Store, path: str) -> str:
     """What was looked for at `path`, and what lies there instead."""
     keys = [key for known in FORMATS for key in known.probes(path)]
-    keys = [key for key in dict.fromkeys(keys) if is_key(key)]
+    above = {key for known in FORMATS for key in known.probes("")} if path else set()
+    keys = [key for key in dict.fromkeys(keys) if is_key(key) and key not in above]
     where = f"{store!r}, path {path!r}" if path else f"{store!r}"
     looked = ", ".join(repr(key) for key in keys)
     present = sorted(fetch(store, keys))
