@@ -52,9 +52,10 @@ def tool(name: str) -> str:
 
 
 def from_system(program: str, package: str) -> None:
-    """A package of Debian's, unless the program is there."""
+    """A package of Debian's, unless the program, or the extension module, is there."""
     folders = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
-    if shutil.which(program, path=folders):
+    modules = Path("/usr/lib").glob(f"python3*/lib-dynload/{program}.*.so")
+    if shutil.which(program, path=folders) or any(modules):
         return
     apt = tool("apt-get")
     if os.geteuid() != 0:
@@ -72,7 +73,8 @@ def from_system(program: str, package: str) -> None:
 def system_servers() -> None:
     """One after the other: the package manager has one lock."""
     problems: list[str] = []
-    for program, package in (("nginx", "nginx-light"), ("redis-server", "redis-server")):
+    packages = {"nginx": "nginx-light", "redis-server": "redis-server", "_gdbm": "python3-gdbm"}
+    for program, package in packages.items():
         try:
             from_system(program, package)
         except Unavailable as reason:

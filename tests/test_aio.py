@@ -24,6 +24,8 @@ from omnizarr.aio import threads
 from omnizarr.model.store import Capabilities
 from omnizarr.testing import FaultStore
 
+pytestmark = pytest.mark.slow
+
 DATA = np.arange(24 * 10, dtype="i4").reshape(24, 10)
 NOTE: ContextVar[str] = ContextVar("note", default="none")
 

@@ -13,7 +13,12 @@ import pytest
 
 import omnizarr
 from omnizarr import formats
-from omnizarr.errors import ContainsArrayError, ContainsGroupError, NodeExistsError
+from omnizarr.errors import (
+    ContainsArrayError,
+    ContainsGroupError,
+    IgnoredArgumentWarning,
+    NodeExistsError,
+)
 from omnizarr.model.store import Buffer, ByteRange, Store
 from omnizarr.stores import LocalStore, MappingStore, MemoryStore, WrapperStore
 
@@ -113,7 +118,8 @@ def test_what_may_exist_is_opened() -> None:
     def member(store: Store) -> None:
         omnizarr.create_group(store, path="g", attributes={"whose": "theirs"})
 
-    opened = omnizarr.open_array(overtaken("a"), path="a", mode="a", shape=(9,), dtype="u1")
+    with pytest.warns(IgnoredArgumentWarning, match="shape"):
+        opened = omnizarr.open_array(overtaken("a"), path="a", mode="a", shape=(9,), dtype="u1")
     assert opened.shape == (6,)
     for make in (omnizarr.open_group, omnizarr.group, omnizarr.open):
         assert dict(make(Overtaken(MemoryStore(), group)).attrs) == {"whose": "theirs"}

@@ -21,6 +21,8 @@ from .fixtures import Row
 from .known_differences import KNOWN
 from .test_fixtures import TWICE
 
+pytestmark = pytest.mark.slow
+
 STEP = 6
 TARGETS = (2, 3)
 HELP: dict[str, Any] = {"reencode": True, "drop": ("dimension_names", "fill_value", "attributes")}

@@ -17,6 +17,8 @@ import omnizarr
 
 from .fixtures import REPOSITORY
 
+pytestmark = pytest.mark.peers
+
 HERE = Path(__file__).parent
 DTYPES = ("f4", "f8", "i2", "u1", "u2", "i8")
 MAKERS: dict[str, dict[str, Any]] = {

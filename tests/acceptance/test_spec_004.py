@@ -39,6 +39,8 @@ from .document_004 import (
     values_of,
 )
 
+pytestmark = pytest.mark.slow
+
 here = pytest.mark.skipif(not FILES, reason="NOT RUN: document 004 is not below OMNIZARR_SHARED")
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

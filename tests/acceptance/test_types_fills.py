@@ -28,6 +28,8 @@ from . import fill_cases
 from .fill_cases import Dtype, Values, same, vector
 from .fill_documents import HEXADECIMAL, LENGTH, STORED_V2, objects, v2_document, v3_document
 
+pytestmark = pytest.mark.slow
+
 DRAFTS = ("3-draft2019", "3-draft2020-09", "3-draft2020-10")
 FORMATS: tuple[int | str, ...] = (0, 1, 2, *DRAFTS, 3, "n5")
 BARE_TOKENS = (0, 1)

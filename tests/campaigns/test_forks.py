@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.campaigns.forks import campaign, kinds
 from tests.stores.forking import needs_fork
+
+pytestmark = pytest.mark.slow
 
 
 @needs_fork

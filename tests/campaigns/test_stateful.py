@@ -9,6 +9,8 @@ import pytest
 from omnizarr.freshness import Freshness
 from tests.campaigns import stateful
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("store", ["memory", "local", "zip", "sqlite", "cache"])
 def test_briefly(store: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,8 @@ from omnizarr.cli.main import COMMANDS
 from omnizarr.cli.problems import explain
 from tests.cli.conftest import Done, Run, write
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -26,6 +26,8 @@ from omnizarr.stores import MemoryStore
 
 from .test_roundtrip import attributes, compressors, records, simple
 
+pytestmark = pytest.mark.slow
+
 PARTS = get_args(Part)
 EVERYWHERE = ["u1", "i2", "<i4", "u8", "f4", "<f8"]
 """Types that every format has, N5 and the draft included."""

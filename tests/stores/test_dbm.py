@@ -25,6 +25,8 @@ from omnizarr.stores.dbm_values import check_sqlite
 from omnizarr.testing import StoreSuite
 from tests.stores.dbm_flavours import FLAVOURS, load
 
+pytestmark = pytest.mark.slow
+
 
 class TestDumb(StoreSuite):
     refuses_after_close = True

@@ -25,6 +25,8 @@ from omnizarr.model.store import ByteRange
 from omnizarr.stores import HTTPStore, as_store
 from omnizarr.testing.store_cases import some
 
+pytestmark = pytest.mark.slow
+
 VALUE = bytes(range(256)) * 1024  # 256 KiB
 
 

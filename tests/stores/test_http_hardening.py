@@ -29,6 +29,8 @@ from omnizarr.stores.secrets import Secret
 from omnizarr.testing.store_cases import some
 from tests.stores.test_http_answers import Request, Scripted, answer, asking, scripted
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["scripted"]  # a fixture
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -20,6 +20,8 @@ from omnizarr.stores import ByteRange, LMDBStore, Store, as_store, lmdb_environm
 from omnizarr.testing import StoreSuite
 from tests.stores import forking
 
+pytestmark = pytest.mark.slow
+
 
 class TestLMDBStore(StoreSuite):
     refuses_after_close = True

@@ -18,6 +18,8 @@ from omnizarr.stores import ByteRange, SQLiteStore
 from tests.stores import sqlite_circles
 from tests.stores.sqlite_circles import CREATE, INDEX, TABLE
 
+pytestmark = pytest.mark.slow
+
 ROWS = "INSERT INTO zarr VALUES ('a', x'00'), ('b/c', x'01')"
 SLOW = "replace(hex(zeroblob(20000000 + length(k))), '0', 'ab')"
 Call = Callable[[SQLiteStore], Any]
