@@ -15,7 +15,6 @@ import re
 from base64 import b85decode, b85encode
 from collections.abc import Container, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
-from urllib.parse import unquote
 
 SHOWN = "***"
 _URL = re.compile(r"(?:(?<![\w+.-])[A-Za-z][\w+.-]*:)?//[^\s'\"<>]*")
@@ -126,6 +125,8 @@ def _masked_parameter(match: re.Match[str]) -> str:
 
 def secrets_in_url(url: str) -> Iterator[str]:
     """What is secret in a URL, however another library may take it apart and repeat it."""
+    from urllib.parse import unquote  # takes longer to import than this module
+
     for part in _NEXT.split(url):
         link = _taken_apart(part)
         found = []
