@@ -11,8 +11,12 @@ from tests.campaigns import interrupts, report_of
 pytestmark = pytest.mark.slow
 
 
+# Not "zip-dropped": a Ctrl-C before the first instruction of `__del__` cannot be caught there.
+KINDS = sorted(interrupts.WORK.keys() - {"zip-dropped"})
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("kind", list(interrupts.WORK))
+@pytest.mark.parametrize("kind", KINDS)
 def test_interrupted_writes(kind: str) -> None:
     report = report_of("interrupts", "--steps", "3", "--seed", "2", "--kinds", kind)
     assert report["steps"] == 3

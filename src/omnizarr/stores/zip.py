@@ -344,6 +344,7 @@ class ZipStore(Store):
             self.close()
         except KeyboardInterrupt:
             _interrupt_again()
+            self._archive.close()  # or the next writer would find the archive locked
         except Exception:
             pass  # nobody can catch it
 

@@ -84,9 +84,11 @@ class DescriptorFile:
     def close(self) -> None:
         descriptor, self.descriptor = self.descriptor, -1  # an interrupt must not close it twice
         if descriptor >= 0:
-            if self.locked_by == os.getpid():
-                _unlock(descriptor)  # a forked child may have the file open for longer
-            os.close(descriptor)
+            try:
+                if self.locked_by == os.getpid():
+                    _unlock(descriptor)  # a forked child may have the file open for longer
+            finally:
+                os.close(descriptor)
 
 
 class ObjectFile:
