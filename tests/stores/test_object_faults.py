@@ -495,6 +495,34 @@ def test_children_of_children(server: Callable[[str], Any]) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+LEAVES = """
+import asyncio.selector_events, pickle, sys, time
+store = pickle.load(sys.stdin.buffer)
+loop = asyncio.selector_events.BaseSelectorEventLoop
+wake = loop._write_to_self
+def slowly(self):
+    wake(self)
+    for _ in range(500):
+        time.sleep(0.001)
+loop._write_to_self = slowly
+list(store.list())
+"""
+
+
+def test_python_may_end_right_after_a_listing(server: Callable[[str], Any]) -> None:
+    s3 = server("s3")
+    store = as_store(s3.url(f"leaves/{next(_numbers)}"), storage_options=s3.options)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVES],
+        input=pickle.dumps(store),
+        capture_output=True,
+        env=environment,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_statuses_are_told() -> None:
     from omnizarr.stores.object_errors import classify, error_of
 

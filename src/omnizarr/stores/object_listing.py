@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
@@ -83,8 +84,22 @@ def _run(start: Callable[[], Awaitable[T]]) -> T:
     async def main() -> T:
         return await start()
 
+    class Loop(asyncio.SelectorEventLoop):
+        """Knows the threads of obstore that are handing over an answer."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.inside: dict[int, None] = {}
+
+        def call_soon_threadsafe(self, *args: Any, **keywords: Any) -> Any:
+            thread = threading.get_ident()
+            self.inside[thread] = None
+            handle = super().call_soon_threadsafe(*args, **keywords)
+            del self.inside[thread]  # no call, so the thread leaves Python before others run
+            return handle
+
     def run(_: None = None) -> T:
-        loop = asyncio.new_event_loop()
+        loop = Loop()
         task = loop.create_task(main())
         with _closing(loop, task):
             return loop.run_until_complete(task)
@@ -113,7 +128,10 @@ def _run(start: Callable[[], Awaitable[T]]) -> T:
 
 @contextlib.contextmanager
 def _closing(loop: Any, task: Any) -> Iterator[None]:
-    """Close the loop at the end; what is left of the task is called off before."""
+    """Close the loop at the end; what is left of the task is called off before.
+
+    A thread of obstore that handed over the last answer may still be inside Python. If Python ended
+    now, it would end that thread, and with it (in Rust) the process: SIGABRT up to Python 3.13."""
     try:
         yield
     finally:
@@ -121,4 +139,6 @@ def _closing(loop: Any, task: Any) -> Iterator[None]:
             task.cancel()
             with contextlib.suppress(BaseException):
                 loop.run_until_complete(task)
+        while loop.inside:
+            time.sleep(0)
         loop.close()

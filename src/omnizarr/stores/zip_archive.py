@@ -189,16 +189,17 @@ class Archive:
                 f"corrupt ZIP archive: the directory has this member as {self._hidden[key].name!r}"
             )
         if length in self._unreadable:
-            raise StoreError(
-                "corrupt ZIP archive: the member is not in the directory, but"
-                f" {self._unreadable[length].name!r} there may be its damaged name: no member"
-                f" begins at byte {self._unreadable[length].offset}"
-            )
+            raise _unknown_name("the member is not in the directory", self._unreadable[length])
 
     def keys(self) -> set[str]:
-        """All keys, also those that the directory has under a damaged name: reading one raises."""
+        """All keys, also those that the directory has under a damaged name: reading one raises.
+
+        An entry that leads to no member may have a damaged name, and nothing tells the right one:
+        then the keys cannot be listed."""
         for length in list(self._unchecked):
             self._compare_names(length)
+        for entry in self._unreadable.values():
+            raise _unknown_name("its members cannot be listed", entry)
         return {*self.members, *self._hidden}
 
     def _compare_names(self, length: int) -> None:
@@ -343,6 +344,13 @@ class Archive:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _unknown_name(what: str, entry: Entry) -> StoreError:
+    return StoreError(
+        f"corrupt ZIP archive: {what}: no member begins at byte {entry.offset}, where the directory"
+        f" has {entry.name!r}, which may be its damaged name"
+    )
 
 
 def _key_of(entry: Entry | Local) -> str | None:
