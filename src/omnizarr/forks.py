@@ -27,7 +27,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from functools import partial
 from threading import get_ident
 from types import FrameType, MethodType
 from typing import Any
@@ -42,8 +41,9 @@ _forking = 0
 """The thread that is about to fork and waits for nothing but blocks that have begun."""
 _busy: set[int] = set()
 """The threads that are inside `postponed`."""
-_functions: dict[int, tuple[weakref.ref[Any] | None, Callable[..., None]]] = {}
-_locks: dict[int, tuple[weakref.ref[Any], str]] = {}
+_functions: dict[Reference | Callable[[], None], Callable[..., None]] = {}
+_locks: dict[Reference, str] = {}
+# Both are copied to be iterated over: a garbage collection in between removes entries.
 _taken: list[tuple[Any, str]] = []
 """The locks that the forking thread has taken."""
 
@@ -51,21 +51,24 @@ _taken: list[tuple[Any, str]] = []
 def in_child(function: Callable[[], None]) -> None:
     """Call `function` in every forked child; a bound method, as long as its object lives."""
     if isinstance(function, MethodType):
-        owner = weakref.ref(function.__self__, partial(_forget, _functions))
-        _functions[id(owner)] = owner, function.__func__
+        _functions[Reference(function.__self__, _functions.__delitem__)] = function.__func__
     else:
-        _functions[id(function)] = None, function
+        _functions[function] = function
 
 
 def wait_for(owner: Any, name: str) -> None:
     """Let forks wait for the `RLock` that is the attribute `name` of an object or a module. The
     child gets a new one."""
-    reference = weakref.ref(owner, partial(_forget, _locks))
-    _locks[id(reference)] = reference, name
+    _locks[Reference(owner, _locks.__delitem__)] = name
 
 
-def _forget(registered: dict[int, Any], dead: weakref.ref[Any]) -> None:
-    registered.pop(id(dead), None)  # no global name: they are gone when Python ends
+class Reference(weakref.ref[Any]):
+    """A weak reference that equals itself alone. As a key of a dict it goes away with its object,
+    and no Python code runs then, in which Ctrl-C would be lost: `Reference(x, d.__delitem__)`."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 class _Postponed:
@@ -124,7 +127,7 @@ def _before() -> None:
     deadline = time.monotonic() + PATIENCE
     own = get_ident()
     _gate.acquire()
-    for reference, name in list(_locks.values()):
+    for reference, name in _locks.copy().items():
         owner = reference()
         if owner is not None:
             left = max(deadline - time.monotonic(), 0.0)
@@ -149,14 +152,13 @@ def _after_in_child() -> None:
     global _forking, _gate
     _forking, _gate = 0, threading.RLock()
     _busy.clear()
-    for method_of, function in list(_functions.values()):
-        owner = None if method_of is None else method_of()
-        if method_of is None:
+    for key, function in _functions.copy().items():
+        if not isinstance(key, Reference):
             function()
-        elif owner is not None:
+        elif (owner := key()) is not None:
             function(owner)
-    for owner_of, name in list(_locks.values()):
-        owner = owner_of()
+    for reference, name in _locks.copy().items():
+        owner = reference()
         if owner is not None:
             setattr(owner, name, threading.RLock())
     _taken.clear()

@@ -55,6 +55,8 @@ class Kind:
     shared: bool = True
     """Whether the parent sees what a child writes."""
     child_writes: bool = True
+    apart: bool = True
+    """Whether no process can overwrite what another one changes in the same value."""
 
 
 def _dbm(flavour: str) -> Callable[[Path], Store]:
@@ -114,7 +116,7 @@ def kinds() -> list[Kind]:
         importlib.import_module("fsspec")
         # Two processes may overwrite each other's part of a chunk there: it has no locks.
         make = lambda folder: stores.FsspecStore(f"file://{folder / 'a'}")  # noqa: E731
-        found.append(Kind("fsspec", make, shared=False))
+        found.append(Kind("fsspec", make, shared=False, apart=False))
     return found
 
 
@@ -182,7 +184,7 @@ class Place:
                 with self.store.lock("contended"):
                     pass
         what = chance.randrange(6)
-        if what == 0 and write:
+        if what == 0 and write and self.kind.apart:
             self.part.attrs[f"by-{slot}"] = value
             if self.part.attrs[f"by-{slot}"] != value:
                 raise AssertionError(f"attribute by-{slot} of {self.part!r} is lost")

@@ -12,6 +12,7 @@ write. The findings:
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import random
@@ -116,7 +117,8 @@ def _child(work: Callable[[Path], None], folder: Path, ready: int) -> None:
     """Never returns. Exits with 130 after KeyboardInterrupt; writes down any other exception."""
     code = 1
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.dup2(os.open(folder / "stacks", os.O_WRONLY | os.O_CREAT), 2)
+        faulthandler.register(signal.SIGUSR1)
         # Whoever runs this in the background has Ctrl-C ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
@@ -163,9 +165,11 @@ def step(kind: str, moment: float) -> tuple[str, str]:
             time.sleep(0.002)
             ended, status = os.waitpid(child, os.WNOHANG)
         if not ended:
+            os.kill(child, signal.SIGUSR1)
+            time.sleep(0.2)
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            return "lost", ""
+            return "lost", (folder / "stacks").read_text()
         if os.waitstatus_to_exitcode(status) != 130:
             error = folder / "error"
             return "replaced", error.read_text() if error.exists() else str(status)

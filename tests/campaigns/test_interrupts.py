@@ -11,7 +11,7 @@ from tests.campaigns import interrupts, report_of
 pytestmark = pytest.mark.slow
 
 
-# Not "zip-dropped": a Ctrl-C before the first instruction of `__del__` cannot be caught there.
+# Not "zip-dropped": of 250 interrupts, one arrives where Python calls `__del__` and cannot be caught.
 KINDS = sorted(interrupts.WORK.keys() - {"zip-dropped"})
 
 

@@ -57,7 +57,7 @@ def forking_while_threads_write(store: Store) -> None:
         stop.set()
         for thread in threads:
             thread.join()
-    assert codes == [0] * 8
+    assert codes == [0] * 8, codes
     assert store.get("child/7") == b"y" * 50_000
 
 

@@ -297,7 +297,7 @@ def test_a_member_with_a_damaged_name_is_not_missing(tmp_path: Path) -> None:
             with pytest.raises(StoreError, match="may be its damaged name"):
                 store.get("a/c/0")
             assert store.get("a/c/12") is None
-            with pytest.raises(StoreError, match="cannot be listed.*'a/g/0'"):
+            with pytest.raises(StoreError, match=r"cannot be listed.*'a/g/0'"):
                 list(store.list())
         data[at - 1] ^= 1
         data[at - 4] ^= 1

@@ -14,9 +14,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-import weakref
 from collections import Counter
-from functools import partial
 from typing import Protocol
 
 # Its hooks are registered before those below, so that they hold nothing up while these wait.
@@ -35,7 +33,7 @@ class Closing(Protocol):
 _changed = threading.Condition()
 _forking: set[int] = set()
 """The threads that are about to fork."""
-_closing: dict[int, weakref.ref[Closing]] = {}
+_closing: dict[forks.Reference, None] = {}
 _used: Counter[str] = Counter()
 """How often each file is in use."""
 _users: Counter[int] = Counter()
@@ -47,12 +45,7 @@ _inherited: set[str] = set()
 def watch(closing: Closing) -> None:
     """Have `before_fork` called, as long as the object lives."""
     # Without the lock: the caller may hold one that somebody else awaits with this one.
-    reference = weakref.ref(closing, partial(_forget, _closing))
-    _closing[id(reference)] = reference
-
-
-def _forget(closing: dict[int, weakref.ref[Closing]], dead: weakref.ref[Closing]) -> None:
-    closing.pop(id(dead), None)  # no global name: they are gone when Python ends
+    _closing[forks.Reference(closing, _closing.__delitem__)] = None
 
 
 def was_inherited(path: str) -> bool:
@@ -108,7 +101,7 @@ def _before() -> None:
             left = deadline - time.monotonic()
             if left <= 0 or not _changed.wait(left):
                 break
-        for reference in list(_closing.values()):
+        for reference in list(_closing):
             closing = reference()
             if closing is not None:
                 closing.before_fork()

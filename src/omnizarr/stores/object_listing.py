@@ -91,7 +91,8 @@ def _run(start: Callable[[], Awaitable[T]]) -> T:
             super().__init__()
             self.inside: dict[int, None] = {}
 
-        def call_soon_threadsafe(self, *args: Any, **keywords: Any) -> Any:
+        # Typeshed's signature ties the callback to its arguments by a type variable.
+        def call_soon_threadsafe(self, *args: Any, **keywords: Any) -> Any:  # type: ignore[override]
             thread = threading.get_ident()
             self.inside[thread] = None
             handle = super().call_soon_threadsafe(*args, **keywords)

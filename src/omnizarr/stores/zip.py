@@ -20,7 +20,6 @@ import atexit
 import contextlib
 import os
 import threading
-import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -47,7 +46,7 @@ _SMALL = 64 << 10
 _MOST_WAITING = 8 << 20
 _WORTH_KEEPING = 64 << 20
 
-_stores: weakref.WeakSet[ZipStore] = weakref.WeakSet()
+_stores: dict[forks.Reference, None] = {}
 
 
 class ZipStore(Store):
@@ -385,7 +384,7 @@ def _interrupt_again() -> None:
 def _remember(store: ZipStore) -> None:
     if not _stores:
         _register_once()
-    _stores.add(store)
+    _stores[forks.Reference(store, _stores.__delitem__)] = None
 
 
 _registered = False
@@ -400,6 +399,8 @@ def _register_once() -> None:
 
 
 def _close_all() -> None:
-    for store in list(_stores):
+    for reference in list(_stores):
+        store = reference()
         with contextlib.suppress(Exception):
-            store.close()
+            if store is not None:
+                store.close()

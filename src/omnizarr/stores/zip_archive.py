@@ -125,19 +125,17 @@ class Archive:
 
     def _directory(self) -> Directory:
         """The directory of the file, or the one that a rollback file says is the true one."""
+        read, size = self._file.read_at, self._file.size()
         try:
-            found: Directory | StoreError = read_directory(self._file.read_at, self._file.size())
-        except StoreError as error:
-            found = error
+            found: Directory | None = read_directory(read, size)
+        except StoreError:
+            found = None  # not the error: its traceback would keep the store alive
         if self.path is not None and isinstance(self._file, DescriptorFile):
-            is_complete = isinstance(found, Directory)
-            saved = zip_file.read_rollback(self.path, self._file, is_complete)
+            saved = zip_file.read_rollback(self.path, self._file, found is not None)
             if saved is not None:
                 self._file = zip_file.RolledBack(self._file, *saved)
                 return read_directory(self._file.read_at, self._file.size())
-        if isinstance(found, StoreError):
-            raise found
-        return found
+        return read_directory(read, size) if found is None else found
 
     def start_writing(self) -> None:
         """Keep other writers out, and undo what one of them left unfinished."""
@@ -162,9 +160,8 @@ class Archive:
         except BaseException:
             file.close()
             raise
-        self._file.close()
-        self._file = file
-        self._loaded = None
+        before, self._file, self._loaded = self._file, file, None
+        before.close()
 
     # -- members ------------------------------------------------------------------------------
     def read(self, key: str, start: int = 0, stop: int | None = None) -> Buffer:
