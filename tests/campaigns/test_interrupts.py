@@ -11,7 +11,7 @@ from tests.campaigns import interrupts, report_of
 pytestmark = pytest.mark.slow
 
 
-# Not "zip-dropped": of 250 interrupts, one arrives where Python calls `__del__` and cannot be caught.
+# Not "zip-dropped": 1 of 250 interrupts arrives where Python calls `__del__`, and is lost.
 KINDS = sorted(interrupts.WORK.keys() - {"zip-dropped"})
 
 
