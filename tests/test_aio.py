@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr import MemoryStore, aio, parallel
+from omnizarr import MemoryStore, aio
 from omnizarr.aio import threads
 from omnizarr.model.store import Capabilities
+from omnizarr.runtime import parallel
 from omnizarr.testing import FaultStore
 
 pytestmark = pytest.mark.slow
@@ -343,7 +344,7 @@ def test_errors_arrive_with_their_traceback() -> None:
             await held.read()
         shown = "".join(traceback.format_exception(caught.value))
         assert "test_aio.py" in shown
-        assert "engine/read.py" in shown
+        assert "engine/reading.py" in shown
         assert (await held.read(slice(0, 3))).tolist() == [1, 2, 3]
         with pytest.raises(omnizarr.errors.SelectionError):
             await held.read(1000)

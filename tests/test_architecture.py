@@ -21,47 +21,15 @@ MODULES = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or pa
 # Imports go down only. Names in one row are one layer: they may import each other, except for
 # SIBLINGS. A new top-level module or folder gets its place here first.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "native", "forks", "properties"),
-    ("limits", "config", "extras", "keywords", "parallel"),
+    ("errors",),
+    ("keywords", "runtime"),
+    ("limits", "config"),
     ("model",),
     ("formats", "codecs", "indexing", "stores"),
     ("engine",),
-    # The nodes a user holds, and what they are made of.
-    (
-        *(
-            "node",
-            "array",
-            "array_facts",
-            "array_selections",
-            "arrow",
-            "exchange",
-            "location",
-            "computed",
-            "node_facts",
-            "freshness",
-            "group",
-            "attributes",
-            "views",
-            "info",
-            "tree",
-        ),
-        *(
-            "creation",
-            "making",
-            "hierarchy",
-            "chunking",
-            "consolidation",
-            "metadata",
-            "missing",
-            "pipeline",
-            "replacing",
-            "shrinking",
-            "synchronizers",
-            "values",
-        ),
-    ),
+    ("nodes",),
+    ("api",),
     ("jobs",),
-    ("api", "copying", "checking", "conversion", "differences", "saving", "verification"),
     ("__init__",),
     ("testing", "integrations", "geo", "cli", "server", "aio"),
     ("__main__",),
@@ -215,14 +183,14 @@ def test_imports_go_down_only(file: Path) -> None:
         (("model", "array"), "import omnizarr.codecs"),
         (("model", "array"), "from omnizarr.api import open"),
         (("codecs", "zstd"), "def f():\n    from omnizarr.engine import execute"),
-        (("codecs", "zstd"), "from omnizarr.stores.local import LocalStore"),
+        (("codecs", "zstd"), "from omnizarr.stores.local.store import LocalStore"),
         (("formats", "v2"), "from ..codecs import chain"),
         (("indexing", "plan"), "import importlib\nimportlib.import_module('omnizarr.stores')"),
         (("stores", "zip"), "import omnizarr"),
-        (("engine", "execute"), "from ..array import Array"),
-        (("group",), "if TYPE_CHECKING:\n    from omnizarr.api import open"),
-        (("api",), "from omnizarr import __version__"),
-        (("cli", "main"), "from omnizarr.array import Array"),
+        (("engine", "execute"), "from ..nodes.array import Array"),
+        (("nodes", "group"), "if TYPE_CHECKING:\n    from omnizarr.api.opening import open"),
+        (("api", "opening"), "from omnizarr import __version__"),
+        (("cli", "main"), "from omnizarr.nodes.array import Array"),
         (("surprise",), "import numpy"),
     ],
 )
@@ -237,7 +205,7 @@ def test_an_upward_import_is_found(parts: tuple[str, ...], source: str) -> None:
         (("limits",), "from omnizarr import errors"),
         (("codecs", "zstd"), "from .base import Codec\nfrom ..model import codec"),
         (("formats", "v2"), "from omnizarr.model.array import ArrayModel"),
-        (("group",), "from omnizarr.array import Array"),
+        (("nodes", "group"), "from omnizarr.nodes.array import Array"),
         (("__init__",), "from omnizarr.api import open"),
         (("cli", "main"), "import omnizarr\nfrom omnizarr.errors import ZarrError"),
     ],
@@ -332,7 +300,7 @@ def test_only_formats_ask_for_a_version(file: Path) -> None:
         "match zarr_format:\n    case 2: pass",
         "match node.zarr_format, mode:\n    case (2, 'r'): pass",
         "make = {2: old, 3: new}[zarr_format]",
-        "def f():\n    from omnizarr.formats.v2 import Format2",
+        "def f():\n    from omnizarr.formats.v2.document import Format2",
         "from omnizarr.formats import v3",
     ],
 )
@@ -358,12 +326,12 @@ def test_passing_a_version_on_is_allowed(source: str) -> None:
 # -- forks -----------------------------------------------------------------------------------
 
 OF_ONE_CALL = {
-    "parallel": "the threads of one call, which a child does not continue",
-    "stores/http": "a snapshot, which belongs to one call",
-    "stores/zip_file": "where there is no pread, there is no fork",
-    "conversion/meter": "each thread has stores of its own",
-    "engine/read": "the threads of one call",
-    "stores/sqlite": "a snapshot, which a child refuses",
+    "runtime/parallel": "the threads of one call, which a child does not continue",
+    "stores/http/store": "a snapshot, which belongs to one call",
+    "stores/zip/file": "where there is no pread, there is no fork",
+    "jobs/conversion/byte_counter": "each thread has stores of its own",
+    "engine/reading": "the threads of one call",
+    "stores/databases/sqlite": "a snapshot, which a child refuses",
 }
 """Modules with locks that no forked child can find locked, and why."""
 
@@ -374,20 +342,22 @@ def fork_hazards(source: str, name: str) -> list[str]:
     tree = ast.parse(source)
     for node in ast.walk(tree):
         match node:
-            case ast.ImportFrom(module="functools", names=names) if name != "properties":
+            case ast.ImportFrom(module="functools", names=names) if name != "runtime/properties":
                 if any(alias.name == "cached_property" for alias in names):
-                    complaints.append(f"line {node.lineno}: use omnizarr.properties")
+                    complaints.append(f"line {node.lineno}: use omnizarr.runtime.properties")
             case ast.Attribute(attr="cached_property"):
-                complaints.append(f"line {node.lineno}: use omnizarr.properties")
+                complaints.append(f"line {node.lineno}: use omnizarr.runtime.properties")
             case ast.Call(func=ast.Attribute(value=ast.Name(id="os"), attr="register_at_fork")):
-                if name not in ("forks", "stores/database_forks"):
-                    complaints.append(f"line {node.lineno}: use omnizarr.forks")
+                if name not in ("runtime/forks", "stores/databases/forks"):
+                    complaints.append(f"line {node.lineno}: use omnizarr.runtime.forks")
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="threading"), attr=kind) | ast.Name(id=kind)
             ) if kind in {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"}:
-                known = any(target == ("forks",) for _, target in imported(tree, ()))
-                if name != "forks" and not known and name not in OF_ONE_CALL:
-                    complaints.append(f"line {node.lineno}: a lock unknown to omnizarr.forks")
+                known = any(target == ("runtime", "forks") for _, target in imported(tree, ()))
+                if name != "runtime/forks" and not known and name not in OF_ONE_CALL:
+                    complaints.append(
+                        f"line {node.lineno}: a lock unknown to omnizarr.runtime.forks"
+                    )
     return complaints
 
 
@@ -410,7 +380,7 @@ def test_no_lock_is_left_locked_in_a_forked_child(file: Path) -> None:
 )
 def test_what_a_fork_could_leave_locked_is_found(source: str) -> None:
     assert len(fork_hazards(source, "stores/sample")) == 1
-    assert fork_hazards("from omnizarr import forks\n_guard = threading.Lock()", "a") == []
+    assert fork_hazards("from omnizarr.runtime import forks\n_guard = threading.Lock()", "a") == []
 
 
 # -- size and surface ------------------------------------------------------------------------

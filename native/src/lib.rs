@@ -29,7 +29,7 @@ mod text;
 
 use pyo3::prelude::*;
 
-/// The version of the functions' names, arguments and errors; `omnizarr.native` asks for it.
+/// The version of the functions' names, arguments and errors; `omnizarr.runtime.native_core` asks for it.
 const API: u32 = 2;
 
 #[pymodule]

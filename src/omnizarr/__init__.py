@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from omnizarr import codecs, errors, limits, stores
-from omnizarr.api import (
+from omnizarr.api.copying import copy, copy_all, copy_store
+from omnizarr.api.opening import (
     array,
     consolidate_metadata,
     create,
@@ -34,12 +35,12 @@ from omnizarr.api import (
     zeros,
     zeros_like,
 )
-from omnizarr.array import Array
+from omnizarr.api.saving import load, save, save_array, save_group
 from omnizarr.config import config
-from omnizarr.copying import copy, copy_all, copy_store
-from omnizarr.group import Group
 from omnizarr.model.store import ByteRange, Store
-from omnizarr.saving import load, save, save_array, save_group
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.group import Group
+from omnizarr.nodes.synchronizers import ProcessSynchronizer, ThreadSynchronizer
 from omnizarr.stores import (
     DictStore,
     DirectoryStore,
@@ -51,7 +52,6 @@ from omnizarr.stores import (
     ReadOnlyStore,
     TempStore,
 )
-from omnizarr.synchronizers import ProcessSynchronizer, ThreadSynchronizer
 
 __version__ = "0.1.0.dev0"
 
@@ -122,15 +122,15 @@ def __getattr__(name: str) -> Any:
     if name in stores.LAZY:
         return getattr(stores, name)
     if name == "check":
-        from omnizarr.checking import check
+        from omnizarr.api.checking import check
 
         return check
     if name == "verify":
-        from omnizarr.verification import verify
+        from omnizarr.jobs.verification import verify
 
         return verify
     if name == "convert":
-        from omnizarr.conversion import convert
+        from omnizarr.jobs.conversion import convert
 
         return convert
     if name[:1].isupper() or name in ("get_codec", "register_codec", "codec_registry"):

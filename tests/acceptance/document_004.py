@@ -21,8 +21,7 @@ import pyarrow as pa
 
 import omnizarr as zarr
 from omnizarr.model.column import TEXT
-
-from . import fixtures
+from tests.acceptance import fixtures
 
 FILES = sorted((fixtures.shared() / "specs").glob("004_*.txt"))
 

@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .fixtures import shared
+from tests.acceptance.fixtures import shared
 
 DOCUMENTS = {"000": "000_*.txt", "003": "003_*.txt"}
 EXPECTED_SESSIONS = {"000": 2, "003": 2}

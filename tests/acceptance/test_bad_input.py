@@ -11,11 +11,10 @@ import pytest
 
 import omnizarr as zarr
 from omnizarr import errors
-
-from . import documents
-from .documents import Bad
-from .processes import snapshot
-from .refusals import mentions, refusal
+from tests.acceptance import documents
+from tests.acceptance.documents import Bad
+from tests.acceptance.processes import snapshot
+from tests.acceptance.refusals import mentions, refusal
 
 
 # -- metadata -------------------------------------------------------------------------------------

@@ -15,10 +15,9 @@ import pytest
 
 import omnizarr as zarr
 from omnizarr import errors
-
-from . import documents
-from .processes import snapshot
-from .refusals import mentions, refusal
+from tests.acceptance import documents
+from tests.acceptance.processes import snapshot
+from tests.acceptance.refusals import mentions, refusal
 
 
 # -- code in the data -----------------------------------------------------------------------------

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from omnizarr.checking import Report, check
+from omnizarr.api.checking import Report, check
 from omnizarr.errors import NodeNotFoundError
 from omnizarr.stores import MemoryStore, as_store
-
-from . import fixtures
+from tests.acceptance import fixtures
 
 pytestmark = pytest.mark.skipif(
     not fixtures.available(),

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import processes
+from tests.acceptance import processes
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import fixtures
-from .fixtures import Row
-from .known_differences import KNOWN
+from tests.acceptance import fixtures
+from tests.acceptance.fixtures import Row
+from tests.acceptance.known_differences import KNOWN
 
 peer = pytest.importorskip("zarr")
 

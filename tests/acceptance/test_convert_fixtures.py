@@ -15,11 +15,10 @@ import pytest
 
 import omnizarr as zarr
 from omnizarr.errors import UnsupportedError
-
-from . import fixtures
-from .fixtures import Row
-from .known_differences import KNOWN
-from .test_fixtures import TWICE
+from tests.acceptance import fixtures
+from tests.acceptance.fixtures import Row
+from tests.acceptance.known_differences import KNOWN
+from tests.acceptance.test_fixtures import TWICE
 
 pytestmark = pytest.mark.slow
 

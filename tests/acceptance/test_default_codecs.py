@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-
-from .fixtures import REPOSITORY
+from tests.acceptance.fixtures import REPOSITORY
 
 pytestmark = pytest.mark.peers
 

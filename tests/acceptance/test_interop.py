@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import interop_cases, interop_support
-from .fixtures import REPOSITORY
-from .interop_cases import BYTES, TEXT, Case
+from tests.acceptance import interop_cases, interop_support
+from tests.acceptance.fixtures import REPOSITORY
+from tests.acceptance.interop_cases import BYTES, TEXT, Case
 
 pytestmark = pytest.mark.peers
 

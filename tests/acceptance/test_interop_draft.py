@@ -19,11 +19,10 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-from omnizarr.making import like
+from omnizarr.nodes.creation.arrays import like
 from omnizarr.stores import MemoryStore, as_store
-
-from . import fixtures
-from .fixtures import REPOSITORY
+from tests.acceptance import fixtures
+from tests.acceptance.fixtures import REPOSITORY
 
 pytestmark = pytest.mark.peers
 

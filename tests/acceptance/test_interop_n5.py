@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import n5_peer
-from .fixtures import REPOSITORY
-from .n5_peer import Array, Case
+from tests.acceptance import n5_peer
+from tests.acceptance.fixtures import REPOSITORY
+from tests.acceptance.n5_peer import Array, Case
 
 pytestmark = pytest.mark.peers
 

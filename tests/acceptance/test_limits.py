@@ -18,9 +18,8 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import processes
-from .counting import CountingMapping
+from tests.acceptance import processes
+from tests.acceptance.counting import CountingMapping
 
 pytestmark = pytest.mark.slow
 

@@ -20,9 +20,8 @@ import numpy as np
 import pytest
 
 import omnizarr
-
-from . import fixtures, old_cases
-from .old_cases import Case
+from tests.acceptance import fixtures, old_cases
+from tests.acceptance.old_cases import Case
 
 pytestmark = pytest.mark.peers
 

@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import selections
+from tests.acceptance import selections
 
 pytestmark = pytest.mark.slow
 

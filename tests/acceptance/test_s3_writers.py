@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-
-from . import processes
+from tests.acceptance import processes
 
 Summary = Callable[[str], None]
 WRITERS = 2

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import fixtures
+from tests.acceptance import fixtures
 
 FILES = sorted((fixtures.shared() / "specs").glob("001_*.txt"))
 EXPECTED_SESSIONS, EXPECTED_EXAMPLES = 3, 15

@@ -1,7 +1,7 @@
 """Every example of document 002, the draft of v3 that calls itself "19 June 2019".
 
 Its JSON examples are taken out of the text; what it says in prose is quoted in the tests. The
-document contradicts itself in places: `omnizarr.formats.v3draft` lists them.
+document contradicts itself in places: `omnizarr.formats.v3_drafts.document` lists them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import pytest
 
 import omnizarr as zarr
 from omnizarr.stores import MemoryStore
-
-from .fixtures import shared
+from tests.acceptance.fixtures import shared
 
 FORMAT = "3-draft2019"
 FOUND = sorted((shared() / "specs").glob("002_*.txt"))

@@ -24,10 +24,7 @@ from hypothesis.extra import numpy as hn
 import omnizarr as zarr
 from omnizarr.errors import ChunkNotFoundError, DecodeError
 from omnizarr.formats.core_codecs import BYTES_TO_BYTES
-from tests.codecs import text_layouts
-from tests.model import columns
-
-from .document_004 import (
+from tests.acceptance.document_004 import (
     FILES,
     KINDS,
     NAMES,
@@ -38,6 +35,8 @@ from .document_004 import (
     stored,
     values_of,
 )
+from tests.codecs import text_layouts
+from tests.model import columns
 
 pytestmark = pytest.mark.slow
 

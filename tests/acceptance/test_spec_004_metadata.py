@@ -14,10 +14,17 @@ import pytest
 
 import omnizarr as zarr
 from omnizarr.errors import DecodeError, MetadataError, ReadOnlyError, UnknownDataTypeError
+from tests.acceptance.document_004 import (
+    KINDS,
+    WORDS,
+    check_reading,
+    encoded,
+    full,
+    stored,
+    values_of,
+)
 from tests.codecs import text_layouts
 from tests.model import columns
-
-from .document_004 import KINDS, WORDS, check_reading, encoded, full, stored, values_of
 
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import spec_examples
-from .spec_examples import Checker, Session
+from tests.acceptance import spec_examples
+from tests.acceptance.spec_examples import Checker, Session
 
 HERE = {name: spec_examples.path(name) is not None for name in spec_examples.DOCUMENTS}
 ABSENT = [name for name, there in HERE.items() if not there]

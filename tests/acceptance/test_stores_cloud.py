@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-
-from . import cloud_peer
+from tests.acceptance import cloud_peer
 
 pytestmark = pytest.mark.peers
 

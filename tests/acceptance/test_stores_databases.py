@@ -24,7 +24,7 @@ from omnizarr.errors import ContainsGroupError, NodeNotFoundError, ReadOnlyError
 from omnizarr.stores import DBMStore, LMDBStore, MongoDBStore, RedisStore, SQLiteStore, Store
 from tests.acceptance import database_peer_values as expected
 from tests.acceptance import processes
-from tests.stores.dbm_flavours import FLAVOURS, OWN, load
+from tests.stores.databases.dbm_flavours import FLAVOURS, OWN, load
 
 pytestmark = pytest.mark.peers
 

@@ -15,8 +15,7 @@ import pytest
 
 import omnizarr
 from omnizarr.stores import FsspecStore
-
-from . import zarr_python_peer
+from tests.acceptance import zarr_python_peer
 
 pytestmark = pytest.mark.peers
 

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from . import surface_names as names
-from .processes import environment
+from tests.acceptance import surface_names as names
+from tests.acceptance.processes import environment
 
 VERSIONS = pytest.mark.parametrize("version", [2, 3])
 

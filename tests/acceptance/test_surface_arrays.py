@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from .counting import CountingMapping
+from tests.acceptance.counting import CountingMapping
 
 VERSIONS = pytest.mark.parametrize("version", [2, 3])
 

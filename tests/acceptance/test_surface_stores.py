@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-
-from .processes import environment, snapshot
+from tests.acceptance.processes import environment, snapshot
 
 VERSIONS = pytest.mark.parametrize("version", [2, 3])
 

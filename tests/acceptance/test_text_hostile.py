@@ -24,10 +24,9 @@ import omnizarr as zarr
 from omnizarr import limits
 from omnizarr.errors import DecodeError, EncodeError, LimitError
 from omnizarr.model.column import Column
+from tests.acceptance import processes
 from tests.codecs import text_layouts
 from tests.model import columns
-
-from . import processes
 
 pytestmark = pytest.mark.slow
 

@@ -23,10 +23,16 @@ from hypothesis import strategies as st
 import omnizarr
 from omnizarr.errors import MetadataError, UnsupportedError, ZarrError
 from omnizarr.stores import MemoryStore
-
-from . import fill_cases
-from .fill_cases import Dtype, Values, same, vector
-from .fill_documents import HEXADECIMAL, LENGTH, STORED_V2, objects, v2_document, v3_document
+from tests.acceptance import fill_cases
+from tests.acceptance.fill_cases import Dtype, Values, same, vector
+from tests.acceptance.fill_documents import (
+    HEXADECIMAL,
+    LENGTH,
+    STORED_V2,
+    objects,
+    v2_document,
+    v3_document,
+)
 
 pytestmark = pytest.mark.slow
 

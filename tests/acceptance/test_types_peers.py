@@ -20,10 +20,9 @@ import omnizarr as zarr
 from omnizarr.errors import UnsupportedError
 from omnizarr.model.dtypes import pairs, small
 from omnizarr.stores import MemoryStore
-
-from . import type_exchange, type_ours, type_page, type_support, type_values
-from .type_cases import FORMATS, Case, Format, cases, types
-from .type_exchange import PEERS, Exchange, Peer
+from tests.acceptance import type_exchange, type_ours, type_page, type_support, type_values
+from tests.acceptance.type_cases import FORMATS, Case, Format, cases, types
+from tests.acceptance.type_exchange import PEERS, Exchange, Peer
 
 pytestmark = pytest.mark.peers
 

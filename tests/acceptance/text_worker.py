@@ -26,8 +26,8 @@ import numcodecs
 import numpy as np
 
 import omnizarr as zarr
-from omnizarr import native
 from omnizarr.errors import ZarrError
+from omnizarr.runtime import native_core
 from tests.codecs import text_layouts
 from tests.codecs.mutation_worker import Cliff, mutate
 
@@ -291,7 +291,7 @@ READERS: list[Callable[[Any], list[Any]]] = [
 
 def outcomes(target: Target, core: Any) -> list[Outcome]:
     """What each way of reading gives; anything but values or an error of ours ends the process."""
-    native.core = lambda: core  # type: ignore[assignment]
+    native_core.core = lambda: core  # type: ignore[assignment]
     found: list[Outcome] = []
     for read in READERS:
         try:
@@ -302,7 +302,7 @@ def outcomes(target: Target, core: Any) -> list[Outcome]:
 
 
 CORES: list[Any] = [None]
-_core = native.core()
+_core = native_core.core()
 if _core is not None:
     CORES.append(_core)
 

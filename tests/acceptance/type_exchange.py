@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from omnizarr.stores import MemoryStore
-
-from . import type_ours, type_peer, type_values
-from .fixtures import REPOSITORY
-from .type_cases import N5, C, Case, Format, cases
+from tests.acceptance import type_ours, type_peer, type_values
+from tests.acceptance.fixtures import REPOSITORY
+from tests.acceptance.type_cases import N5, C, Case, Format, cases
 
 Job = dict[str, Any]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import omnizarr as zarr
-
-from . import type_values
-from .type_cases import Case, Format, Type, node
+from tests.acceptance import type_values
+from tests.acceptance.type_cases import Case, Format, Type, node
 
 BIG_ENDIAN = {"name": "bytes", "configuration": {"endian": "big"}}
 

@@ -11,10 +11,23 @@ import json
 import re
 from collections.abc import Iterator
 
-from . import type_support
-from .fixtures import REPOSITORY
-from .type_cases import BIG, FIXED, FORMATS, N5, A, B, C, Format, Json, Type, cases, types
-from .type_exchange import PEERS, Peer
+from tests.acceptance import type_support
+from tests.acceptance.fixtures import REPOSITORY
+from tests.acceptance.type_cases import (
+    BIG,
+    FIXED,
+    FORMATS,
+    N5,
+    A,
+    B,
+    C,
+    Format,
+    Json,
+    Type,
+    cases,
+    types,
+)
+from tests.acceptance.type_exchange import PEERS, Peer
 
 PAGE = REPOSITORY / "docs" / "types.md"
 NO = "–"

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from . import type_values
-from .type_cases import WITHOUT_ZERO, C, Case, Format, cases, node
-from .type_values import Array, fill, numpy_dtype, values
+from tests.acceptance import type_values
+from tests.acceptance.type_cases import WITHOUT_ZERO, C, Case, Format, cases, node
+from tests.acceptance.type_values import Array, fill, numpy_dtype, values
 
 
 def little_or_big(case: Case) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .type_cases import N5, C, Case, Format
+from tests.acceptance.type_cases import N5, C, Case, Format
 
 DRAFTS = ("3-draft2019", "3-draft2020-09", C)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .type_cases import Case, Json, Type
+from tests.acceptance.type_cases import Case, Json, Type
 
 Array = np.ndarray[Any, Any]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.campaigns.forks import campaign, kinds
-from tests.stores.forking import needs_fork
+from tests.stores.databases.forking import needs_fork
 
 pytestmark = pytest.mark.slow
 

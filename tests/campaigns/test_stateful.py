@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from omnizarr.freshness import Freshness
+from omnizarr.nodes.freshness import Freshness
 from tests.campaigns import stateful
 
 pytestmark = pytest.mark.slow

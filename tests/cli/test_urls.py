@@ -132,7 +132,7 @@ def test_a_missing_package_is_named(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
-    monkeypatch.setattr("omnizarr.stores.object_runtime._module", None)
+    monkeypatch.setattr("omnizarr.stores.cloud.runtime._module", None)
     for arguments in (
         ("tree", "s3://bucket/data.zarr"),
         ("info", "gs://bucket/data.zarr/x"),

@@ -25,8 +25,7 @@ from omnizarr.errors import (
     MetadataError,
     ZarrError,
 )
-
-from .support import BIG, LITTLE, make, v3
+from tests.codecs.support import BIG, LITTLE, make, v3
 
 Shape = tuple[int, ...]
 

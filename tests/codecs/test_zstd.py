@@ -10,8 +10,7 @@ import omnizarr
 from omnizarr.codecs import zstd_library
 from omnizarr.codecs.base import BytesStage
 from omnizarr.codecs.zstd import ZstdCodec
-
-from .support import LITTLE, make
+from tests.codecs.support import LITTLE, make
 
 VALUES = np.random.default_rng(3).integers(0, 50, 4000).astype("<i4")
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x00junk"

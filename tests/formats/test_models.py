@@ -23,8 +23,7 @@ from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import from_numpy
 from omnizarr.stores import MemoryStore
-
-from .test_roundtrip import attributes, compressors, records, simple
+from tests.formats.test_roundtrip import attributes, compressors, records, simple
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from omnizarr import native
 from omnizarr.model.column import Column
+from omnizarr.runtime import native_core
 
 try:
     import omnizarr_native
@@ -33,7 +33,7 @@ def mode(name: str) -> Iterator[None]:
         pytest.skip("NOT TESTED: the native core (omnizarr_native) is not installed")
     core = omnizarr_native if name == "native" else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "core", lambda: core)
+        patch.setattr(native_core, "core", lambda: core)
         yield
 
 

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from omnizarr.native import API, Core
+from omnizarr.runtime.native_core import API, Core
 from tests.native import oracle
 from tests.native.installed import core, needed
 from tests.native.oracle import outcome
@@ -536,7 +536,7 @@ def test_twenty_thousand_mutations_crash_nothing() -> None:
 
 
 def test_it_works_after_a_fork() -> None:
-    assert run("forks.py", "30") == "30 forks"
+    assert run("runtime/forks.py", "30") == "30 forks"
 
 
 def test_threads_fill_one_array_and_their_own() -> None:

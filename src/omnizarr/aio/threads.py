@@ -5,8 +5,8 @@ free, and ends when no call waits for it: nothing happens at import, and nothing
 done. asyncio's default executor is not used, so its size and its shutdown do not matter here.
 
 When the awaiting task is cancelled, the call is abandoned: the engine stops at the next chunk
-(`omnizarr.parallel`). A call that only reads ends for its awaiter at once. Any other ends when the
-thread has stopped, so that nothing is written after the cancellation was reported.
+(`omnizarr.runtime.parallel`). A call that only reads ends for its awaiter at once. Any other ends
+when the thread has stopped, so that nothing is written after the cancellation was reported.
 
 This module knows threads and asyncio. It must not know arrays.
 """
@@ -22,7 +22,7 @@ from itertools import islice
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
-from omnizarr import forks, parallel
+from omnizarr.runtime import forks, parallel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 MOST_CALLS = 128
 """How many calls run at once; the others wait for their turn. Threads that one call uses for its
-chunks are counted by `omnizarr.parallel`."""
+chunks are counted by `omnizarr.runtime.parallel`."""
 PATIENCE = 60.0
 """Seconds for which a cancelled call that may write is waited for. A second cancellation ends the
 wait."""

@@ -11,9 +11,9 @@ from math import prod
 from typing import Any
 
 import omnizarr
-from omnizarr.cli.plainly import plainly
+from omnizarr.cli.readable_messages import plainly
 from omnizarr.errors import ZarrError
-from omnizarr.formats.nczarr import is_marked
+from omnizarr.formats.nczarr.document import is_marked
 from omnizarr.formats.titles import title
 
 Facts = dict[str, Any]

@@ -22,7 +22,7 @@ from omnizarr.cli.output import (
 )
 from omnizarr.cli.output import size as human_size
 from omnizarr.cli.places import PATH_HELP, Place, opened
-from omnizarr.cli.plainly import plainly
+from omnizarr.cli.readable_messages import plainly
 from omnizarr.cli.urls import add_option
 from omnizarr.errors import ZarrError
 

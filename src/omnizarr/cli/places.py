@@ -19,7 +19,7 @@ import omnizarr
 from omnizarr.cli import urls
 from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ZarrError
 from omnizarr.stores import Store, ZipStore, as_store, kinds
-from omnizarr.stores.files_of_others import described
+from omnizarr.stores.foreign_files import described
 
 PATH_HELP = "a folder, a .zip archive, a database, a URL, or a path into one"
 _ZIP = b"PK"
@@ -66,15 +66,7 @@ class Place:
         if urls.is_url(self.file):
             return "URL"
         known = None if self.archive else kinds.for_path(self.file)
-        return "zip archive" if self.archive else _KINDS[known.module] if known else "folder"
-
-
-_KINDS = {
-    "sqlite": "SQLite database",
-    "lmdb": "LMDB database",
-    "dbm": "DBM database",
-    "reference": "reference file",
-}
+        return "zip archive" if self.archive else known.title if known else "folder"
 
 
 def open_store(file: str, options: Mapping[str, Any], mode: str) -> Store:

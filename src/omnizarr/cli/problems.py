@@ -8,7 +8,7 @@ import re
 from omnizarr import errors
 from omnizarr.cli.output import Unwritable
 from omnizarr.cli.places import Problem
-from omnizarr.cli.plainly import plainly
+from omnizarr.cli.readable_messages import plainly
 
 
 def _flag(match: re.Match[str]) -> str:

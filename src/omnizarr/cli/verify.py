@@ -8,7 +8,7 @@ import omnizarr
 from omnizarr.cli.arguments import integer
 from omnizarr.cli.output import Output, bold, red, yellow
 from omnizarr.cli.places import PATH_HELP, locate
-from omnizarr.cli.plainly import plainly
+from omnizarr.cli.readable_messages import plainly
 from omnizarr.cli.urls import add_option
 
 HELP = "decode every stored chunk and list those that are damaged"

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import native
 from omnizarr.codecs import text
 from omnizarr.codecs.base import Array, ArrayStage, Step
 from omnizarr.model.dtypes.struct import is_padded
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer
+from omnizarr.runtime import native_core
 
 Integers = npt.NDArray[np.int64]
 
@@ -66,7 +66,11 @@ class Blocks:
 
     def fit(self, working: Any) -> bool:
         """Whether there is a core, and chunks can be decoded straight into this array."""
-        if native.core() is None or type(working) is not np.ndarray or working.dtype != self.dtype:
+        if (
+            native_core.core() is None
+            or type(working) is not np.ndarray
+            or working.dtype != self.dtype
+        ):
             return False
         if callable(self._codecs):
             self._codecs = self._codecs()
@@ -84,7 +88,7 @@ class Blocks:
         Their bytes are a buffer each, or lie in one, where each row of `places` (offset, length)
         says. Each row of `starts` is the index in `working` of a chunk's first element. Only
         after `fit`."""
-        core = native.core()
+        core = native_core.core()
         assert core is not None and isinstance(self._codecs, Codecs)
         steps, swap = self._codecs
         if self._order is not None:

@@ -32,7 +32,7 @@ from omnizarr.model.fill import is_fill
 from omnizarr.model.grids import Grid, Shape, regular_grid
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer, ByteRange
-from omnizarr.properties import cached_property
+from omnizarr.runtime.properties import cached_property
 
 if TYPE_CHECKING:
     from omnizarr.codecs.chain import Chain

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import native
 from omnizarr.codecs.base import Array, ArrayStage, ColumnCoder, check_writable, column_of
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model import packing
 from omnizarr.model.column import OBJECT, Column
 from omnizarr.model.store import Buffer
+from omnizarr.runtime import native_core
 
 LENGTH = struct.Struct("<I")
 
@@ -60,7 +60,7 @@ def encode_array(name: str, coder: ColumnCoder, array: Array, text: bool) -> byt
 def objects(name: str, decoder: Any, stage: ArrayStage, coder: ColumnCoder, data: Buffer) -> Array:
     """The items of a frame as flat objects: by the native core, or by numcodecs, whose word on a
     broken frame is put into ours."""
-    if native.core() is not None:
+    if native_core.core() is not None:
         return coder.decode(data).numpy(OBJECT).reshape(-1)
     try:
         return unpack(name, decoder, stage, data)

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from omnizarr import native
 from omnizarr.codecs import vlen
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
 from omnizarr.codecs.loader import library
@@ -19,6 +18,7 @@ from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.column import TEXT
 from omnizarr.model.store import Buffer
+from omnizarr.runtime import native_core
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class VLenUTF8Codec:
 
         def decode(data: Buffer) -> Array:
             if dtype.kind == "T":
-                if native.core() is None:
+                if native_core.core() is None:
                     return coder.decode(data).numpy(dtype)
                 vlen.check_count(name, stage, data)  # before memory is taken for so many
                 out = np.empty(shape, dtype)
@@ -65,7 +65,7 @@ class VLenUTF8Codec:
             return np.array(items, dtype).reshape(shape)
 
         def decode_into(data: Buffer, out: Array) -> None:
-            core = native.core()
+            core = native_core.core()
             plain = np.asarray(out)  # a subclass could run code of its own
             if core is None or plain.dtype != TEXT or not plain.flags.c_contiguous:
                 out[...] = decode(data)

@@ -7,10 +7,10 @@ outside of the array), `update` (how a stored value is read, changed and written
 change of anybody else is lost), and `exclusive` (how others are kept out meanwhile).
 """
 
-from omnizarr.engine.gather import Gathered
+from omnizarr.engine.chunk_source import Source
+from omnizarr.engine.gathering import Gathered
 from omnizarr.engine.locks import Optimistic, exclusive, update
-from omnizarr.engine.read import read
-from omnizarr.engine.source import Source
-from omnizarr.engine.write import trim, write
+from omnizarr.engine.reading import read
+from omnizarr.engine.writing import trim, write
 
 __all__ = ["Gathered", "Optimistic", "Source", "exclusive", "read", "trim", "update", "write"]

@@ -19,9 +19,9 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
-from omnizarr import forks, parallel
 from omnizarr.errors import ConflictError, UncertainWriteError
 from omnizarr.model.store import Buffer, ByteRange, Store
+from omnizarr.runtime import forks, parallel
 from omnizarr.stores import WrapperStore
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 A second Python thread helps when each task holds at least some 100 µs of work outside the
 interpreter lock; below that, threads queue for the lock and lose. So small chunks of a store that
 answers at once run in the calling thread, unless the native core decodes many of them at a time
-(`engine.many`): then a batch is a task. A store that lets one wait is asked by as many threads
+(`engine.batches`): then a batch is a task. A store that lets one wait is asked by as many threads
 as it can answer (`capabilities.requests`), whatever the size of the chunks.
 """
 

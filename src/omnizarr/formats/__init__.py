@@ -19,13 +19,13 @@ from omnizarr.formats.hierarchy import (
     is_draft,
     located,
 )
-from omnizarr.formats.n5 import N5
-from omnizarr.formats.v0 import V0
-from omnizarr.formats.v1 import V1
-from omnizarr.formats.v2 import V2
-from omnizarr.formats.v3 import V3
-from omnizarr.formats.v3draft import DRAFTS, Draft
-from omnizarr.formats.v3draft_layouts import BOOTSTRAP
+from omnizarr.formats.n5.document import N5
+from omnizarr.formats.v0.document import V0
+from omnizarr.formats.v1.document import V1
+from omnizarr.formats.v2.document import V2
+from omnizarr.formats.v3.document import V3
+from omnizarr.formats.v3_drafts.document import DRAFTS, Draft
+from omnizarr.formats.v3_drafts.layouts import BOOTSTRAP
 from omnizarr.model.json import show
 from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import Buffer, Store

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.formats import hierarchy, v2_dtypes
+from omnizarr.formats import hierarchy
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
 from omnizarr.formats.core_codecs import FAST, PREFIX, SHUFFLES, from_core, shuffle_name
+from omnizarr.formats.v2 import data_types
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import CodecSpec, Json
@@ -115,7 +116,7 @@ def _one_chunk_shape(name: FormatName) -> UnsupportedError:
 
 def decode_type(value: Json) -> DataType:
     """The type of a dtype member. Objects were stored as their addresses: they are lost."""
-    data_type = v2_dtypes.decode(value)
+    data_type = data_types.decode(value)
     if data_type.variable or data_type.numpy.hasobject or _is_small(value):
         raise UnsupportedError(
             f"dtype {show(value)}: this format holds elements of a fixed size and of NumPy's own"
@@ -132,7 +133,7 @@ def encode_type(data_type: DataType, name: FormatName) -> Json:
     if data_type.variable or data_type.numpy.hasobject:
         problem = "its elements have no fixed size"
     else:
-        value = v2_dtypes.encode(data_type)
+        value = data_types.encode(data_type)
         problem = _problem(value)
     if problem:
         others = "2" if data_type.numpy.hasobject and data_type.name != "bytes" else "2 or 3"

@@ -13,7 +13,7 @@ from contextlib import suppress
 from omnizarr import limits
 from omnizarr.errors import MetadataError, StoreError, UnsupportedError
 from omnizarr.formats.base import FormatName, Node, Owned
-from omnizarr.formats.v3draft_layouts import AREAS, BOOTSTRAP, read_bootstrap
+from omnizarr.formats.v3_drafts.layouts import AREAS, BOOTSTRAP, read_bootstrap
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
 from omnizarr.model.paths import join

@@ -20,9 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from omnizarr.extras import package
 from omnizarr.model.paths import is_key, normalize_path
 from omnizarr.model.store import ByteRange, Store
+from omnizarr.runtime.optional_packages import package
 from omnizarr.stores import ReadOnlyStore, StoreLike, as_store
 
 package("zarr", "zarr", "omnizarr.integrations.zarr_python")  # says what to install

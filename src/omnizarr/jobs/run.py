@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from omnizarr import limits, parallel
+from omnizarr import limits
 from omnizarr.engine import threads
 from omnizarr.errors import UnsupportedError
+from omnizarr.runtime import parallel
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future

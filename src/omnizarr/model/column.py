@@ -20,7 +20,7 @@ import numpy.typing as npt
 from omnizarr.model import packing
 from omnizarr.model.casting import cast
 from omnizarr.model.packing import Octets, Offsets
-from omnizarr.properties import cached_property
+from omnizarr.runtime.properties import cached_property
 
 Array = npt.NDArray[Any]
 TEXT = np.dtypes.StringDType()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.errors import MetadataError
-from omnizarr.properties import cached_property
+from omnizarr.runtime.properties import cached_property
 
 Shape = tuple[int, ...]
 IntArray = npt.NDArray[np.intp]

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import native
 from omnizarr.model.store import Buffer
+from omnizarr.runtime import native_core
 
 Offsets = npt.NDArray[np.integer[Any]]
 Octets = npt.NDArray[np.uint8]
@@ -52,7 +52,7 @@ def check_offsets(offsets: Offsets, length: int) -> None:
 
 def check_text(offsets: Offsets, data: Octets) -> None:
     """Refuse offsets that do not fit, and elements that are not UTF-8."""
-    core = native.core()
+    core = native_core.core()
     if core is not None:
         core.check_text(offsets, data)
         return
@@ -98,7 +98,7 @@ def _check_room(offsets: Offsets, out: Array) -> None:
 
 def fill_text(offsets: Offsets, data: Octets, out: Array) -> None:
     """The elements into a flat, contiguous array of NumPy's StringDType."""
-    core = native.core()
+    core = native_core.core()
     if core is not None:
         core.text_fill(offsets, data, out)
         return
@@ -124,7 +124,7 @@ def fill_text(offsets: Offsets, data: Octets, out: Array) -> None:
 
 def fill_objects(offsets: Offsets, data: Octets, text: bool, out: Array) -> None:
     """The elements as str or bytes into a flat array of objects."""
-    core = native.core()
+    core = native_core.core()
     if core is not None:
         core.column_objects(offsets, data, text, out)
         return
@@ -144,7 +144,7 @@ def from_text(array: Array) -> tuple[Offsets, Octets]:
     """A flat array of StringDType as offsets and data."""
     if isinstance(getattr(array.dtype, "na_object", None), str):
         array = array.astype(np.dtypes.StringDType())  # its missing values are that text
-    core = native.core()
+    core = native_core.core()
     if core is not None:
         found: tuple[Offsets, Octets] = core.text_column(np.ascontiguousarray(array))
         return found
@@ -157,7 +157,7 @@ def from_text(array: Array) -> tuple[Offsets, Octets]:
 
 def from_objects(array: Array, text: bool) -> tuple[Offsets, Octets]:
     """A flat array of str (or of bytes) as offsets and data; TypeError for anything else."""
-    core = native.core()
+    core = native_core.core()
     if core is not None:
         found: tuple[Offsets, Octets] = core.objects_column(np.ascontiguousarray(array), text)
         return found
@@ -230,7 +230,7 @@ _LENGTH = struct.Struct("<I")
 
 def split_frame(frame: Buffer, count: int) -> tuple[Offsets, Octets]:
     """The items of numcodecs' frame: a count, then for each item its length and its bytes."""
-    core = native.core()
+    core = native_core.core()
     if core is not None:
         found: tuple[Offsets, Octets] = core.frame_split(frame, count)
         return found
@@ -298,7 +298,7 @@ def _apart(frame: Octets, places: Array) -> tuple[Offsets, Octets]:
 
 def join_frame(offsets: Offsets, data: Octets) -> bytes:
     """The inverse."""
-    core = native.core()
+    core = native_core.core()
     if core is not None:
         frame: bytes = core.frame_join(offsets, data)
         return frame
@@ -325,7 +325,7 @@ def join_frame(offsets: Offsets, data: Octets) -> bytes:
 
 def take(offsets: Offsets, data: Octets, indices: npt.NDArray[np.int64]) -> tuple[Offsets, Octets]:
     """The elements at `indices`, in that order."""
-    core = native.core()
+    core = native_core.core()
     if core is not None:
         found: tuple[Offsets, Octets] = core.column_take(offsets, data, indices)
         return found

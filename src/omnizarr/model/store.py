@@ -25,9 +25,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
-from omnizarr import parallel
 from omnizarr.errors import ReadOnlyError, StoreError, ValueChangedError
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
+from omnizarr.runtime import parallel
 
 Buffer = bytes | bytearray | memoryview
 """What a store takes and gives. A caller never writes into a buffer that a store gave."""

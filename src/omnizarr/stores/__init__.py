@@ -29,47 +29,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.model.store import ByteRange, Capabilities, Listing, Store, Versioned
-from omnizarr.stores.local import DirectoryStore, LocalStore, NestedDirectoryStore
+from omnizarr.stores.local.store import DirectoryStore, LocalStore, NestedDirectoryStore
+from omnizarr.stores.local.temp import TempStore
 from omnizarr.stores.mapping import KVStore, MappingStore
 from omnizarr.stores.memory import DictStore, MemoryStore
 from omnizarr.stores.resolve import StoreLike, as_store
-from omnizarr.stores.temp import TempStore
-from omnizarr.stores.wrappers import PrefixStore, ReadOnlyStore, WrapperStore
+from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore, WrapperStore
 
 if TYPE_CHECKING:
-    from omnizarr.stores.cache import CacheStore, LRUStoreCache
-    from omnizarr.stores.consolidated import ConsolidatedMetadataStore, ConsolidatedStore
-    from omnizarr.stores.dbm import DBMStore
-    from omnizarr.stores.fsspec import FsspecStore, FSStore
-    from omnizarr.stores.http import HTTPStore
-    from omnizarr.stores.lmdb import LMDBStore
-    from omnizarr.stores.mongodb import MongoDBStore
-    from omnizarr.stores.object import ObjectStore
-    from omnizarr.stores.overlay import OverlayStore
-    from omnizarr.stores.redis import RedisStore
-    from omnizarr.stores.reference import ReferenceStore
-    from omnizarr.stores.sqlite import SQLiteStore
-    from omnizarr.stores.zarr_python import ZarrPythonStore
-    from omnizarr.stores.zip import ZipStore
+    from omnizarr.stores.cloud.store import ObjectStore
+    from omnizarr.stores.databases.dbm import DBMStore
+    from omnizarr.stores.databases.lmdb import LMDBStore
+    from omnizarr.stores.databases.mongodb import MongoDBStore
+    from omnizarr.stores.databases.redis import RedisStore
+    from omnizarr.stores.databases.sqlite import SQLiteStore
+    from omnizarr.stores.fsspec.store import FsspecStore, FSStore
+    from omnizarr.stores.http.store import HTTPStore
+    from omnizarr.stores.references.store import ReferenceStore
+    from omnizarr.stores.wrappers.cache import CacheStore, LRUStoreCache
+    from omnizarr.stores.wrappers.consolidated import ConsolidatedMetadataStore, ConsolidatedStore
+    from omnizarr.stores.wrappers.overlay import OverlayStore
+    from omnizarr.stores.zarr_python.store import ZarrPythonStore
+    from omnizarr.stores.zip.store import ZipStore
 
 LAZY = {
-    "CacheStore": "cache",
-    "ConsolidatedMetadataStore": "consolidated",
-    "ConsolidatedStore": "consolidated",
-    "DBMStore": "dbm",
-    "FSStore": "fsspec",
-    "FsspecStore": "fsspec",
-    "HTTPStore": "http",
-    "LMDBStore": "lmdb",
-    "LRUStoreCache": "cache",
-    "MongoDBStore": "mongodb",
-    "ObjectStore": "object",
-    "OverlayStore": "overlay",
-    "RedisStore": "redis",
-    "ReferenceStore": "reference",
-    "SQLiteStore": "sqlite",
-    "ZarrPythonStore": "zarr_python",
-    "ZipStore": "zip",
+    "CacheStore": "wrappers.cache",
+    "ConsolidatedMetadataStore": "wrappers.consolidated",
+    "ConsolidatedStore": "wrappers.consolidated",
+    "DBMStore": "databases.dbm",
+    "FSStore": "fsspec.store",
+    "FsspecStore": "fsspec.store",
+    "HTTPStore": "http.store",
+    "LMDBStore": "databases.lmdb",
+    "LRUStoreCache": "wrappers.cache",
+    "MongoDBStore": "databases.mongodb",
+    "ObjectStore": "cloud.store",
+    "OverlayStore": "wrappers.overlay",
+    "RedisStore": "databases.redis",
+    "ReferenceStore": "references.store",
+    "SQLiteStore": "databases.sqlite",
+    "ZarrPythonStore": "zarr_python.store",
+    "ZipStore": "zip.store",
 }
 """Stores whose modules are imported when they are first named."""
 

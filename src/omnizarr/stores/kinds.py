@@ -30,6 +30,8 @@ from omnizarr.stores.secrets import SHOWN, masked_url
 class Kind:
     module: str
     """Below `omnizarr.stores`."""
+    title: str = ""
+    """What people call a file of this kind."""
     schemes: tuple[str, ...] = ()
     """What stands before "://"."""
     suffixes: tuple[str, ...] = ()
@@ -51,7 +53,7 @@ class Kind:
     def is_there(self, path: str) -> bool:
         """Whether a database lies at a path though no file has just that name: those of DBM have
         endings of their own."""
-        return self.module == "dbm" and any(
+        return self.module == "databases.dbm" and any(
             os.path.exists(path + ending) for ending in (".dat", ".dir", ".db", ".pag")
         )
 
@@ -61,25 +63,38 @@ class Kind:
 
 KINDS: tuple[Kind, ...] = (
     Kind(
-        "object",
+        "cloud.store",
         schemes=("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl"),
         packages=("obstore", "obspec"),
     ),
-    Kind("http", schemes=("http", "https")),
-    Kind("zarr_python", packages=("zarr", "icechunk", "virtualizarr")),
-    Kind("fsspec", packages=("fsspec",)),
+    Kind("http.store", schemes=("http", "https")),
+    Kind("zarr_python.store", packages=("zarr", "icechunk", "virtualizarr")),
+    Kind("fsspec.store", packages=("fsspec",)),
     Kind(
-        "sqlite",
+        "databases.sqlite",
+        title="SQLite database",
         schemes=("sqlite",),
         suffixes=(".sqlite", ".sqlite3", ".sqldb"),
         magic=b"SQLite format 3\0",
     ),
-    Kind("lmdb", schemes=("lmdb",), suffixes=(".lmdb",), folder=True, packages=("lmdb",)),
-    Kind("dbm", schemes=("dbm",), suffixes=(".dbm",)),
-    Kind("redis", schemes=("redis", "rediss", "valkey", "valkeys"), packages=("redis", "valkey")),
-    Kind("mongodb", schemes=("mongodb", "mongodb+srv"), packages=("pymongo",)),
     Kind(
-        "reference",
+        "databases.lmdb",
+        title="LMDB database",
+        schemes=("lmdb",),
+        suffixes=(".lmdb",),
+        folder=True,
+        packages=("lmdb",),
+    ),
+    Kind("databases.dbm", title="DBM database", schemes=("dbm",), suffixes=(".dbm",)),
+    Kind(
+        "databases.redis",
+        schemes=("redis", "rediss", "valkey", "valkeys"),
+        packages=("redis", "valkey"),
+    ),
+    Kind("databases.mongodb", schemes=("mongodb", "mongodb+srv"), packages=("pymongo",)),
+    Kind(
+        "references.store",
+        title="reference file",
         schemes=("reference",),
         suffixes=(".json", ".json.zst", ".json.gz", ".parq", ".parquet"),
         folder=True,
@@ -159,7 +174,7 @@ def for_scheme(scheme: str) -> Kind | None:
 
 def fsspec_kind() -> Kind:
     """The one that opens every URL that no other knows, and chained ones."""
-    return next(kind for kind in KINDS if kind.module == "fsspec")
+    return next(kind for kind in KINDS if kind.module == "fsspec.store")
 
 
 def for_path(path: str) -> Kind | None:

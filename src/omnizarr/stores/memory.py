@@ -10,7 +10,6 @@ from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
-from omnizarr import forks
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
     Buffer,
@@ -23,6 +22,7 @@ from omnizarr.model.store import (
     read_range,
     sorted_under,
 )
+from omnizarr.runtime import forks
 
 # One for all stores, so that it can be renewed in a forked child: a thread of the parent may
 # have held it. It is held for a dict operation, never longer.

@@ -14,12 +14,12 @@ from typing import Any, Literal
 from omnizarr.config import config
 from omnizarr.errors import NodeNotFoundError, StoreError
 from omnizarr.model.store import Store
-from omnizarr.stores import files_of_others, kinds
-from omnizarr.stores.local import LocalStore
+from omnizarr.stores import foreign_files, kinds
+from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.mapping import MappingStore
 from omnizarr.stores.memory import MemoryStore
 from omnizarr.stores.secrets import masked_url
-from omnizarr.stores.wrappers import PrefixStore, ReadOnlyStore
+from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore
 
 StoreLike = Store | str | os.PathLike[str] | Mapping[str, Any] | Any | None
 
@@ -120,14 +120,14 @@ def _at_path(
         inside = _at_path(container, kept, read_only, storage_options)
         return PrefixStore(inside, os.path.relpath(path, container).replace(os.sep, "/"))
     kind = kinds.for_path(path)
-    if kind is not None and not (kind.existing and files_of_others.is_document(path)):
+    if kind is not None and not (kind.existing and foreign_files.is_document(path)):
         opened: Store = kind.load().open_path(path, mode=mode, read_only=read_only, options=options)
         return opened
     _refuse_options(storage_options, path)
     if not path.lower().endswith(".zip") or os.path.isdir(path):
         _refuse_file(path, mode)
         return LocalStore(path, read_only=read_only, fsync=bool(config.get("fsync")))
-    from omnizarr.stores.zip import ZipStore
+    from omnizarr.stores.zip.store import ZipStore
 
     if mode == "r+" and not os.path.exists(path):
         raise NodeNotFoundError(f"there is no archive {path!r}; mode 'r+' does not create one")
@@ -135,10 +135,10 @@ def _at_path(
 
 
 def _refuse_file(path: str, mode: str | None) -> None:
-    file = files_of_others.file_above(path)
+    file = foreign_files.file_above(path)
     if file is not None:
         message = f"{path!r} is no store: {'it' if file == path else repr(file)} is"
-        message += f" {files_of_others.described(file)}"
+        message += f" {foreign_files.described(file)}"
         raise NodeNotFoundError(message) if mode in ("r", "r+") else StoreError(message)
 
 

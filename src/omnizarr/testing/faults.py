@@ -19,9 +19,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from omnizarr import forks, parallel
 from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned
-from omnizarr.stores.wrappers import WrapperStore
+from omnizarr.runtime import forks, parallel
+from omnizarr.stores.wrappers.base import WrapperStore
 
 # One for all stores: it is held while a number is increased, and a store with it can be pickled.
 _counting = threading.RLock()

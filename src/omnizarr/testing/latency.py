@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from omnizarr import forks
 from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned
+from omnizarr.runtime import forks
 from omnizarr.testing.faults import CountingStore
 
 

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreClosedError, StoreError
 from omnizarr.model.store import ByteRange, Store, listing_of
-from omnizarr.stores.wrappers import ReadOnlyStore
+from omnizarr.stores.wrappers.base import ReadOnlyStore
 from omnizarr.testing.store_cases import (
     HOSTILE_KEYS,
     KEYS,

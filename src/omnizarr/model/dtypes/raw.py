@@ -10,7 +10,7 @@ import numpy as np
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType, element, from_base64, from_byte_list, unwrap
 from omnizarr.model.json import show
-from omnizarr.properties import cached_property
+from omnizarr.runtime.properties import cached_property
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType, from_base64, unwrap
 from omnizarr.model.json import show
-from omnizarr.properties import cached_property
+from omnizarr.runtime.properties import cached_property
 
 
 class Field(NamedTuple):

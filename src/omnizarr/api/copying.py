@@ -1,0 +1,371 @@
+"""Copying nodes between groups, and keys between stores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from omnizarr import formats
+from omnizarr.errors import (
+    MetadataError,
+    NodeExistsError,
+    NotListableError,
+    OverlapError,
+    UnsupportedError,
+)
+from omnizarr.model import paths
+from omnizarr.model.store import Store
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.creation.arguments import check_arguments
+from omnizarr.nodes.creation.arrays import like, regions
+from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
+from omnizarr.nodes.creation.replacing import secured
+from omnizarr.nodes.group import Group
+from omnizarr.runtime import parallel
+from omnizarr.stores import as_store
+from omnizarr.stores.resolve import check_sides
+
+IfExists = Literal["raise", "replace", "skip", "skip_initialized"]
+AT_ONCE = 16
+"""How many values are copied at once at the most; each is in memory meanwhile."""
+_CHOICES = ("raise", "replace", "skip", "skip_initialized")
+
+
+class Copied(NamedTuple):
+    """What a copy did."""
+
+    copied: int
+    skipped: int
+    nbytes: int
+
+    def __add__(self, other: object) -> Copied:
+        if not isinstance(other, Copied):
+            return NotImplemented
+        return Copied(self[0] + other[0], self[1] + other[1], self[2] + other[2])
+
+
+def _logger(log: Any) -> Callable[[str], None]:
+    if log is None:
+        return lambda _: None
+    if callable(log):
+        return log  # type: ignore[no-any-return]
+    if isinstance(log, str):
+
+        def append(message: str) -> None:
+            with open(log, "a") as stream:
+                print(message, file=stream)
+
+        return append
+    return lambda message: print(message, file=log, flush=True)
+
+
+def copy_store(
+    source: Any, dest: Any, source_path: str = "", dest_path: str = "",
+    excludes: Any = None, includes: Any = None, flags: int = 0,
+    if_exists: IfExists = "raise", dry_run: bool = False, log: Any = None,
+    *, storage_options: Mapping[str, Any] | None = None,
+    destination_options: Mapping[str, Any] | None = None,
+) -> Copied:  # fmt: skip
+    """Copy keys from one store to another, without decoding anything.
+
+    storage_options, destination_options: for the stores of URLs, source and destination."""
+    if if_exists not in _CHOICES:
+        raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
+    say = _logger(log)
+    check_sides(source, dest, storage_options, destination_options)
+    origin = as_store(source, storage_options=storage_options)
+    target = as_store(dest, storage_options=destination_options)
+    if not origin.capabilities.listable:
+        # A web server's index may be all there is, and it leaves out names that begin with a dot.
+        raise NotListableError(
+            f"{origin!r} does not tell all of its keys, so a copy of them would be incomplete;"
+            " copy its arrays and groups (omnizarr.copy, omnizarr.copy_all)"
+        )
+    from_prefix = _prefix(source_path)
+    to_prefix = _prefix(dest_path)
+    here, there = Location(origin, from_prefix[:-1]), Location(target, to_prefix[:-1])
+    if if_exists == "replace" and overlap(here, there):
+        raise OverlapError(
+            f"the source ({here}) and the destination ({there}) overlap, so that values would be"
+            " replaced before they are read; choose a destination outside the source"
+        )
+    leave = _patterns(excludes, flags)
+    take = _patterns(includes, flags)
+    found = [key[len(from_prefix) :] for key in origin.list_prefix(from_prefix)]
+    names = [
+        name
+        for name in found
+        if not any(p.search(name) for p in leave) or any(p.search(name) for p in take)
+    ]
+    workers = _at_once(origin, target)
+    taken: list[bool] = [False] * len(names)
+    if if_exists != "replace":
+        taken = parallel.each(lambda name: target.exists(to_prefix + name), names, workers)
+    if if_exists == "raise" and any(taken):
+        new = to_prefix + names[taken.index(True)]
+        raise NodeExistsError(f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')")
+
+    def copy_one(name: str) -> Copied:
+        new = to_prefix + name
+        if known[name]:
+            say(f"skip {new}")
+            return Copied(0, 1, 0)
+        say(f"copy {new}")
+        value = None if dry_run else origin.get(from_prefix + name)
+        if value is not None:
+            target.set(new, value)
+        return Copied(1, 0, 0 if value is None else len(value))
+
+    known = dict(zip(names, taken, strict=True))
+    steps: tuple[list[str], ...] = (names,)
+    if target.capabilities.hierarchies_only:
+        steps = formats.documents_first(names)
+        for name in names:
+            target.check_storable(to_prefix + name)
+    total = Copied(0, 0, 0)
+    for step in steps:
+        total = sum(parallel.each(copy_one, step, workers), total)
+    say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
+    return total
+
+
+def _at_once(origin: Store, target: Store) -> int:
+    """How many values are copied at once: some, if one of the stores lets us wait."""
+    if not target.capabilities.concurrent_writes:
+        return 1
+    return min(AT_ONCE, max(origin.capabilities.requests, target.capabilities.requests))
+
+
+def _prefix(path: str) -> str:
+    path = paths.normalize_path(path)
+    return path + "/" if path else ""
+
+
+def _patterns(given: Any, flags: int) -> list[re.Pattern[str]]:
+    if given is None:
+        return []
+    return [re.compile(p, flags) for p in ([given] if isinstance(given, str) else given)]
+
+
+def copy(
+    source: Any, dest: Group, name: str | None = None, shallow: bool = False,
+    without_attrs: bool = False, log: Any = None, if_exists: IfExists = "raise",
+    dry_run: bool = False, **create_kws: Any,
+) -> Copied:  # fmt: skip
+    """Copy an array or a group into a group.
+
+    Parameters
+    ----------
+    source
+        An array or group of omnizarr, zarr-python or h5py.
+    dest
+        The group that gets the copy.
+    name
+        Of the copy in `dest`; the source's own if it is not given.
+    shallow
+        Copy the arrays of a group, but no group inside it.
+    without_attrs
+        Leave the attributes out.
+    log
+        A function, a file or the path of one that is told what is copied.
+    if_exists
+        What to do with a node that is already there: ``"raise"``, ``"replace"``, ``"skip"``, or
+        ``"skip_initialized"`` if all its chunks are stored.
+    dry_run
+        Only tell what would be done.
+    **create_kws
+        Keywords of `create_array` for the copy of an array.
+
+    Raises
+    ------
+    OverlapError
+        If the copy would replace its source, or lies inside it.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> source, dest = omnizarr.group(), omnizarr.group()
+    >>> source["a"] = [1, 2, 3]
+    >>> omnizarr.copy(source["a"], dest, name="b").copied
+    1
+    """
+    return _copy_members({name: source}, dest, shallow, without_attrs, log, if_exists, dry_run,
+        create_kws, True)  # fmt: skip
+
+
+def _copy_members(
+    members: Mapping[str | None, Any], dest: Group, shallow: bool, without_attrs: bool, log: Any,
+    if_exists: IfExists, dry_run: bool, create_kws: Mapping[str, Any], root: bool,
+) -> Copied:  # fmt: skip
+    """Copy each source under its name. Unless they are `root`, a shallow copy skips groups."""
+    if if_exists not in _CHOICES:
+        raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
+    if not isinstance(dest, Group):
+        raise TypeError(
+            f"the destination of a copy is a group of omnizarr, found {type(dest).__name__}; open"
+            " one with omnizarr.open_group(store)"
+        )
+    check_arguments(create_kws, "copy" if root else "copy_all")
+    say = _logger(log)
+    total = Copied(0, 0, 0)
+    for source in members.values():
+        _check_node(source)
+        _check_outside(source, dest)
+    for name, source in members.items():
+        total += _copy(
+            source, dest, name, shallow, without_attrs, say, if_exists, dry_run, create_kws, root
+        )
+    say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
+    return total
+
+
+def _check_node(source: Any) -> None:
+    if not hasattr(source, "shape") and not (hasattr(source, "keys") and hasattr(source, "attrs")):
+        raise TypeError(
+            "the source of a copy is an array or a group of omnizarr, zarr-python or h5py, found"
+            f" {type(source).__name__}; open one with omnizarr.open(store)"
+        )
+
+
+def _check_outside(source: Any, dest: Group) -> None:
+    """Refuse to copy a group into itself: the copy would be copied again, without end."""
+    inside = Location(dest.store, dest.path)
+    for origin in origins(source) if not hasattr(source, "shape") else ():
+        if contains(origin, inside):
+            raise OverlapError(
+                f"{inside} lies inside the group that is copied ({origin}); copy it to a group"
+                " outside of it"
+            )
+
+
+def copy_all(
+    source: Any, dest: Group, shallow: bool = False, without_attrs: bool = False, log: Any = None,
+    if_exists: IfExists = "raise", dry_run: bool = False, **create_kws: Any,
+) -> Copied:  # fmt: skip
+    """Copy every member of one group into another, and its attributes.
+
+    Parameters
+    ----------
+    source, dest
+        Groups.
+    shallow
+        Copy arrays only.
+    without_attrs, log, if_exists, dry_run, **create_kws
+        As in `copy`.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> source, dest = omnizarr.group(), omnizarr.group()
+    >>> source["a"] = [1, 2, 3]
+    >>> omnizarr.copy_all(source, dest).copied
+    1
+    """
+    if not hasattr(source, "keys"):
+        raise TypeError(f"copy_all copies the members of a group, found {type(source).__name__}")
+    total = _copy_members({name: source[name] for name in list(source.keys())}, dest, shallow,
+        without_attrs, log, if_exists, dry_run, create_kws, False)  # fmt: skip
+    if not without_attrs and not dry_run:
+        dest.attrs.update(_plain(source.attrs))
+    return total
+
+
+def _copy(
+    source: Any, dest: Group, name: str | None, shallow: bool, without_attrs: bool,
+    say: Callable[[str], None], if_exists: IfExists, dry_run: bool,
+    create_kws: Mapping[str, Any], root: bool,
+) -> Copied:  # fmt: skip
+    if name is None:
+        name = str(source.name).strip("/").rpartition("/")[2]
+    if not name:
+        raise MetadataError("no name to copy the node to; give name=")
+    if hasattr(source, "shape"):
+        return _copy_array(source, dest, name, without_attrs, say, if_exists, dry_run, create_kws)
+    if shallow and not root:
+        return Copied(0, 0, 0)
+    if create_kws and root:
+        raise TypeError("creation arguments only apply to arrays, and the source is a group")
+    exists = name in dest
+    if exists and isinstance(dest[name], Array):
+        if if_exists == "raise":
+            raise NodeExistsError(f"{dest!r} already has an array {name!r}")
+        if if_exists != "replace":
+            say(f"skip {dest.name}/{name}")
+            return Copied(0, 1, 0)
+        if not dry_run:
+            check_apart(source, [_target(dest, name)])
+            del dest[name]
+    say(f"copy {dest.name.rstrip('/')}/{name}")
+    if dry_run and not (exists and isinstance(dest[name], Group)):
+        members = 0 if shallow else len(source)
+        return Copied(members, 0, 0)
+    group = dest.require_group(name)
+    if not without_attrs and not dry_run:
+        group.attrs.update(_plain(source.attrs))
+    total = Copied(1, 0, 0)
+    for child in list(source.keys()):
+        total += _copy(
+            source[child], group, child, shallow, without_attrs, say, if_exists, dry_run, {}, False
+        )
+    return total
+
+
+def _copy_array(
+    source: Any, dest: Group, name: str, without_attrs: bool, say: Callable[[str], None],
+    if_exists: IfExists, dry_run: bool, create_kws: Mapping[str, Any],
+) -> Copied:  # fmt: skip
+    place = f"{dest.name.rstrip('/')}/{name}"
+    existing = dest.get(name)
+    if existing is not None:
+        if if_exists == "raise":
+            raise NodeExistsError(
+                f"{dest!r} already has a member {name!r} (if_exists='replace' or 'skip')"
+            )
+        complete = (
+            not isinstance(existing, Array) or existing.nchunks_initialized == existing.nchunks
+        )
+        if if_exists == "skip" or (if_exists == "skip_initialized" and complete):
+            say(f"skip {place} {source.shape} {source.dtype}")
+            return Copied(0, 1, 0)
+    say(f"copy {place} {source.shape} {source.dtype}")
+    if dry_run:
+        return Copied(1, 0, 0)
+    values = secured(source, [_target(dest, name)])
+    wanted = {**_arguments(source), **create_kws}
+    try:
+        target = dest.create_array(name, overwrite=True, **wanted)
+    except UnsupportedError as error:
+        say(f"codecs of {place} are not kept: {error}")
+        for dropped in ("shards", "filters", "serializer", "compressors"):
+            if dropped not in create_kws:
+                wanted.pop(dropped, None)
+        target = dest.create_array(name, overwrite=True, **wanted)
+    for region in regions(target):
+        target[region] = values[region]
+    if not without_attrs:
+        target.attrs.update(_plain(source.attrs))
+    return Copied(1, 0, target.nbytes)
+
+
+def _target(dest: Group, name: str) -> Location:
+    return Location(dest.store, paths.join(dest.path, paths.normalize_path(name)))
+
+
+def _arguments(source: Any) -> dict[str, Any]:
+    """What makes the destination array like the source."""
+    found = like(source)
+    if isinstance(source, Array):
+        return {**found, "fill_value": source.fill_value}
+    fill = getattr(source, "fillvalue", None)
+    if fill is not None:
+        found["fill_value"] = fill
+    return found
+
+
+def _plain(attributes: Any) -> dict[str, Any]:
+    """Attributes as JSON can hold them; h5py gives NumPy values."""
+    plain: dict[str, Any] = {}
+    for name, value in attributes.items():
+        plain[name] = value.tolist() if hasattr(value, "tolist") else value
+    return plain

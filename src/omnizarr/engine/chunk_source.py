@@ -1,0 +1,180 @@
+"""Where an array's chunks lie and how one is encoded: all that a plan needs to be executed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr import limits
+from omnizarr.codecs import Chain, chain
+from omnizarr.errors import DecodeError, LimitError
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.dtypes.struct import cleared, is_padded
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import Buffer, ByteRange, Store
+from omnizarr.runtime.properties import cached_property
+
+OBJECT_BYTES = 32
+"""What a character of a list or an object costs at the most, once it is Python's."""
+LONG_FILL = 1024
+"""Fill values of text beyond this size are looked at before they are multiplied."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    store: Store
+    prefix: str
+    """What stands before a chunk key in the store."""
+    model: ArrayModel
+    allow_pickle: bool = False
+    write_empty_chunks: bool = False
+    on_missing: Literal["fill", "raise"] = "fill"
+    synchronizer: Any = None
+    """A mapping from key to lock that the caller brought; held beside the locks of our own."""
+
+    def on(self, store: Store) -> Source:
+        """The same chunks, through another handle on their store."""
+        return self if store is self.store else replace(self, store=store)
+
+    @cached_property
+    def encode_key(self) -> Callable[[Shape], str]:
+        return self.model.keys.encoder(self.model.ndim)
+
+    @cached_property
+    def _alternatives(self) -> tuple[Callable[[Shape], str], ...]:
+        return tuple(keys.encoder(self.model.ndim) for keys in self.model.keys.alternatives)
+
+    def key(self, coordinates: Shape) -> str:
+        return self.prefix + self.encode_key(coordinates)
+
+    def alternative_keys(self, coordinates: Shape) -> list[str]:
+        """Other names under which a careless writer may have stored the chunk."""
+        return [self.prefix + encode(coordinates) for encode in self._alternatives]
+
+    def fetch(self, key: str, coordinates: Shape) -> Buffer | None:
+        """The stored chunk under its key or, failing that, under an alternative one."""
+        data = self.get(key)
+        if data is None and self._alternatives:
+            for other in self.alternative_keys(coordinates):
+                data = self.get(other)
+                if data is not None:
+                    break
+        return data
+
+    def caller_lock(self, key: str) -> AbstractContextManager[object]:
+        return nullcontext() if self.synchronizer is None else self.synchronizer[key]
+
+    @cached_property
+    def fill(self) -> npt.NDArray[Any]:
+        """The fill value as a 0-d array: assigning it broadcasts even if it is a list."""
+        scalar = np.zeros(1, self.model.dtype)
+        scalar[0] = self.model.fill
+        return cleared(scalar.reshape(())) if self.padded else scalar.reshape(())
+
+    @cached_property
+    def padded(self) -> bool:
+        """Whether elements have bytes between their fields, which must not be stored as they are:
+        they hold whatever memory held before."""
+        return is_padded(self.model.dtype)
+
+    @cached_property
+    def regular_chain(self) -> Chain:
+        """The codecs of a chunk of the regular shape."""
+        return self._chain(self.model.grid.chunk_shape)
+
+    @cached_property
+    def most(self) -> ByteRange:
+        """What is fetched of a chunk: one byte more than an honest one can have, so that an
+        oversized one is refused and not read."""
+        return ByteRange(0, self.regular_chain.output.limit + 1)
+
+    def get(self, key: str) -> Buffer | None:
+        """A whole stored chunk."""
+        data = self.store.get(key, self.most)
+        if data is not None:
+            self.check_length(key, data)
+        return data
+
+    def check_length(self, key: str, data: Buffer) -> None:
+        """Refuse a chunk of which only the beginning was fetched."""
+        limit = self.regular_chain.output.limit
+        if len(data) > limit:
+            found = self.store.size(key)
+            hint = " (omnizarr.limits.set(max_expansion=…) raises it)"
+            raise DecodeError(
+                f"a stored chunk takes at most {limit} bytes here,"
+                f" found {found}{hint if self.model.data_type.variable else ''}"
+            )
+
+    def chain_for(self, coordinates: Shape) -> Chain:
+        grid = self.model.grid
+        return self.regular_chain if grid.regular else self._chain(grid.shape_of(coordinates))
+
+    def _chain(self, shape: Shape) -> Chain:
+        model = self.model
+        return chain(
+            model.codecs, shape, model.data_type, model.fill, allow_pickle=self.allow_pickle
+        )
+
+    def new_chunk(self, shape: Shape) -> npt.NDArray[Any]:
+        """A chunk that holds nothing but the fill value."""
+        nbytes = prod(shape) * self.model.dtype.itemsize
+        if nbytes > limits.current.max_chunk_bytes:
+            raise LimitError(
+                f"a chunk of shape {shape} takes {nbytes} bytes in memory; the limit is"
+                f" {limits.current.max_chunk_bytes} (omnizarr.limits.set(max_chunk_bytes=…))"
+            )
+        block = np.empty(shape, self.model.dtype)
+        self.put_fill(block, ...)
+        return block
+
+    def put_fill(self, block: Any, places: Any) -> None:
+        """The fill value in these places of a block."""
+        if self.fill_bytes > LONG_FILL:
+            most = limits.current.max_expansion * (1 if self.changeable else 32)
+            total = prod(block.shape) * self.fill_bytes
+            if total > most:
+                raise LimitError(
+                    f"unwritten elements read as a fill value of {self.fill_bytes} bytes, which"
+                    f" may come to {total} bytes; the limit is {most}:"
+                    " select less (omnizarr.limits.set(max_expansion=…) raises it)"
+                )
+        # The text itself: of an array that holds it, index arrays take some other memory.
+        strings = isinstance(block, np.ndarray) and block.dtype.kind == "T"
+        block[places] = self.model.fill if strings else self.fill
+        if self.changeable:
+            # Each element a list or an object of its own: who changes one changes no other.
+            shape = block[places].shape
+            own = np.empty(prod(shape), object)
+            for place in range(own.size):
+                own[place] = copy.deepcopy(self.model.fill)
+            block[places] = own.reshape(shape)
+
+    @cached_property
+    def fill_bytes(self) -> int:
+        """How long a fill value of variable size is."""
+        value = self.model.fill
+        if self.changeable:
+            return OBJECT_BYTES * len(repr(value))
+        return len(value) if isinstance(value, str | bytes) and self.model.data_type.variable else 0
+
+    @cached_property
+    def changeable(self) -> bool:
+        """Whether the fill value is an object that a reader could change."""
+        return isinstance(self.model.fill, list | dict)
+
+    def where(self, key: str, coordinates: Shape) -> str:
+        """The place of a chunk, for error messages."""
+        return f"{self.store!r}, key {key!r}, chunk {coordinates}"
+
+    @cached_property
+    def chunk_bytes(self) -> int:
+        """Decoded size of a chunk, roughly for types without a fixed size."""
+        return prod(self.model.grid.chunk_shape) * max(1, self.model.dtype.itemsize)

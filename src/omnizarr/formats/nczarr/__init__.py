@@ -1,0 +1,1 @@
+"""NCZarr: what netCDF-C adds to format 2."""

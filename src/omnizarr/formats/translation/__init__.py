@@ -1,0 +1,1 @@
+"""From a node of one format to the same node in another."""

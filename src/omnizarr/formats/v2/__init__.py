@@ -1,0 +1,1 @@
+"""Format 2, the OGC standard."""

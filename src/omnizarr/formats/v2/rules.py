@@ -1,0 +1,328 @@
+"""Rules of format 2: documents 000 (Zarr) and 003 (OGC), told apart where they differ.
+
+They differ in three places: 003 has no `dimension_separator`, forbids members of `.zarray` that it
+does not name (000 discourages them), and speaks of "simple" attributes where 000 allows any. 003
+also excludes NCZarr. Without a standard, 000 judges, and what 003 sees otherwise is mentioned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from omnizarr.formats.nczarr import document as nczarr
+from omnizarr.formats.rules import chunks, consolidated, numpy_types
+from omnizarr.formats.rules.base import (
+    At,
+    Finding,
+    Look,
+    Rules,
+    Standard,
+    is_integer,
+    lengths,
+    one_of,
+    required,
+    same_dimensions,
+    text_options,
+)
+from omnizarr.formats.rules.strict_json import (
+    Unreadable,
+    attributes,
+    encoding,
+    read_object,
+    token_list,
+)
+from omnizarr.formats.v2.document import ARRAY, ATTRIBUTES, CONSOLIDATED, GROUP
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.codec import Json
+from omnizarr.model.json import show
+from omnizarr.model.paths import join, name_of
+from omnizarr.model.store import Buffer
+
+META, GROUPS, PATHS = "Metadata", "Groups", "Logical storage paths"
+
+MEMBERS = (
+    *("zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order"),
+    "filters",
+)
+_NCZARR_DOCUMENTS = (".nczarr", ".nczgroup", ".nczvar", ".nczattr", ".nczarray", ".nczattrs")
+_NCZARR = "NCZarr (netcdf-c)"
+_OBJECT_CODECS = frozenset(
+    {
+        *("categorize", "json", "json2", "msgpack", "msgpack2", "pickle", "vlen-array"),
+        *("vlen-bytes", "vlen-utf8"),
+    }
+)
+
+
+def _document(standard: Standard | None) -> str:
+    return f"document {standard or '000'}"
+
+
+def check(look: Look) -> Iterator[Finding]:
+    found = look.fetch(ARRAY, GROUP, ATTRIBUTES, CONSOLIDATED, *_NCZARR_DOCUMENTS)
+
+    def at(name: str) -> At:
+        return At(look.path, look.key(name), _document(look.standard))
+
+    yield from _name(look, at(ARRAY if ARRAY in found else GROUP))
+    if ARRAY in found and GROUP in found:
+        yield at(GROUP).error(
+            GROUPS, f"{ARRAY} and {GROUP} lie at one path: a node is an array or a group"
+        )
+    if ARRAY in found:
+        yield from _array(look, at(ARRAY), found[ARRAY])
+    if GROUP in found:
+        yield from _group(look, at(GROUP), found[GROUP])
+    if ATTRIBUTES in found:
+        yield from attributes(at(ATTRIBUTES), "Attributes", found[ATTRIBUTES])
+        yield from _conventions(look, at(ATTRIBUTES), found[ATTRIBUTES])
+    yield from _nczarr_documents(look, found)
+    if CONSOLIDATED in found:
+        yield from consolidated.check_v2(look, at(CONSOLIDATED), found[CONSOLIDATED])
+    yield from chunks.check(look, _LAYOUTS[look.standard])
+
+
+def _layout(standard: Standard | None) -> chunks.Layout:
+    return chunks.Layout(
+        document=_document(standard),
+        section="Chunks",
+        own=frozenset({ARRAY, GROUP, ATTRIBUTES, CONSOLIDATED, "zarr.json", *_NCZARR_DOCUMENTS}),
+        nodes=frozenset({ARRAY, GROUP, ATTRIBUTES}),
+        nodes_section=GROUPS,
+    )
+
+
+_LAYOUTS: dict[Standard | None, chunks.Layout] = {
+    standard: _layout(standard) for standard in (None, "000", "003")
+}
+
+
+def _name(look: Look, at: At) -> Iterator[Finding]:
+    name = name_of(look.path)
+    if not name.isascii():
+        yield at.dialect(PATHS, f"the name {name!r} is not ASCII; zarr-python and others allow it")
+    if name in (ARRAY, GROUP, ATTRIBUTES):
+        yield at.error(PATHS, f"a node named {name!r}: that is the key of a document")
+
+
+# -- .zarray --------------------------------------------------------------------------------------
+def _array(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
+    yield from encoding(at, META, data)
+    try:
+        document = read_object(at, META, data)
+    except Unreadable as error:
+        yield from error.findings
+        return
+    yield from required(at, META, document, MEMBERS)
+    yield from _members(look.standard, at, document)
+    if "zarr_format" in document:
+        yield from one_of(at, META, "zarr_format", document["zarr_format"], (2,))
+    for name, least in (("shape", 0), ("chunks", 1)):
+        if name in document:
+            yield from _lengths(at, name, document[name], least)
+    yield from same_dimensions(at, META, "chunks", document.get("shape"), document.get("chunks"))
+    if nczarr.is_char(document):
+        yield at.dialect(
+            META, f"dtype {show(document['dtype'])} with one byte an element, not four;"
+            f" {_NCZARR} 4.9.0 stored char so"
+        )  # fmt: skip
+    if "dtype" in document:
+        yield from numpy_types.dtype(at, document["dtype"])
+    if "order" in document:
+        yield from one_of(at, META, "order", document["order"], ("C", "F"))
+    yield from _codecs(at, document)
+    if "fill_value" in document:
+        kind = numpy_types.kind_of(document.get("dtype"))
+        yield from numpy_types.fill_value(at, document["fill_value"], kind)
+        yield from _object_fill(at, document, kind)
+    elsewhere = {name: value for name, value in document.items() if name != "fill_value"}
+    if tokens := token_list(elsewhere):
+        yield at.error(META, f"bare NaN or Infinity tokens, which are no JSON, in {tokens}")
+
+
+def _members(standard: Standard | None, at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
+    separator = document.get("dimension_separator")
+    if "dimension_separator" in document:
+        if standard == "003":
+            yield at.error(
+                META, "dimension_separator is not in document 003: it must not be present"
+            )
+        elif standard is None:
+            yield At(at.path, at.key, "document 003").dialect(
+                META,
+                "dimension_separator, which document 000 allows and document 003 does not know;"
+                " zarr-python 2.8 and later write it",
+            )
+        yield from one_of(at, META, "dimension_separator", separator, (".", "/"))
+    for name in sorted(document.keys() - {*MEMBERS, "dimension_separator"}):
+        if standard == "003":
+            yield at.error(META, f"the member {show(name)} must not be present")
+        elif name in ("_NCZARR_ARRAY", "_nczarr_array"):
+            yield at.dialect(META, f"the member {name!r} is of {_NCZARR}{_also_003(standard)}")
+        elif name == "node_type":
+            yield at.dialect(
+                META,
+                f"the member 'node_type' is of zarr-python 3 betas and zarrs{_also_003(standard)}",
+            )
+        else:
+            yield at.warning(
+                META, f"the member {show(name)} should not be present{_also_003(standard)}"
+            )
+
+
+def _also_003(standard: Standard | None) -> str:
+    return "; under document 003 an error" if standard is None else ""
+
+
+def _lengths(at: At, name: str, value: Json, least: int) -> Iterator[Finding]:
+    if is_integer(value):
+        yield at.dialect(META, f"{name} is the number {value}, not a list; Rarr wrote vectors so")
+    else:
+        yield from lengths(at, META, name, value, least)
+
+
+def _codecs(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
+    compressor = document.get("compressor")
+    if compressor is not None:
+        yield from _codec(at, "compressor", compressor)
+    filters = document.get("filters")
+    if filters is None:
+        filters = []
+    elif not isinstance(filters, list):
+        yield at.error(META, f"filters must be a list of codecs or null, found {show(filters)}")
+        return
+    for position, codec in enumerate(filters):
+        yield from _codec(at, f"filters[{position}]", codec)
+    objects = numpy_types.kind_of(document.get("dtype")).letter == "O"
+    identifiers = [_identifier(codec) for codec in filters]
+    if objects and not filters:
+        yield at.error("Filters", "dtype holds objects, but no filter turns them into bytes")
+    for position, identifier in enumerate(identifiers):
+        if position and identifier in _OBJECT_CODECS:
+            yield at.error(
+                "Filters", f"filters[{position}]: the object codec {identifier!r} must come first"
+            )
+        elif identifier in ("vlen-utf8", "vlen-bytes") and not objects:
+            yield at.dialect(
+                "Filters",
+                f"filters[{position}]: {identifier!r} over the fixed-size dtype"
+                f" {show(document.get('dtype'))}; zarr-python 3.0 wrote it",
+            )
+
+
+def _identifier(value: Json) -> str:
+    found = value.get("id") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _codec(at: At, where: str, value: Json) -> Iterator[Finding]:
+    if not isinstance(value, dict):
+        yield at.error(META, f"{where} must be an object with an id, found {show(value)}")
+        return
+    identifier = value.get("id")
+    if not isinstance(identifier, str) or not identifier:
+        yield at.error(META, f"{where} must have an id that is a string, found {show(identifier)}")
+    elif identifier == "shuffle" and value.get("elementsize") in (None, 0, "0"):
+        yield at.dialect(
+            "Filters",
+            f"{where}: shuffle with elementsize {show(value.get('elementsize'))}; netcdf-c writes"
+            " it and means the size of the dtype",
+        )
+    elif identifier == "lzma" and "delta" in value:
+        yield at.dialect(
+            "Filters", f"{where}: lzma has no parameter 'delta'; GDAL writes it beside filters"
+        )
+    yield from text_options(at, META, where, value)
+
+
+def _object_fill(at: At, document: Mapping[str, Json], kind: numpy_types.Kind) -> Iterator[Finding]:
+    filters = document.get("filters")
+    codec = _identifier(filters[0]) if isinstance(filters, list) and filters else ""
+    fill = document["fill_value"]
+    if kind.letter == "O" and codec in ("vlen-utf8", "vlen-bytes") and type(fill) is int:
+        if fill == 0:
+            yield at.dialect(META, "fill_value 0 of variable-length text; it means the empty text")
+        else:
+            yield at.error(META, f"fill_value must be a string, found {show(fill)}")
+
+
+# -- .zgroup and .zattrs --------------------------------------------------------------------------
+def _group(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
+    yield from encoding(at, GROUPS, data)
+    try:
+        document = read_object(at, GROUPS, data)
+    except Unreadable as error:
+        yield from error.findings
+        return
+    yield from required(at, GROUPS, document, ("zarr_format",))
+    if "zarr_format" in document:
+        yield from one_of(at, GROUPS, "zarr_format", document["zarr_format"], (2,))
+    for name in sorted(document.keys() - {"zarr_format"}):
+        forbidden = f"the member {show(name)} must not be present"
+        if look.standard == "003":
+            yield at.error(GROUPS, forbidden)
+        elif name.startswith(("_NCZARR_", "_nczarr_")):
+            yield at.dialect(GROUPS, f"{forbidden}; {_NCZARR} 4.8.1 to 4.9.2 wrote it")
+        elif name == "node_type":
+            yield at.dialect(GROUPS, f"{forbidden}; zarr-python 3 betas and zarrs wrote it")
+        else:
+            yield at.error(GROUPS, forbidden)
+
+
+def _conventions(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
+    try:
+        document = read_object(at, "Attributes", data)
+    except Unreadable:
+        return
+    nested = sorted(name for name, value in document.items() if isinstance(value, dict))
+    if look.standard == "003" and nested:
+        yield at.warning(
+            "Attributes",
+            f"attributes are simple key/value items, found objects in {', '.join(nested[:3])}",
+        )
+    names = document.get("_ARRAY_DIMENSIONS")
+    if names is None or not isinstance(look.node, ArrayModel):
+        return
+    ndim = look.node.ndim
+    sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not sound or (len(names) != ndim and names != ["_scalar_"]):
+        yield At(at.path, at.key, "document 003").warning(
+            "4.1 Named Dimensions",
+            f"_ARRAY_DIMENSIONS should name {ndim} dimensions, found {show(names)}",
+        )
+
+
+def _nczarr_documents(look: Look, found: Mapping[str, Buffer]) -> Iterator[Finding]:
+    for name in _NCZARR_DOCUMENTS:
+        if name in found:
+            at = At(look.path, look.key(name), "document 003")
+            section = "4.3 NCZarr"
+            message = f"{name} is a document of {_NCZARR} 4.8.0, in no part of format 2"
+            yield (at.error if look.standard == "003" else at.dialect)(section, message)
+
+
+# -- hierarchies ----------------------------------------------------------------------------------
+def missing_group(path: str, standard: Standard | None) -> Iterator[Finding]:
+    yield At(path, join(path, GROUP), _document(standard)).error(
+        GROUPS, "nodes lie below this path, but there is no group: every ancestor must be one"
+    )
+
+
+def orphans(look: Look) -> Iterator[Finding]:
+    for name in look.fetch(ATTRIBUTES, CONSOLIDATED):
+        yield At(look.path, look.key(name), _document(look.standard)).warning(
+            "Attributes" if name == ATTRIBUTES else GROUPS,
+            f"{name} belongs to no node: there is neither {ARRAY} nor {GROUP} beside it",
+        )
+
+
+def listed(look: Look) -> frozenset[str] | None:
+    found = look.fetch(CONSOLIDATED)
+    return consolidated.listed_v2(found[CONSOLIDATED]) if found else None
+
+
+def is_array(look: Look) -> bool:
+    return bool(look.fetch(ARRAY))
+
+
+RULES = Rules(check, is_array=is_array, missing_group=missing_group, orphans=orphans, listed=listed)

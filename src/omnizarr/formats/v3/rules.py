@@ -1,0 +1,260 @@
+"""Rules of format 3: the core specification 3.1 with its registered extensions.
+
+What changed while the specification was accepted, and was written before that, is a dialect and
+named with who wrote it. Codecs have their own file, `codec_rules`; data types and fill values
+`type_rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from omnizarr.formats.rules import chunks, consolidated
+from omnizarr.formats.rules.base import (
+    At,
+    Finding,
+    Look,
+    Rules,
+    Standard,
+    chunk_shape,
+    lengths,
+    one_of,
+    required,
+    same_dimensions,
+)
+from omnizarr.formats.rules.strict_json import (
+    Unreadable,
+    attribute_values,
+    encoding,
+    read_object,
+    token_list,
+)
+from omnizarr.formats.v3 import codec_rules, type_rules
+from omnizarr.formats.v3.document import CONSOLIDATED, DOCUMENT
+from omnizarr.formats.v3.registered_names import ENCODINGS, GRIDS, extension
+from omnizarr.model.codec import Json
+from omnizarr.model.json import show
+from omnizarr.model.paths import join, name_of
+
+CORE = "core specification 3.1"
+ARRAY, GROUP, NAMES = "Array metadata", "Group metadata", "Node names"
+
+MANDATORY = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
+OPTIONAL = ("attributes", "storage_transformers", "dimension_names")
+FORMAT_2 = (".zarray", ".zgroup", ".zattrs", ".zmetadata")
+"""Documents of a node that lies at the same path in format 2 too, as after a migration."""
+_PORTABLE = re.compile(r"[A-Za-z0-9._-]+\Z")
+
+
+def check(look: Look) -> Iterator[Finding]:
+    at = At(look.path, look.key(DOCUMENT), CORE)
+    found = look.fetch(DOCUMENT)
+    if DOCUMENT not in found:
+        return
+    yield from _name(at, name_of(look.path))
+    yield from encoding(at, "Metadata", found[DOCUMENT])
+    try:
+        document = read_object(at, "Metadata", found[DOCUMENT])
+    except Unreadable as error:
+        yield from error.findings
+        return
+    kind = document.get("node_type")
+    section = GROUP if kind == "group" else ARRAY
+    yield from required(at, section, document, ("zarr_format", "node_type"))
+    if "zarr_format" in document:
+        yield from one_of(at, section, "zarr_format", document["zarr_format"], (3,))
+    if "node_type" in document:
+        yield from one_of(at, section, "node_type", kind, ("array", "group"))
+    if "attributes" in document:
+        yield from attribute_values(at, section, document["attributes"])
+    if kind == "group":
+        yield from _group(look, at, document)
+    elif kind == "array":
+        yield from _array(at, document)
+        yield from chunks.check(look, _LAYOUT)
+
+
+_LAYOUT = chunks.Layout(
+    document=CORE,
+    section="Chunk key encoding",
+    own=frozenset({DOCUMENT, *FORMAT_2}),
+    nodes=frozenset({DOCUMENT}),
+    nodes_section="Concepts and terminology (an array has no child nodes)",
+)
+
+
+def _name(at: At, name: str) -> Iterator[Finding]:
+    if not name:
+        return
+    if name.startswith("__"):
+        yield at.error(NAMES, f"the name {name!r} begins with the reserved prefix '__'")
+    elif set(name) == {"."}:
+        yield at.error(NAMES, f"the name {name!r} is composed of periods only")
+    elif name == DOCUMENT:
+        yield at.error(NAMES, f"a node must not be named {DOCUMENT!r}")
+    elif _PORTABLE.match(name) is None:
+        yield at.warning(NAMES, f"the name {name!r} has characters other than a-z A-Z 0-9 - _ .")
+
+
+# -- groups ---------------------------------------------------------------------------------------
+def _group(look: Look, at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
+    yield from _unknown(
+        at, GROUP, document, {"zarr_format", "node_type", "attributes", CONSOLIDATED}
+    )
+    if CONSOLIDATED in document:
+        yield from consolidated.check_v3(look, at, document[CONSOLIDATED])
+
+
+def _unknown(
+    at: At, section: str, document: Mapping[str, Json], known: set[str]
+) -> Iterator[Finding]:
+    for name in sorted(document.keys() - known):
+        value = document[name]
+        if isinstance(value, dict) and value.get("must_understand") is False:
+            yield at.warning(
+                "Extension definition",
+                f"the member {show(name)}: members of their own are discouraged",
+            )
+        else:
+            yield at.error(
+                "Extension definition",
+                f"the member {show(name)} is none of the {section.lower()} and does not say"
+                " must_understand: false",
+            )
+
+
+# -- arrays ---------------------------------------------------------------------------------------
+def _array(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
+    yield from _unknown(at, ARRAY, document, {"zarr_format", "node_type", *MANDATORY, *OPTIONAL})
+    yield from required(at, ARRAY, document, [name for name in MANDATORY if name != "codecs"])
+    shape = document.get("shape")
+    if "shape" in document:
+        yield from lengths(at, ARRAY, "shape", shape, 0)
+    ndim = len(shape) if isinstance(shape, list) else None
+    data_type = document.get("data_type")
+    if "data_type" in document:
+        yield from type_rules.data_type(at, data_type, document.get("codecs"))
+    if "chunk_grid" in document:
+        yield from _grid(at, document["chunk_grid"], shape)
+    if "chunk_key_encoding" in document:
+        yield from _key_encoding(at, document["chunk_key_encoding"])
+    if "fill_value" in document:
+        yield from type_rules.fill_value(at, document["fill_value"], data_type)
+    if "codecs" not in document:
+        yield at.dialect(ARRAY, "codecs is missing; GDAL 3.8 to 3.10 wrote that for no compression")
+    else:
+        given = codec_rules.Input(ndim, data_type, _chunk_shape(document.get("chunk_grid")))
+        yield from codec_rules.pipeline(at, ARRAY, "codecs", document["codecs"], given)
+    if "dimension_names" in document:
+        yield from _dimension_names(at, document["dimension_names"], ndim)
+    if "storage_transformers" in document:
+        yield from _transformers(at, document["storage_transformers"])
+    elsewhere = {
+        name: value for name, value in document.items() if name not in ("fill_value", "attributes")
+    }
+    if tokens := token_list(elsewhere):
+        yield at.error("Metadata", f"bare NaN or Infinity tokens, which are no JSON, in {tokens}")
+
+
+def _grid(at: At, value: Json, shape: Json) -> Iterator[Finding]:
+    section = "Chunk grids"
+    yield from extension(at, section, "chunk_grid", value, GRIDS, essential=True)
+    if not isinstance(value, dict):
+        if value == "regular":
+            yield at.error(section, "chunk_grid 'regular' needs a configuration with chunk_shape")
+        return
+    configuration = value.get("configuration")
+    configuration = configuration if isinstance(configuration, dict) else {}
+    if value.get("name") == "regular":
+        yield from required(at, section, configuration, ("chunk_shape",))
+        yield from _other_members(at, section, "chunk_grid", configuration, {"chunk_shape"})
+        if "chunk_shape" in configuration:
+            lengths_given = configuration["chunk_shape"]
+            yield from lengths(at, section, "chunk_shape", lengths_given, 1)
+            yield from same_dimensions(at, section, "chunk_shape", shape, lengths_given)
+    elif value.get("name") == "rectilinear":
+        yield from required(at, section, configuration, ("kind", "chunk_shapes"))
+        yield from _other_members(
+            at, section, "chunk_grid", configuration, {"kind", "chunk_shapes"}
+        )
+        yield from same_dimensions(
+            at, section, "chunk_shapes", shape, configuration.get("chunk_shapes")
+        )
+
+
+def _chunk_shape(value: Json) -> list[int] | None:
+    """The shape that all chunks share, where the document gives one."""
+    configuration = value.get("configuration") if isinstance(value, dict) else None
+    return (
+        chunk_shape(configuration.get("chunk_shape")) if isinstance(configuration, dict) else None
+    )
+
+
+def _other_members(
+    at: At, section: str, where: str, configuration: Mapping[str, Json], known: set[str]
+) -> Iterator[Finding]:
+    for name in sorted(configuration.keys() - known):
+        yield at.warning(section, f"{where}: the configuration has no member {show(name)}")
+
+
+def _key_encoding(at: At, value: Json) -> Iterator[Finding]:
+    section = "Chunk key encoding"
+    yield from extension(at, section, "chunk_key_encoding", value, ENCODINGS, essential=True)
+    configuration = value.get("configuration") if isinstance(value, dict) else None
+    if isinstance(configuration, dict):
+        yield from _other_members(at, section, "chunk_key_encoding", configuration, {"separator"})
+        if "separator" in configuration:
+            yield from one_of(at, section, "separator", configuration["separator"], ("/", "."))
+
+
+def _dimension_names(at: At, value: Json, ndim: int | None) -> Iterator[Finding]:
+    if value is None:
+        yield at.dialect(ARRAY, "dimension_names is null; zarrita before 0.2 wrote it for none")
+    elif not isinstance(value, list) or not all(n is None or isinstance(n, str) for n in value):
+        yield at.error(
+            ARRAY, f"dimension_names must be a list of strings or nulls, found {show(value)}"
+        )
+    elif ndim is not None and len(value) != ndim:
+        yield at.error(ARRAY, f"dimension_names has {len(value)} names for {ndim} dimensions")
+    else:
+        given = [name for name in value if name]
+        if len(set(given)) != len(given):
+            yield at.warning(ARRAY, f"dimension_names should be distinct, found {show(value)}")
+
+
+def _transformers(at: At, value: Json) -> Iterator[Finding]:
+    section = "Storage transformers"
+    if not isinstance(value, list):
+        yield at.error(section, f"storage_transformers must be a list, found {show(value)}")
+        return
+    for position, item in enumerate(value):
+        yield from extension(at, section, f"storage_transformers[{position}]", item, frozenset())
+
+
+# -- hierarchies ----------------------------------------------------------------------------------
+def missing_group(path: str, standard: Standard | None) -> Iterator[Finding]:
+    yield At(path, join(path, DOCUMENT), CORE).dialect(
+        "Group metadata",
+        "nodes lie below this path, but no group document at it: implicit groups were removed in"
+        " August 2024; zarr-python up to 3.0.2 left them",
+    )
+
+
+def _stored(look: Look) -> Mapping[str, Json]:
+    data = look.fetch(DOCUMENT).get(DOCUMENT)
+    try:
+        return {} if data is None else read_object(At("", "", ""), "", data)
+    except Unreadable:
+        return {}
+
+
+def listed(look: Look) -> frozenset[str] | None:
+    return consolidated.listed_v3(_stored(look))
+
+
+def is_array(look: Look) -> bool:
+    return _stored(look).get("node_type") == "array"
+
+
+RULES = Rules(check, is_array=is_array, missing_group=missing_group, listed=listed)

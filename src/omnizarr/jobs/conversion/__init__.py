@@ -1,0 +1,308 @@
+"""`convert`: a hierarchy of any format into any format that can be written.
+
+plan         what is to be done to every node, as facts
+planning     decides it, before anything is written
+walking      the nodes of the source, without those that are excluded
+overlaps     whether source and destination overlap
+chunks       the chunks of an array as numbered portions of work
+damage       chunks that cannot be decoded, and what can be saved around them
+destination  what may be at the destination, and what is removed
+execution    executes the plan; safe to interrupt
+in_place     new documents in place, chunks untouched
+report       what was done
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from omnizarr import codecs, formats
+from omnizarr.config import config
+from omnizarr.errors import NodeNotFoundError, Part, StoreError
+from omnizarr.formats import Format, Node
+from omnizarr.formats.translation.fill_values import CHOICES as FILL_VALUES
+from omnizarr.formats.translation.fill_values import FillValues
+from omnizarr.formats.translation.nodes import DROPPABLE
+from omnizarr.jobs import Progress
+from omnizarr.jobs.conversion.damage import CHOICES, BadChunk, OnDamage
+from omnizarr.jobs.conversion.destination import check_free
+from omnizarr.jobs.conversion.execution import execute
+from omnizarr.jobs.conversion.in_place import (
+    check_agreement,
+    check_alone,
+    check_root,
+    finish_removal,
+    migrate,
+    plan_in_place,
+    source_of,
+)
+from omnizarr.jobs.conversion.overlaps import Location, check_apart, check_nodes_apart
+from omnizarr.jobs.conversion.plan import Manner, Plan, Wanted
+from omnizarr.jobs.conversion.planning import make_plan
+from omnizarr.jobs.conversion.report import Conversion, Row
+from omnizarr.model import paths
+from omnizarr.model.store import Store
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.group import Group
+from omnizarr.nodes.node import Options, Place
+from omnizarr.stores import as_store
+from omnizarr.stores.resolve import check_sides
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+__all__ = ["Conversion", "Row", "convert"]
+
+
+def convert(
+    source: Any,
+    destination: Any = None,
+    *,
+    zarr_format: int | str | None = None,
+    path: str = "",
+    destination_path: str = "",
+    drop: Iterable[Part] | Part = (),
+    exclude: Iterable[str] | str = (),
+    reencode: bool = False,
+    verify: bool = False,
+    on_damage: OnDamage | None = None,
+    fill_values: FillValues | None = None,
+    chunks: Any = None,
+    shards: Any = None,
+    compressors: Any = "keep",
+    overwrite: bool = False,
+    remove_source: bool = False,
+    resume: bool = True,
+    dry_run: bool = False,
+    progress: Callable[[Progress], object] | bool | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    destination_options: Mapping[str, Any] | None = None,
+) -> Conversion:
+    """Write the array or group at `path` of `source`, with everything below it, in another format.
+
+    source, destination: anything that is taken for a store, or an array or group. Without a
+        destination the documents are changed in place and no chunk is touched, which is possible
+        where chunks keep their keys and bytes (format 2 to 3, say). Both sets of documents then
+        remain, and the newer format is what opens; `remove_source=True` removes the old ones.
+    zarr_format: the format to write; `config`'s `default_zarr_format` if none is given.
+    drop: parts that may be left out where the format cannot express them, of "groups",
+        "attributes", "dimension_names" and "fill_value". Values never change: where the fill value
+        is left out, every missing chunk is written.
+    exclude: nodes to leave out, with everything below them: paths from the node that is converted,
+        or patterns such as "stations/*". One that cannot be opened is no obstacle then.
+    reencode: codecs, shards and chunk grids that have no equal in the format may be replaced by
+        what the format has by default. Chunks that are copied all the same are decoded first.
+    verify: decode every chunk before it is copied. Without it, a chunk that is copied is not
+        decoded, so that damage in it is copied too (`omnizarr.verify` finds it there).
+    on_damage: what becomes of a chunk that cannot be decoded; every chunk is then decoded before it
+        is copied. "raise" ends the conversion. "skip" leaves out every destination chunk (inner
+        chunk, where there are shards) that would need it: it is missing afterwards, and reads as
+        the fill value. "fill" stores the fill value in place of the damaged part alone, and keeps
+        all else. Either is named in the result's `damaged`. A store that fails raises. None: as
+        "raise", for chunks that are decoded anyway.
+    fill_values: between formats 2 and 3, whose meaning of the fill value is kept. xarray masks it
+        in format 2, and only the attribute `_FillValue` in format 3. "xarray" translates so that
+        `xarray.open_zarr` gives equal datasets: the attribute is added, or the fill value left out
+        and missing chunks written. "zarr" keeps the fill value as it is. By default arrays with
+        dimension names are translated and others kept; a nearly empty array, for which more than
+        100,000 missing chunks would be written, is refused then. Values that Zarr reads never
+        change; notes in the result name the arrays where the two meanings differ.
+    chunks, shards, compressors: other ones than the source has, for all arrays; chunks and shards
+        also as a mapping, by path. `shards=False` means none.
+    overwrite: replace the node that lies at the destination, and everything below it.
+    resume: go on with the same conversion if it was interrupted; False begins anew and removes
+        what that one has written, and nothing else. A source whose documents, chunks or their sizes
+        have changed since is another conversion's; other values of the same size are not noticed.
+    dry_run: print the plan, write nothing.
+    progress: True draws a bar on a terminal; a callable gets a `Progress` after every step.
+    workers, executor: how many portions run at once, and on what; threads unless told otherwise.
+    storage_options, destination_options: for the stores of URLs, source and destination.
+
+    Chunks whose stored bytes are valid in the destination are copied without decoding them. The
+    source must not change meanwhile. The destination is no node before all its chunks are there.
+    """
+    begin = time.monotonic()
+    if destination is not None:
+        check_sides(source, destination, storage_options, destination_options)
+    target = formats.get_format(
+        config.get("default_zarr_format") if zarr_format is None else zarr_format
+    )
+    excluded = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    if on_damage is not None and on_damage not in CHOICES:
+        raise ValueError(f"on_damage takes {', '.join(map(repr, CHOICES))}; found {on_damage!r}")
+    if fill_values is not None and fill_values not in FILL_VALUES:
+        raise ValueError(
+            f"fill_values takes None, {', '.join(map(repr, FILL_VALUES))}; found {fill_values!r}"
+        )
+    wanted = Wanted(
+        _parts(drop), bool(reencode), chunks, shards, _specs(compressors), exclude=excluded,
+        on_damage=on_damage or "raise", verify=bool(verify or on_damage), fill_values=fill_values,
+    )  # fmt: skip
+    manner = Manner(overwrite, resume, progress, workers, executor)
+    with ExitStack() as stack:
+        if destination is None:
+            if destination_path:
+                raise ValueError("destination_path needs a destination")
+            mode = "r" if dry_run else "r+"
+            here = stack.enter_context(_opened(source, path, mode, storage_options))
+            result = _in_place(here, target, wanted, manner, remove_source, dry_run)
+        else:
+            if remove_source:
+                raise ValueError(
+                    "remove_source removes the old documents after a migration in place; with a"
+                    " destination, delete the source yourself once you are content"
+                )
+            here = stack.enter_context(_opened(source, path, "r", storage_options))
+            there = stack.enter_context(
+                _opened(destination, destination_path, "a", destination_options)
+            )
+            result = _to(here, there, target, wanted, manner, dry_run)
+    finished = Conversion(
+        result.rows, result.dropped, time.monotonic() - begin, dry_run,
+        str(here), str(there) if destination is not None else str(here), result.resumed,
+        result.damaged,
+    )  # fmt: skip
+    if dry_run:
+        sys.stdout.write(f"{finished}\n")
+    return finished
+
+
+class _Opened(NamedTuple):
+    """Where a node is looked for, and how it was opened if it was."""
+
+    store: Store
+    path: str
+    options: Options
+
+    def __str__(self) -> str:
+        return f"{self.store!r}, path {'/' + self.path!r}"
+
+
+class _Result(NamedTuple):
+    rows: tuple[Row, ...]
+    dropped: tuple[Part, ...] = ()
+    resumed: bool = False
+    damaged: tuple[BadChunk, ...] = ()
+
+
+@contextmanager
+def _opened(
+    given: Any, path: str, mode: str, storage_options: Mapping[str, Any] | None
+) -> Iterator[_Opened]:
+    """The store that is meant, closed at the end if it was opened here."""
+    normal = paths.normalize_path(path)
+    if isinstance(given, Array | Group):
+        options = given._options.changed(read_only=True)
+        yield _Opened(given.store, paths.join(given.path, normal), options)
+        return
+    store = given
+    if not isinstance(given, Store):
+        store = as_store(given, mode=mode, storage_options=storage_options)
+    try:
+        yield _Opened(store, normal, Options(read_only=True))
+    finally:
+        if store is not given:
+            store.close()
+
+
+def _parts(drop: Iterable[Part] | Part) -> frozenset[Part]:
+    parts = frozenset((drop,) if isinstance(drop, str) else drop)
+    for part in parts:
+        if part not in DROPPABLE:
+            raise ValueError(f"drop takes {', '.join(map(repr, DROPPABLE))}; found {part!r}")
+    return parts
+
+
+def _specs(compressors: Any) -> Any:
+    choices = ("keep", "auto", "fast")
+    if compressors is None or (isinstance(compressors, str) and compressors in choices):
+        return compressors
+    several = compressors if isinstance(compressors, list | tuple) else [compressors]
+    return [codecs.chosen_spec(codec, choices) for codec in several]
+
+
+def _found(here: _Opened) -> tuple[Place, Node]:
+    found = formats.find(here.store, here.path)
+    if found is None:
+        raise NodeNotFoundError(
+            f"no array or group at path {'/' + here.path!r}:"
+            f" {formats.explain_missing(here.store, here.path)}"
+        )
+    return Place(here.store, here.path, found[0]), found[1]
+
+
+def _check_convertible(store: Store, instead: str) -> None:
+    """Refuse a store that takes neither a journal nor chunks whose array has no document yet."""
+    if store.capabilities.hierarchies_only:
+        raise StoreError(
+            f"{store!r}: a conversion keeps a journal beside what it writes, and stores the"
+            f" documents last; this store takes no such keys. Instead, {instead}"
+        )
+
+
+def _to(
+    here: _Opened, there: _Opened, target: Format, wanted: Wanted, manner: Manner, dry_run: bool
+) -> _Result:
+    beside = here.options.chunk_store
+    stores = (here.store,) if beside is None else (here.store, beside)
+    check_apart([Location(store, here.path) for store in stores], Location(there.store, there.path))
+    _check_convertible(
+        there.store,
+        "copy the nodes with omnizarr.copy_all(source, omnizarr.open_group(destination)), which"
+        " takes groups of every format; copy_store takes a whole store of the same format",
+    )
+    place, model = _found(here)
+    formats.check_outside_drafts(there.store, there.path)
+    if there.path or not manner.overwrite:
+        target.check_place(there.store, there.path)
+    plan = make_plan(place, model, Place(there.store, there.path, target), wanted, here.options)
+    check_nodes_apart(
+        (Location(store, node.source.path) for node in plan.nodes for store in stores if node.path),
+        (Location(there.store, node.target.path) for node in plan.nodes if node.path),
+    )
+    if dry_run:
+        check_free(plan, manner)
+        return _Result(_rows(plan), plan.dropped)
+    done = execute(plan, manner)
+    return _Result(done.rows, plan.dropped, done.resumed, done.damaged)
+
+
+def _in_place(
+    here: _Opened,
+    target: Format,
+    wanted: Wanted,
+    manner: Manner,
+    remove_source: bool,
+    dry_run: bool,
+) -> _Result:
+    store, path = here.store, here.path
+    rows = finish_removal(store, path, target, dry_run=dry_run)
+    if rows is not None:
+        return _Result(rows, (), True)
+    found = source_of(store, path, target)
+    if found is None:
+        _found(here)  # raises if there is nothing at all
+        return _Result(())
+    _check_convertible(store, "give a destination")
+    plan = plan_in_place(*found, target, wanted)
+    if dry_run:
+        if remove_source:
+            check_root(plan)
+        check_alone(plan)
+        check_agreement(plan, manner.overwrite)
+        return _Result(_rows(plan))
+    return _Result(
+        migrate(
+            plan, remove_source=remove_source, overwrite=manner.overwrite, progress=manner.progress
+        )
+    )
+
+
+def _rows(plan: Plan) -> tuple[Row, ...]:
+    return tuple(planned.row() for planned in plan.nodes) + plan.left_out

@@ -1,0 +1,309 @@
+"""The chunks of one array as work: which are stored, and in what portions they are converted.
+
+Chunks are found by listing, so that a sparse array of 10¹² chunks costs what is stored of it. A
+listing is taken once, nine bytes for each chunk, and has a digest: whoever works through it knows
+that it is the one that was planned with. Portions are numbered; the same listing gives the same
+portions every time, so that a journal can name them. Two kinds: *copying* stored values under their
+new keys, and *encoding* regions again, each aligned with what the destination writes as one value.
+
+This module knows grids and keys. It must not read or write a chunk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from math import prod
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from omnizarr.engine import Source
+from omnizarr.errors import StoreError, UnsupportedError
+from omnizarr.model.grids import Grid, RegularAxis, Shape
+from omnizarr.model.keys import ChunkKeys
+from omnizarr.model.store import Store, keys_at
+from omnizarr.nodes.creation.overlaps import innermost
+from omnizarr.stores import LocalStore, MemoryStore
+
+TASK_BYTES = 4 << 20
+"""Small chunks are taken together until about this much is in one portion. It is part of what a
+journal means: another number would give other portions."""
+MOST_CHUNKS = 64
+REGION_BYTES = 32 << 20
+"""Several destination chunks that lie in one source chunk are written together up to this size."""
+_FITS = 1 << 62
+
+T = TypeVar("T")
+Region = tuple[slice, ...]
+
+
+class Copying(NamedTuple):
+    """Stored values, their coordinates, and the keys that they get."""
+
+    number: int
+    keys: tuple[tuple[str, Shape, str], ...]
+
+    @property
+    def units(self) -> int:
+        return len(self.keys)
+
+
+class Encoding(NamedTuple):
+    """Regions to read and to write again."""
+
+    number: int
+    regions: tuple[Region, ...]
+    stored: tuple[int, ...]
+    """How many stored chunks of the source each region touches."""
+
+    @property
+    def units(self) -> int:
+        return len(self.regions)
+
+
+Portion = Copying | Encoding
+
+
+def is_whole(portion: Portion, target: Source) -> bool:
+    """Whether every chunk that a portion can write lies at the destination. One that holds nothing
+    but fill values is not written, so a portion may be complete and not look so."""
+    if isinstance(portion, Copying):
+        keys: Iterable[str] = (new for _, _, new in portion.keys)
+    else:
+        keys = (key for region in portion.regions for key in _keys_of(region, target))
+    return all(target.store.exists(key) for key in keys)
+
+
+def _keys_of(region: Region, target: Source) -> Iterator[str]:
+    ranges = [
+        range(axis.chunk_of(part.start), axis.chunk_of(part.stop - 1) + 1)
+        for axis, part in zip(target.model.grid.axes, region, strict=True)
+    ]
+    return (target.key(coordinates) for coordinates in product(*ranges))
+
+
+def stored_chunks(source: Source) -> Iterator[tuple[str, Shape, int]]:
+    """Key, grid coordinates and spelling (0 for the array's own, else that of the alternatives) of
+    every stored chunk, in the order of the store's listing.
+
+    What lies outside the grid (after a shrink) is not part of the array. Where a chunk is stored
+    under two spellings of its key, the one that is read is the one that counts."""
+    store, model, prefix = source.store, source.model, source.prefix
+    if not store.capabilities.listable:
+        raise StoreError(
+            f"{store!r} cannot be listed, so nobody knows which chunks it holds; convert from a"
+            " store that can"
+        )
+    spellings = (model.keys, *model.keys.alternatives)
+    encoders = [keys.encoder(model.ndim) for keys in spellings]
+    counts = model.grid.shape
+    for key in keys_at(store, prefix):
+        name = key[len(prefix) :]
+        for place, keys in enumerate(spellings):
+            coordinates = keys.decode(name, model.ndim)
+            if coordinates is None:
+                continue
+            inside = all(c < n for c, n in zip(coordinates, counts, strict=True))
+            if inside and not any(
+                store.exists(prefix + encode(coordinates)) for encode in encoders[:place]
+            ):
+                yield key, coordinates, place
+            break
+
+
+class Listed:
+    """One listing of the stored chunks of an array, in the store's order.
+
+    `digest` is that of their keys and, where the store knows them without reading, their sizes.
+    With `sized=False` sizes are never asked for: the size of a damaged value may be an error."""
+
+    def __init__(self, source: Source, *, sized: bool = True) -> None:
+        self.source = source
+        self._shape = source.model.grid.shape
+        self._numbers: array[int] | None = array("q") if prod(self._shape) < _FITS else None
+        self._coordinates: list[Shape] = []
+        self._spellings = bytearray()
+        summary = hashlib.sha256()
+        sized = sized and _knows_sizes(source.store)
+        for key, coordinates, place in stored_chunks(source):
+            size = source.store.size(key) if sized else None
+            summary.update(f"{key}\n{size}\n".encode())
+            self._spellings.append(place)
+            if self._numbers is None:
+                self._coordinates.append(coordinates)
+            else:
+                self._numbers.append(_ravel(coordinates, self._shape))
+        self.digest = summary.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._spellings)
+
+    def __iter__(self) -> Iterator[Shape]:
+        if self._numbers is None:
+            return iter(self._coordinates)
+        return (_unravel(number, self._shape) for number in self._numbers)
+
+    def located(self) -> Iterator[tuple[str, Shape]]:
+        """Each chunk's key and coordinates."""
+        source, model = self.source, self.source.model
+        encoders = [keys.encoder(model.ndim) for keys in (model.keys, *model.keys.alternatives)]
+        for coordinates, place in zip(self, self._spellings, strict=True):
+            yield source.prefix + encoders[place](coordinates), coordinates
+
+
+def _knows_sizes(store: Store) -> bool:
+    """Whether the size of a value costs next to nothing there."""
+    from omnizarr.stores import ZipStore  # which is imported when it is first needed
+
+    return isinstance(innermost(store), LocalStore | MemoryStore | ZipStore)
+
+
+def spelling(source: Source) -> ChunkKeys:
+    """The one way in which the keys of all stored chunks are written."""
+    model = source.model
+    plain = replace(model.keys, alternatives=())
+    if not model.keys.alternatives:
+        return plain
+    used: dict[ChunkKeys, str] = {}
+    spellings = (plain, *model.keys.alternatives)
+    for key, _, place in stored_chunks(source):
+        used.setdefault(spellings[place], key)
+    if len(used) > 1:
+        raise UnsupportedError(
+            "the keys of its chunks are spelled in two ways,"
+            f" {' and '.join(repr(key) for key in used.values())}; give a destination"
+        )
+    return next(iter(used), plain)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The destination's grid, `factors` chunks of each axis taken together."""
+
+    grid: Grid
+    factors: Shape
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(
+            -(-axis.count // factor)
+            for axis, factor in zip(self.grid.axes, self.factors, strict=True)
+        )
+
+    @property
+    def nbytes_factor(self) -> int:
+        return prod(self.factors)
+
+    def region(self, coordinates: Shape) -> Region:
+        """What a block holds of the array."""
+        bounds = []
+        for axis, factor, block in zip(self.grid.axes, self.factors, coordinates, strict=True):
+            last = min((block + 1) * factor, axis.count) - 1
+            stop = min(axis.start(last) + axis.size(last), axis.length)
+            bounds.append(slice(axis.start(block * factor), stop))
+        return tuple(bounds)
+
+    def touching(self, source: Grid, coordinates: Shape) -> Iterator[Shape]:
+        """The blocks that share an element with a chunk of another grid over the same array."""
+        ranges = []
+        for axis, factor, other, chunk in zip(
+            self.grid.axes, self.factors, source.axes, coordinates, strict=True
+        ):
+            start = other.start(chunk)
+            stop = min(start + other.size(chunk), other.length)
+            first, last = axis.chunk_of(start) // factor, axis.chunk_of(stop - 1) // factor
+            ranges.append(range(first, last + 1))
+        return product(*ranges)
+
+
+def blocks_for(source: Grid, unit: Shape, target: Grid, itemsize: int) -> Blocks:
+    """Blocks as large as what the source stores as one value (`unit`), where memory allows, so that
+    no source chunk is decoded, and no shard's index read, for every destination chunk in it."""
+    factors = [1] * len(target.axes)
+    nbytes = prod(target.chunk_shape) * max(1, itemsize)
+    if source.regular and target.regular:
+        for dimension in reversed(range(len(factors))):
+            axis = target.axes[dimension]
+            assert isinstance(axis, RegularAxis)
+            wanted = min(-(-unit[dimension] // axis.chunk), max(1, axis.count))
+            room = max(1, REGION_BYTES // max(1, nbytes))
+            factors[dimension] = max(1, min(wanted, room))
+            nbytes *= factors[dimension]
+    return Blocks(target, tuple(factors))
+
+
+def stored_blocks(listed: Listed, blocks: Blocks) -> Iterator[tuple[Shape, int]]:
+    """The blocks that hold anything of a stored source chunk, each once, with the number of those
+    chunks."""
+    grid = listed.source.model.grid
+    if grid == blocks.grid and blocks.nbytes_factor == 1:
+        for coordinates in listed:
+            yield coordinates, 1
+        return
+    found = (block for coordinates in listed for block in blocks.touching(grid, coordinates))
+    shape = blocks.shape
+    if prod(shape) >= _FITS:
+        yield from sorted(Counter(found).items())
+        return
+    numbers = np.fromiter((_ravel(block, shape) for block in found), np.int64)
+    for number, count in zip(*np.unique(numbers, return_counts=True), strict=True):
+        yield _unravel(int(number), shape), int(count)
+
+
+def all_places(shape: Shape) -> Iterator[Shape]:
+    """Every place of a grid; `itertools.product` would keep all indices of each axis."""
+    for number in range(prod(shape)):
+        yield _unravel(number, shape)
+
+
+def _ravel(coordinates: Shape, shape: Shape) -> int:
+    number = 0
+    for coordinate, length in zip(coordinates, shape, strict=True):
+        number = number * length + coordinate
+    return number
+
+
+def _unravel(number: int, shape: Shape) -> Shape:
+    coordinates = []
+    for length in reversed(shape):
+        number, coordinate = divmod(number, length)
+        coordinates.append(coordinate)
+    return tuple(reversed(coordinates))
+
+
+def per_portion(nbytes: int) -> int:
+    """How many chunks of this size go into one portion."""
+    return max(1, min(MOST_CHUNKS, TASK_BYTES // max(1, nbytes)))
+
+
+def copying(listed: Listed, target: Source) -> Iterator[Copying]:
+    """Every stored chunk with the key that it gets."""
+    chunks = ((key, coordinates, target.key(coordinates)) for key, coordinates in listed.located())
+    for number, portion in enumerate(portions(chunks, per_portion(listed.source.chunk_bytes))):
+        yield Copying(number, portion)
+
+
+def encoding(
+    listed: Listed, target: Source, blocks: Blocks, *, everything: bool
+) -> Iterator[Encoding]:
+    """The regions that hold stored chunks, or `everything`."""
+    chosen = stored_blocks(listed, blocks)
+    if everything:
+        stored = dict(chosen)
+        chosen = ((block, stored.get(block, 0)) for block in all_places(blocks.shape))
+    size = per_portion(target.chunk_bytes * blocks.nbytes_factor)
+    for number, portion in enumerate(portions(chosen, size)):
+        regions = tuple(blocks.region(block) for block, _ in portion)
+        yield Encoding(number, regions, tuple(count for _, count in portion))
+
+
+def portions(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
+    """The items, `size` at a time."""
+    iterator = iter(items)
+    while portion := tuple(islice(iterator, size)):
+        yield portion

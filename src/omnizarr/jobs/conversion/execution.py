@@ -1,0 +1,331 @@
+"""Carrying a plan out.
+
+The order is what makes an interruption harmless: the journal first, then the chunks of every
+array, then the documents from the bottom up, the root's last, and at the very end the journal
+goes. As long as a chunk is missing nothing opens, and the same call goes on where it stopped. A
+portion that was done but not yet in the journal is done again, with the same result.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from omnizarr import limits
+from omnizarr.codecs import Chain
+from omnizarr.codecs.conforming import conforms
+from omnizarr.engine.examination import examine_bytes
+from omnizarr.errors import DecodeError, MetadataError, UnsupportedError, ZarrError
+from omnizarr.jobs import Journal, Reporter, Shared, run, workers_for
+from omnizarr.jobs.conversion.byte_counter import MeteredStore
+from omnizarr.jobs.conversion.chunks import Copying, Portion, Region, is_whole
+from omnizarr.jobs.conversion.damage import BadChunk, bounds_of, put, recover
+from omnizarr.jobs.conversion.destination import start
+from omnizarr.jobs.conversion.plan import (
+    Manner,
+    NodePlan,
+    Plan,
+    ordered,
+    region_blocks,
+    source_changed,
+)
+from omnizarr.jobs.conversion.report import Row
+from omnizarr.jobs.journal import damaged as damaged_journal
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import ByteRange
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.node import Place
+from omnizarr.runtime import parallel
+from omnizarr.runtime.properties import cached_property
+
+_DAMAGED = "damaged"
+"""The journal's word for the damaged chunks that were met."""
+MOST_REQUESTS = 32
+"""How many portions run at once at the most where a store lets us wait; each may ask for several
+chunks itself."""
+
+# -- the work on one array, in this thread or in another process --------------------------------
+
+
+class _Ends(NamedTuple):
+    """The two ends of one array's work, counted apart from those of other threads."""
+
+    reading: MeteredStore
+    writing: MeteredStore
+    source: Array
+    target: Array
+    explicit: Array
+    """The target, storing chunks of fill values too."""
+
+
+class Done(NamedTuple):
+    """What one portion came to."""
+
+    read: int
+    written: int
+    bad: tuple[BadChunk, ...] = ()
+
+
+class ArrayWork:
+    """What every portion of one array's work needs."""
+
+    def __init__(self, planned: NodePlan) -> None:
+        self._planned = planned
+        self._identity = planned.target.store.identity
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_planned": self._planned, "_identity": self._identity}
+
+    @cached_property
+    def _local(self) -> threading.local:
+        return threading.local()
+
+    @property
+    def _ends(self) -> _Ends:
+        found: _Ends | None = getattr(self._local, "ends", None)
+        if found is None:
+            found = self._local.ends = self._opened()
+        return found
+
+    def _opened(self) -> _Ends:
+        planned = self._planned
+        if planned.target.store.identity != self._identity:
+            raise UnsupportedError(
+                f"{planned.target.store!r} lives in one process: what another one writes into its"
+                " copy is lost; use threads (no executor, or a ThreadPoolExecutor)"
+            )
+        source, target = planned.arrays()
+        reading = MeteredStore(planned.options.chunk_store or planned.source.store)
+        writing = MeteredStore(planned.target.store)
+        there = Place(writing, target.path, planned.target.format)
+        return _Ends(
+            reading,
+            writing,
+            Array._of(source._place, source._stored, source._options.changed(chunk_store=reading)),
+            Array._of(there, target._stored, target._options),
+            Array._of(there, target._stored, target._options.changed(write_empty_chunks=True)),
+        )
+
+    @cached_property
+    def _most(self) -> ByteRange:
+        """The longest value that is copied; one that is longer is no chunk of this array."""
+        try:
+            return self._ends.source._source.most
+        except ZarrError:  # a codec that is not installed need not be, to be copied
+            return ByteRange(0, limits.current.max_chunk_bytes + 1)
+
+    def do(self, portion: Portion) -> Done:
+        """Convert a portion."""
+        ends = self._ends
+        bad: list[BadChunk] = []
+        if isinstance(portion, Copying):
+            for key, coordinates, new in portion.keys:
+                parallel.check()
+                bad += self._copy(key, coordinates, new)
+        else:
+            for region, stored in zip(portion.regions, portion.stored, strict=True):
+                bad += self._encode(region, stored)
+        return Done(ends.reading.take()[0], ends.writing.take()[1], tuple(bad))
+
+    def _encode(self, region: Region, stored: int) -> list[BadChunk]:
+        """Write a region again. A chunk that was listed must not read as one that never was."""
+        ends = self._ends
+        ends.reading.take_found()
+        try:
+            values = ends.source[(*region, ...)]
+        except DecodeError:
+            if self._planned.on_damage == "raise":
+                raise
+            return self._rescue(region, stored)
+        if len(ends.reading.take_found()) != stored:
+            raise source_changed(f"{ends.reading!r}, path {'/' + ends.source.path!r}")
+        ends.target[region] = values
+        return []
+
+    def _rescue(self, region: Region, stored: int) -> list[BadChunk]:
+        """Write what is sound of a region that holds damaged chunks."""
+        ends, planned = self._ends, self._planned
+        found = recover(ends.source, planned.path, region)
+        if found.stored != stored:
+            raise source_changed(f"{ends.reading!r}, path {'/' + ends.source.path!r}")
+        put(ends.target, ends.explicit, region, found, planned.on_damage)
+        return found.bad
+
+    def _copy(self, key: str, coordinates: Shape, new: str) -> list[BadChunk]:
+        """Copy a stored value. One whose form only decoders here accept is encoded anew."""
+        ends, planned = self._ends, self._planned
+        value = ends.reading.get(key, self._most)
+        if value is None:
+            raise source_changed(f"{ends.reading!r}, key {key!r}")
+        if self._most.stop is not None and len(value) >= self._most.stop:
+            if planned.on_damage == "raise":
+                raise MetadataError(
+                    f"{ends.reading!r}, key {key!r}: a stored chunk takes at most"
+                    f" {self._most.stop - 1} bytes here, found {ends.reading.size(key)}"
+                )
+            return self._rescue(self._region(coordinates), 1)
+        chain = self._chain(coordinates)
+        if planned.verify and chain is not None:
+            found = examine_bytes(chain, value)
+            for fault in found.faults:
+                if planned.on_damage == "raise" or not isinstance(fault.error, DecodeError):
+                    inner = "" if fault.inner is None else f", inner chunk {fault.inner}"
+                    where = ends.source._source.where(key, coordinates)
+                    raise fault.error.at(f"{where}{inner}")
+                return self._rescue(self._region(coordinates), 1)
+            sound = found.conforming
+        else:
+            sound = chain is None or conforms(chain, value)
+        if not sound:
+            return self._encode(self._region(coordinates), 1)
+        ends.writing.set(new, value)
+        return []
+
+    def _region(self, coordinates: Shape) -> Region:
+        return bounds_of(self._ends.source._source.model.grid, coordinates)
+
+    def _chain(self, coordinates: Shape) -> Chain | None:
+        """How a chunk is decoded; None if that cannot be known here, and need not be."""
+        try:
+            return self._ends.source._source.chain_for(coordinates)
+        except ZarrError:
+            if self._planned.verify:
+                raise
+            return None
+
+
+class _Task(NamedTuple):
+    work: Shared[ArrayWork]
+    portion: Portion
+
+
+def _do(task: _Task) -> Done:
+    return task.work.value.do(task.portion)
+
+
+# -- the whole ----------------------------------------------------------------------------------
+
+
+class Executed(NamedTuple):
+    rows: tuple[Row, ...]
+    resumed: bool
+    """Whether an earlier run was taken up."""
+    damaged: tuple[BadChunk, ...]
+
+
+def execute(plan: Plan, manner: Manner) -> Executed:
+    """Do what the plan says."""
+    store = plan.target.store
+    store.check_writable()
+    journal, resumed = start(plan, manner)
+    arrays = [planned for planned in plan.nodes if planned.is_array]
+    total = sum(planned.units for planned in arrays)
+    reporter = Reporter(manner.progress, total, _units_done(arrays, journal))
+    totals: dict[str, tuple[int, int]] = {}
+    try:
+        for planned in arrays:
+            totals[planned.path] = _array(planned, journal, reporter, manner)
+        for key, document in _documents(plan).items():
+            store.set(key, document)
+        _show_prefixes(plan)
+    except BaseException:
+        with suppress(Exception):  # what stopped the work is what the caller must hear of
+            journal.flush()
+        raise
+    finally:
+        reporter.close()
+    damaged = _damaged(journal)
+    journal.remove()
+    counts = Counter(bad.path for bad in damaged)
+    rows = tuple(
+        planned.row(*totals.get(planned.path, (0, 0)), counts[planned.path])
+        for planned in plan.nodes
+    )
+    return Executed(rows + plan.left_out, resumed, damaged)
+
+
+def _damaged(journal: Journal) -> tuple[BadChunk, ...]:
+    """The damage that this run and those before it have met."""
+    try:
+        found = {BadChunk.from_dict(facts) for facts in journal.facts.get(_DAMAGED, ())}
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged_journal(journal.store, journal.key, error) from error
+    return tuple(sorted(found, key=lambda bad: (bad.path, bad.coordinates, bad.inner or ())))
+
+
+def _documents(plan: Plan) -> dict[str, bytes]:
+    """All documents in the order in which they are written: members before their groups, the root
+    behind them, and what the whole store needs to be opened at all at the very end. A document that
+    several nodes share is written with the last of them."""
+    documents: dict[str, bytes] = {}
+    for more in (*(ordered(planned) for planned in reversed(plan.nodes)), plan.parents):
+        for key, document in more.items():
+            documents.pop(key, None)
+            documents[key] = document
+    for key, document in plan.consolidated.items():
+        documents[key] = document
+    return documents
+
+
+def _show_prefixes(plan: Plan) -> None:
+    for planned in plan.nodes:
+        if planned.is_array:
+            for prefix in plan.target.format.empty_prefixes(planned.target.path):
+                plan.target.store.make_prefix(prefix)
+
+
+def _units_done(arrays: list[NodePlan], journal: Journal) -> int:
+    done = 0
+    for planned in arrays:
+        finished = len(journal.done(_part(planned)))
+        done += min(planned.units, finished * planned.size)
+    return done
+
+
+def _part(planned: NodePlan) -> str:
+    return "/" + planned.path
+
+
+def _array(
+    planned: NodePlan, journal: Journal, reporter: Reporter, manner: Manner
+) -> tuple[int, int]:
+    done = journal.done(_part(planned))
+    work = Shared(ArrayWork(planned))
+    target = planned.arrays()[1]._source
+    nbytes = [0, 0]
+
+    def tasks() -> Iterator[_Task]:
+        for portion in planned.portions():
+            # The journal is believed as far as what it says can be seen.
+            if portion.number not in done or not is_whole(portion, target):
+                yield _Task(work, portion)
+
+    def finished(task: _Task, counted: Done) -> None:
+        nbytes[0] += counted.read
+        nbytes[1] += counted.written
+        for bad in counted.bad:
+            journal.facts.setdefault(_DAMAGED, []).append(bad.to_dict())
+        journal.mark(_part(planned), task.portion.number)
+        reporter.advance(task.portion.units, counted.written, _part(planned))
+
+    run(_do, tasks(), finished, workers=_workers(planned, manner), executor=manner.executor)
+    return nbytes[0], nbytes[1]
+
+
+def _workers(planned: NodePlan, manner: Manner) -> int:
+    """As many portions at once as fit into the scratch: what is in memory of one is a region (or a
+    chunk), its encoded bytes, and a third that some codecs need."""
+    source, target = planned.arrays()
+    chunk_bytes = source._source.chunk_bytes
+    if planned.action != "copy chunks":
+        region = target._source.chunk_bytes * region_blocks(source, target).nbytes_factor
+        chunk_bytes = 3 * max(chunk_bytes, region)
+    wanted = manner.workers
+    if not planned.target.store.capabilities.concurrent_writes:
+        wanted = 1
+    stores = (planned.source.store, planned.target.store)
+    requests = max(store.capabilities.requests for store in stores)
+    return workers_for(chunk_bytes, wanted, min(requests, MOST_REQUESTS))

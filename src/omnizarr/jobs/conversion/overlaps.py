@@ -1,0 +1,39 @@
+"""Whether a source and a destination of a conversion are in each other's way.
+
+Where they lie is known by `omnizarr.nodes.creation.overlaps`. This module must not know nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from omnizarr.errors import OverlapError
+from omnizarr.nodes.creation.overlaps import Location, file_identity, overlap
+
+__all__ = ["Location", "check_apart", "check_nodes_apart"]
+
+
+def check_apart(sources: Iterable[Location], target: Location) -> None:
+    """Refuse a destination that lies in a source, around it, or is the same."""
+    for source in sources:
+        if overlap(source, target):
+            raise _in_the_way(source, target)
+
+
+def check_nodes_apart(sources: Iterable[Location], targets: Iterable[Location]) -> None:
+    """Refuse nodes whose folders are the same: links inside a hierarchy may lead to the other."""
+    folders = {
+        file_identity(file): source for source in sources if (file := source.file) is not None
+    }
+    folders.pop(None, None)
+    for target in targets:
+        found = folders.get(file_identity(target.file)) if target.file is not None else None
+        if found is not None:
+            raise _in_the_way(found, target)
+
+
+def _in_the_way(source: Location, target: Location) -> OverlapError:
+    return OverlapError(
+        f"the destination ({target}) and the source ({source}) lie inside one another; choose"
+        " another place, or no destination at all to change the format in place"
+    )

@@ -1,0 +1,86 @@
+"""What a conversion did, or would do: one row for every node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from omnizarr.errors import Part
+from omnizarr.formats import FormatName
+from omnizarr.jobs.conversion.damage import BadChunk, Facts
+from omnizarr.jobs.progress import duration, size
+
+Action = Literal["copy chunks", "re-encode", "metadata", "group", "left out"]
+Kind = Literal["array", "group", "unknown"]
+"""Unknown is what a node is that was left out because it cannot be opened."""
+
+
+@dataclass(frozen=True)
+class Row:
+    path: str
+    """Relative to the node that was converted; "" for that node itself."""
+    kind: Kind
+    source_format: FormatName
+    zarr_format: FormatName
+    action: Action
+    chunks: int = 0
+    """How many chunks (or shards) are copied, or regions are encoded again."""
+    bytes_read: int = 0
+    bytes_written: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Conversion(Facts):
+    """The result of `convert`; `str()` gives a table."""
+
+    nodes: tuple[Row, ...]
+    dropped: tuple[Part, ...]
+    """The parts that were left out of some node, because the format cannot express them."""
+    seconds: float
+    dry_run: bool
+    source: str = ""
+    destination: str = ""
+    resumed: bool = False
+    """Whether an interrupted conversion was taken up again."""
+    damaged: tuple[BadChunk, ...] = ()
+    """Chunks of the source that could not be decoded and were skipped or filled; see
+    `on_damage`."""
+
+    def __str__(self) -> str:
+        head = ("node", "from", "to", "what", "chunks", "read", "written", "notes")
+        lines = [head] + [self._cells(row) for row in self.nodes]
+        if self.dry_run:  # nothing was read or written yet
+            lines = [(*line[:5], line[7]) for line in lines]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
+        damage = [f"damaged: /{bad.path}, {bad}" for bad in self.damaged]
+        return "\n".join([*text, *damage, self._summary()])
+
+    @staticmethod
+    def _cells(row: Row) -> tuple[str, ...]:
+        array = row.action in ("copy chunks", "re-encode")
+        return (
+            "/" + row.path,
+            str(row.source_format),
+            str(row.zarr_format),
+            row.action,
+            str(row.chunks) if array else "",
+            size(row.bytes_read) if array else "",
+            size(row.bytes_written) if array else "",
+            "; ".join(row.notes),
+        )
+
+    def _summary(self) -> str:
+        arrays = sum(row.kind == "array" for row in self.nodes)
+        groups = sum(row.kind == "group" for row in self.nodes)
+        counts = f"{arrays} array{'s' * (arrays != 1)}, {groups} group{'s' * (groups != 1)}"
+        if self.dry_run:
+            return f"{counts}; nothing was written (dry run)"
+        if not any(row.action in ("copy chunks", "re-encode") for row in self.nodes):
+            return f"{counts}; no chunk was touched"
+        written = sum(row.bytes_written for row in self.nodes)
+        return f"{counts}; {size(written)} of chunks written in {duration(self.seconds)}"

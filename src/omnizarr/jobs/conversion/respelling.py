@@ -1,0 +1,68 @@
+"""A node that stays in its format: written as the specification says, not as its writer did.
+
+What `check` has to say about the documents decides: a node that it finds nothing about is stored
+as it is. Others are translated into their own format, which also drops dialects of its writer.
+
+This module knows documents. It must not know chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from omnizarr.errors import MetadataError
+from omnizarr.formats import Format, Node, rules
+from omnizarr.formats.translation.nodes import (
+    Choices,
+    Translation,
+    left_out,
+    new_group,
+    translate_array,
+    without_spelling,
+)
+from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.stores import MemoryStore
+
+
+def respelled_array(model: ArrayModel, chosen: Format, choices: Choices) -> Translation:
+    """The array in its own format, as the specification spells it."""
+    best = Translation(model, (), ())
+    fewest = _departures(chosen, model)
+    if not fewest:
+        return best
+    for translated in (True, False):
+        try:
+            made = (
+                translate_array(model, chosen, chosen, choices)
+                if translated
+                else Translation(without_spelling(model), (), ())
+            )
+            count = _departures(chosen, made.model)
+        except MetadataError:
+            continue  # the format reads it, and has no other words for it
+        if count < fewest:
+            best, fewest = made, count
+    return replace(best, notes=(*best.notes, *left_out(model, best.model)))
+
+
+def respelled_group(model: GroupModel, chosen: Format) -> tuple[GroupModel, tuple[str, ...]]:
+    """The same for a group, and notes. Consolidated metadata are made anew, if at all."""
+    made = new_group(model, chosen)
+    if _departures(chosen, made) < _departures(chosen, model):
+        return made, left_out(model, made)
+    return model, ()
+
+
+def _departures(chosen: Format, model: Node) -> int:
+    """How many things in a node's documents its specification does not have."""
+    store = MemoryStore()
+    documents: Mapping[str, bytes]
+    if isinstance(model, ArrayModel):
+        documents = chosen.array_documents("", model)
+    else:
+        documents = chosen.group_documents("", model)
+    for key, document in documents.items():
+        store.set(key, document)
+    found = rules.check_node(store, "", chosen, model, "000")
+    return sum(finding.key in documents for finding in found)

@@ -1,0 +1,466 @@
+"""`verify`: decode every stored chunk below a node and list those that cannot be decoded.
+
+Nodes are visited one after the other, each on its own, so that a broken one hides none of the
+others. Chunks are found by listing; where a store cannot be listed, every chunk of the grid is
+asked for, up to a limit. They are decoded in portions by `jobs.run`, and nothing decoded is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from omnizarr import formats, limits
+from omnizarr.api.checking import Seen, lists
+from omnizarr.engine.examination import examine
+from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
+from omnizarr.formats import FORMATS, Format, Node, hierarchy
+from omnizarr.formats.rules import names_below, plural
+from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
+from omnizarr.jobs.conversion.chunks import Listed, all_places, per_portion, portions
+from omnizarr.jobs.conversion.damage import BadChunk, Facts
+from omnizarr.jobs.progress import size
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.grids import Shape
+from omnizarr.model.store import Store
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.group import Group
+from omnizarr.nodes.node import Options, Place
+from omnizarr.runtime import parallel
+from omnizarr.stores import as_store
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+MOST_REQUESTS = 32
+"""How many portions run at once at the most on a high-latency store."""
+
+
+@dataclass(frozen=True)
+class BadNode(Facts):
+    """A node that cannot be opened, or whose members or chunks cannot be listed."""
+
+    path: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"cannot be read: {self.error}"
+
+
+@dataclass(frozen=True)
+class NotVerified(Facts):
+    """A node that may be sound: what is below it could not be found out."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"not verified: {self.reason}"
+
+
+@dataclass(frozen=True)
+class UnusualChunks(Facts):
+    """Chunks that decode here, in a form that other readers may refuse."""
+
+    path: str
+    count: int
+    key: str
+    """The first of them."""
+
+    def __str__(self) -> str:
+        return (
+            f"{plural(self.count, 'chunk')} not in the form that the codec's specification"
+            f" describes, which other readers may refuse; the first is {self.key!r}"
+            " (convert writes them anew)"
+        )
+
+
+@dataclass(frozen=True)
+class Verification(Facts):
+    """What `verify` found; `str` gives a listing for people."""
+
+    store: str
+    path: str
+    arrays: int
+    """Arrays whose chunks were decoded."""
+    chunks: int
+    """Stored chunks that were read, shards counted as one."""
+    nbytes: int
+    """Stored bytes that were read."""
+    bad_chunks: tuple[BadChunk, ...] = ()
+    bad_nodes: tuple[BadNode, ...] = ()
+    unusual: tuple[UnusualChunks, ...] = ()
+    not_verified: tuple[NotVerified, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether every array could be opened and every stored chunk decoded."""
+        return not self.damaged and not self.not_verified
+
+    @property
+    def damaged(self) -> bool:
+        """Whether a chunk or a node is damaged."""
+        return bool(self.bad_chunks or self.bad_nodes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report in JSON's types."""
+        facts = super().to_dict()
+        return {"ok": self.ok, "bytes": facts.pop("nbytes"), **facts}
+
+    @property
+    def lines(self) -> list[tuple[str, str, str]]:
+        """What was found as (path, level, text), sorted by path."""
+        found = [(node.path, "damaged", str(node)) for node in self.bad_nodes]
+        found += [(chunk.path, "damaged", str(chunk)) for chunk in self.bad_chunks]
+        found += [(one.path, "unusual", str(one)) for one in self.unusual]
+        found += [(one.path, "skipped", str(one)) for one in self.not_verified]
+        return sorted(found, key=lambda line: line[0])
+
+    @property
+    def summary(self) -> str:
+        """One line: what was decoded and how much of it is bad."""
+        bad = plural(len(self.bad_chunks), "bad chunk") if self.bad_chunks else "no bad chunk"
+        broken = f", {plural(len(self.bad_nodes), 'unreadable node')}" if self.bad_nodes else ""
+        if self.not_verified:
+            broken += f", {plural(len(self.not_verified), 'node')} not verified"
+        return (
+            f"{plural(self.arrays, 'array')}, {plural(self.chunks, 'chunk')} decoded"
+            f" ({size(self.nbytes)}): {bad}{broken}"
+        )
+
+    def __str__(self) -> str:
+        text: list[str] = []
+        above = None
+        for path, level, line in self.lines:
+            if path != above:
+                above = path
+                text.append(f"/{path}")
+            text.append(f"  {level:<8} {line}")
+        return "\n".join([*text, *([""] if text else []), self.summary])
+
+    def __repr__(self) -> str:
+        state = "ok" if self.ok else "damaged" if self.damaged else "not verified"
+        return f"<Verification {state}: {self.summary}>"
+
+
+def verify(
+    store: Any,
+    path: str = "",
+    *,
+    progress: Callable[[Progress], object] | bool | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Verification:
+    """Decode every stored chunk of an array, or of all arrays below a group.
+
+    A chunk that cannot be read or decoded is listed, and the work goes on; so is a node that
+    cannot be opened. Inner chunks of shards are decoded one by one. Nothing is changed. Values
+    are not compared with anything: damage that still decodes is found only where the chunk has a
+    checksum. Missing chunks are no damage.
+
+    A store that cannot be listed is asked for the members that consolidated metadata name, and
+    for every chunk of a grid, if there are no more than `limits.max_requested_chunks`. Nodes for
+    which that is not possible are in `not_verified`, and `ok` is False.
+
+    Parameters
+    ----------
+    store
+        Anything that is taken for a store, or an array or group.
+    path
+        The node to begin at.
+    progress
+        True draws a bar on a terminal; a callable gets a `Progress` after every step.
+    workers, executor
+        How many portions are decoded at once, and on what; threads unless told otherwise.
+    storage_options
+        For the store of a URL.
+
+    Returns
+    -------
+    Verification
+        `.ok`, `.bad_chunks`, `.bad_nodes`, `.not_verified`, and a listing as `str`.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is no node at `path`.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> store = omnizarr.MemoryStore()
+    >>> a = omnizarr.create_array(store, name="a", data=[1, 2, 3, 4], chunks=2)
+    >>> omnizarr.verify(store).ok
+    True
+    >>> store["a/c/1"] = b"noise"
+    >>> [bad.coordinates for bad in omnizarr.verify(store).bad_chunks]
+    [(1,)]
+    """
+    begin = time.monotonic()
+    options = Options(read_only=True)
+    start = paths.normalize_path(path)
+    if isinstance(store, Array | Group):
+        options = store._options.changed(read_only=True)
+        start, store = paths.join(store.path, start), store.store
+    backing = as_store(store, mode="r", storage_options=storage_options)
+    try:
+        return _verified(backing, start, options, progress, workers, executor, begin)
+    finally:
+        if backing is not store:
+            backing.close()
+
+
+def _verified(
+    store: Store,
+    start: str,
+    options: Options,
+    progress: Any,
+    workers: int | None,
+    executor: Executor | None,
+    begin: float,
+) -> Verification:
+    seen = store
+    if not store.capabilities.listable and lists(store, start):
+        seen = Seen(store, True)
+    bad_nodes: list[BadNode] = []
+    not_verified: list[NotVerified] = []
+    works: list[_Work] = []
+    for path, found in _nodes(seen, start):
+        if isinstance(found, NotListableError):
+            not_verified.append(NotVerified(path, str(found)))
+        elif isinstance(found, Exception):
+            bad_nodes.append(BadNode(path, _text(found)))
+        else:
+            try:
+                works.append(_Work(path, Array._of(found[0], found[1], options)._check()))
+            except Exception as error:
+                bad_nodes.append(BadNode(path, _text(error)))
+    total = 0
+    if progress:  # chunks are listed once more, rather than kept for all arrays
+        total = sum(one.total for one in map(_chunks, works) if one.askable)
+    reporter = Reporter(progress, total)
+    arrays = chunks = nbytes = 0
+    bad: list[BadChunk] = []
+    unusual: list[UnusualChunks] = []
+    try:
+        for work in works:
+            there = _chunks(work)
+            if there.error is not None:
+                bad_nodes.append(BadNode(work.path, there.error))
+            if not there.askable:
+                not_verified.append(NotVerified(work.path, _too_many(there.total)))
+                continue
+            result = _array(work, there.located, reporter, workers, executor)
+            arrays, chunks, nbytes = arrays + 1, chunks + result.chunks, nbytes + result.nbytes
+            bad += sorted(result.bad, key=lambda one: (one.coordinates, one.inner or ()))
+            if result.unusual:
+                unusual.append(UnusualChunks(work.path, result.unusual, result.first))
+    finally:
+        reporter.close()
+    return Verification(
+        repr(store), start, arrays, chunks, nbytes, tuple(bad), tuple(bad_nodes), tuple(unusual),
+        tuple(not_verified), time.monotonic() - begin,
+    )  # fmt: skip
+
+
+def _text(error: Exception) -> str:
+    """What is said of an error; one that is not ours is named. A closed store ends everything."""
+    if isinstance(error, StoreClosedError):
+        raise error
+    return str(error) if isinstance(error, ZarrError) else f"{type(error).__name__}: {error}"
+
+
+def _too_many(count: int) -> str:
+    return (
+        f"its chunks cannot be listed, and asking for {count} of them one by one is more than"
+        f" limits.max_requested_chunks allows ({limits.current.max_requested_chunks}); raise it,"
+        " or verify a copy that can be listed"
+    )
+
+
+# -- which nodes ----------------------------------------------------------------------------------
+
+
+def _nodes(store: Store, start: str) -> Iterator[tuple[str, Exception | tuple[Place, ArrayModel]]]:
+    """Every array below `start`, and every node that cannot be opened or listed."""
+    # Path, format of the group above, and whether what is below the node is in the queue already.
+    pending: deque[tuple[str, Format | None, bool]] = deque([(start, None, False)])
+    while pending:
+        parallel.check()
+        path, above, complete = pending.popleft()
+        known = None if above is None else (above, *(f for f in FORMATS[:2] if f is not above))
+        try:
+            found = formats.find(store, path, known)
+        except Exception as error:
+            yield path, error
+            if above is not None:
+                continue
+            found = _unreadable_root(store, path)
+        if found is None:
+            if above is None:
+                raise NodeNotFoundError(
+                    f"no array or group at path {'/' + path!r}:"
+                    f" {formats.explain_missing(store, path)}"
+                )
+            continue
+        chosen, model = found
+        if isinstance(model, ArrayModel):
+            yield path, (Place(store, path, chosen), model)
+        try:
+            below = [] if complete else _below(store, path, chosen, model)
+        except Exception as error:
+            yield path, error
+        else:
+            pending += [(paths.join(path, name), chosen, every) for name, every in below]
+
+
+def _unreadable_root(store: Store, path: str) -> tuple[Format, Node]:
+    """What is below a root that cannot be opened may still be sound."""
+    for known in FORMATS:
+        if formats.documents(known, store, path):
+            return known, GroupModel()
+    return FORMATS[0], GroupModel()
+
+
+def _below(store: Store, path: str, chosen: Format, model: Node) -> list[tuple[str, bool]]:
+    """The relative paths of what may be nodes below a node, and whether these are all of them at
+    any depth, not its direct members only."""
+    if isinstance(model, ArrayModel):
+        names = chosen.hidden_members(store, path) if store.capabilities.listable else []
+        return [(name, False) for name in names]
+    if store.capabilities.listable:
+        with suppress(NotListableError):
+            return [(name, False) for name in names_below(store, path, chosen, model)]
+    documents = hierarchy.fetch(store, list(chosen.consolidated_keys(path)))
+    listed = chosen.parse_consolidated(path, documents)
+    if listed is None or listed.consolidated is None:
+        raise NotListableError(
+            f"{store!r}, path {'/' + path!r}: the members of the group cannot be listed, and no"
+            " consolidated metadata name them; verify each array by its path"
+        )
+    return [(name, True) for name in sorted(listed.consolidated)]
+
+
+# -- the work on one array ------------------------------------------------------------------------
+
+Portion = tuple[tuple[str, Shape], ...]
+
+
+class _Chunks(NamedTuple):
+    """The chunks of an array that are to be read."""
+
+    total: int
+    located: Iterator[tuple[str, Shape]]
+    """Key and coordinates of each."""
+    listed: bool = True
+    error: str | None = None
+    """Why they could not be listed, if that is a fault."""
+
+    @property
+    def askable(self) -> bool:
+        return self.listed or self.total <= limits.current.max_requested_chunks
+
+
+def _chunks(work: _Work) -> _Chunks:
+    """The stored chunks or, where they cannot be listed, all of the grid."""
+    source, reason = work.array._source, None
+    if source.store.capabilities.listable:
+        try:
+            listed = Listed(source, sized=False)
+            return _Chunks(len(listed), listed.located())
+        except NotListableError:
+            pass
+        except Exception as error:
+            reason = f"its chunks cannot be listed: {_text(error)}"
+    shape = source.model.grid.shape
+    located = ((source.key(coordinates), coordinates) for coordinates in all_places(shape))
+    return _Chunks(prod(shape), located, False, reason)
+
+
+@dataclass
+class _Result:
+    chunks: int = 0
+    nbytes: int = 0
+    bad: list[BadChunk] = field(default_factory=list)
+    unusual: int = 0
+    first: str = ""
+    """The least key of those that are unusual."""
+
+    def add(self, other: _Result) -> None:
+        self.chunks += other.chunks
+        self.nbytes += other.nbytes
+        self.bad += other.bad
+        self.unusual += other.unusual
+        self.first = min(filter(None, (self.first, other.first)), default="")
+
+
+class _Work(NamedTuple):
+    path: str
+    array: Array
+
+    def do(self, portion: Portion) -> _Result:
+        result = _Result()
+        for key, coordinates in portion:
+            parallel.check()
+            result.add(self._examined(key, coordinates))
+        return result
+
+    def _examined(self, key: str, coordinates: Shape) -> _Result:
+        source = self.array._source
+        try:
+            found = examine(source, key, coordinates)
+            for other in source.alternative_keys(coordinates) if found.nbytes is None else ():
+                key, found = other, examine(source, other, coordinates)
+                if found.nbytes is not None:
+                    break
+        except Exception as error:
+            return _Result(1, 0, [BadChunk(self.path, coordinates, key, _text(error))])
+        if found.nbytes is None:
+            return _Result()
+        bad = [
+            BadChunk(self.path, coordinates, key, str(fault.error), fault.inner)
+            for fault in found.faults
+        ]
+        unusual = not found.conforming
+        return _Result(1, found.nbytes, bad, int(unusual), key if unusual else "")
+
+
+class _Task(NamedTuple):
+    work: Shared[_Work]
+    portion: Portion
+
+
+def _do(task: _Task) -> _Result:
+    return task.work.value.do(task.portion)
+
+
+def _array(
+    work: _Work,
+    located: Iterator[tuple[str, Shape]],
+    reporter: Reporter,
+    workers: int | None,
+    executor: Executor | None,
+) -> _Result:
+    source = work.array._source
+    shared = Shared(work)
+    result = _Result()
+
+    def finished(task: _Task, found: _Result) -> None:
+        result.add(found)
+        reporter.advance(len(task.portion), found.nbytes, "/" + work.path)
+
+    requests = min(source.store.capabilities.requests, MOST_REQUESTS)
+    tasks = (
+        _Task(shared, portion) for portion in portions(located, per_portion(source.chunk_bytes))
+    )
+    at_once = workers_for(3 * source.chunk_bytes, workers, requests)
+    run(_do, tasks, finished, workers=at_once, executor=executor)
+    return result

@@ -1,0 +1,1 @@
+"""What a user holds: `Array`, `Group`, their attributes, views and information."""

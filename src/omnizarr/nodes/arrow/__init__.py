@@ -1,0 +1,15 @@
+"""To and from Arrow, awkward and pandas: libraries that speak of the same buffers as a column does.
+
+Reading: text and byte strings become arrays over the buffers of their chunks, without a copy; every
+other type goes through NumPy. Writing: strings are taken from where they lie, and a value that is
+missing is refused, with its place.
+
+The libraries are extras (`omnizarr[arrow]`, `omnizarr[awkward]`); they are imported when they are
+asked for, and by nothing but this folder. It must not know stores, codecs or formats.
+"""
+
+from omnizarr.nodes.arrow.awkward import to_awkward
+from omnizarr.nodes.arrow.foreign import foreign, is_flat
+from omnizarr.nodes.arrow.reading import to_arrow
+
+__all__ = ["foreign", "is_flat", "to_arrow", "to_awkward"]

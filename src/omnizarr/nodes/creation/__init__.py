@@ -1,0 +1,1 @@
+"""From the arguments of a user to a new node in a store."""

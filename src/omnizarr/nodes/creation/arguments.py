@@ -1,0 +1,399 @@
+"""Creating arrays: from the arguments of four generations of users to one request.
+
+zarr 0 says `cname=`, `clevel=`, `shuffle=`; zarr 1 says `compression=`, `compression_opts=`;
+zarr-python 2 says `compressor=`, `filters=`, `object_codec=`, `dimension_separator=`; zarr-python 3
+says `compressors=`, `serializer=`, `shards=`, `chunk_key_encoding=`, `codecs=`. All are reduced to
+an `ArrayRequest`, which the format turns into a model.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+from omnizarr import codecs as codec_registry
+from omnizarr.config import config
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats.base import DEFAULT, ArrayRequest
+from omnizarr.keywords import refuse_unknown
+from omnizarr.model import dtypes
+from omnizarr.model.codec import CodecSpec
+from omnizarr.model.dtypes.base import DataType
+from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
+from omnizarr.nodes.data.values import as_values, element_type, names_of
+from omnizarr.nodes.node import Options
+
+
+class ArrayArguments(TypedDict, total=False):
+    """Every keyword that creating an array takes, beyond where it goes."""
+
+    shape: Any
+    dtype: Any
+    data: Any
+    chunks: Any
+    chunk_shape: Any
+    shards: Any
+    cname: Any
+    clevel: Any
+    shuffle: Any
+    compression: Any
+    compression_opts: Any
+    compressor: Any
+    compressors: Any
+    filters: Any
+    serializer: Any
+    codecs: Any
+    object_codec: Any
+    fill_value: Any
+    order: Any
+    dimension_separator: Any
+    chunk_key_encoding: Any
+    dimension_names: Any
+    attributes: Any
+    write_empty_chunks: Any
+    config: Any
+    synchronizer: Any
+    chunk_store: Any
+    cache_metadata: Any
+    cache_attrs: Any
+    read_only: Any
+    meta_array: Any
+    allow_pickle: Any
+    on_missing: Any
+    text: Any
+    storage_transformers: Any
+
+
+_KNOWN = frozenset(ArrayArguments.__annotations__)
+
+
+def check_arguments(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
+    """TypeError for a keyword that nobody knows, with the nearest one that is known."""
+    refuse_unknown(arguments, _KNOWN | set(also), function)
+    _check_meta_array(arguments)
+
+
+def check_options(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
+    """The same for what opens a node and creates none: how it is to behave, and nothing else."""
+    refuse_unknown(arguments, {*_OPTIONS, *_MORE_OPTIONS, *also}, function)
+    _check_meta_array(arguments)
+
+
+def _check_meta_array(arguments: Mapping[str, Any]) -> None:
+    """zarr-python's way to name the library that results are made with."""
+    given = arguments.get("meta_array")
+    if given is not None and given is not np.ndarray and not isinstance(given, np.ndarray):
+        raise TypeError(
+            f"meta_array: values are NumPy arrays here, found {given!r}; leave it out and move what"
+            " was read to another device yourself"
+        )
+
+
+def refuse_settings(arrays: Mapping[str, Any], function: str) -> None:
+    """Refuse what would become an array, but is called like an argument and looks like none."""
+    for name, value in arrays.items():
+        if name in _KNOWN and not hasattr(value, "shape"):
+            raise TypeError(
+                f"{function}() takes keywords as names of arrays, found {name}={value!r}; use"
+                " save_array or create_array to say how an array is stored, or give a NumPy array"
+            )
+
+
+_MORE_OPTIONS = ("chunk_store", "config", "meta_array")
+_OPTIONS = (
+    "write_empty_chunks",
+    "on_missing",
+    "text",
+    "allow_pickle",
+    "synchronizer",
+    "cache_metadata",
+    "cache_attrs",
+    "read_only",
+)
+
+
+def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
+    """How the new array is to behave once it is open."""
+    chosen = {name: arguments[name] for name in _OPTIONS if arguments.get(name) is not None}
+    if arguments.get("config") is not None:
+        base = base.configured(arguments["config"])
+    if arguments.get("chunk_store") is not None:
+        from omnizarr.stores import as_store
+
+        chosen["chunk_store"] = as_store(arguments["chunk_store"])
+    return base.changed(**chosen)
+
+
+def with_values(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments with `data` as `as_values` gives it, and the dimension names that it carries
+    if no others are given. Data of other libraries are read here, before anything is replaced."""
+    data, shape = arguments.get("data"), arguments.get("shape")
+    if data is None:
+        return arguments
+    values = as_values(data, None if shape is None else normalize_shape(shape))
+    found = {**arguments, "data": values}
+    names = names_of(data)
+    ndim = len(values.shape if shape is None else normalize_shape(shape))
+    if found.get("dimension_names") is None and names is not None and len(names) == ndim:
+        found["dimension_names"] = names
+    return found
+
+
+def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRequest:
+    """Plain, validated facts from a user's keywords. `separator` is the store's own preference."""
+    if arguments.get("storage_transformers"):
+        raise UnsupportedError("no storage transformer is defined that could be used")
+    data = arguments.get("data")
+    shape, data_type, object_codec = _shape_and_type(arguments, data)
+    given_chunks = arguments.get("chunk_shape")
+    if given_chunks is None:
+        given_chunks = arguments.get("chunks", "auto")
+    chunks = normalize_chunks(given_chunks, shape, data_type.numpy.itemsize)
+    key_encoding, key_separator = _key_encoding(arguments, separator)
+    order = arguments.get("order") or config.get("array.order")
+    if order not in ("C", "F"):
+        raise MetadataError(f"order must be 'C' or 'F', found {order!r}")
+    itemsize = data_type.numpy.itemsize
+    filters = _sized(_filters(arguments, object_codec), itemsize)
+    serializer = arguments.get("serializer", "auto")
+    if serializer is None or (isinstance(serializer, str) and serializer == "auto"):
+        serializer = "auto"
+    else:
+        serializer = codec_registry.chosen_spec(serializer)
+    codecs = arguments.get("codecs")
+    return ArrayRequest(
+        shape=shape,
+        data_type=data_type,
+        chunks=chunks,
+        shards=normalize_shards(arguments.get("shards"), shape, chunks, itemsize),
+        filters=filters,
+        serializer=serializer,
+        compressors=_sized(_compressors(arguments), itemsize),
+        codecs=None if codecs is None else [codec_registry.chosen_spec(c) for c in codecs],
+        fill_value=arguments.get("fill_value", DEFAULT),
+        order=order,
+        separator=key_separator,
+        key_encoding=key_encoding,
+        dimension_names=_dimension_names(arguments, shape),
+        attributes=dict(arguments.get("attributes") or {}),
+    )
+
+
+def _shape_and_type(
+    arguments: Mapping[str, Any], data: Any
+) -> tuple[tuple[int, ...], DataType, Any]:
+    shape = arguments.get("shape")
+    dtype = arguments.get("dtype")
+    object_codec = arguments.get("object_codec")
+    if data is not None:
+        data = as_values(data)
+        shape = data.shape if shape is None else shape
+        if dtype is None:
+            dtype = data.dtype if object_codec is not None else element_type(data)
+    if shape is None:
+        raise TypeError("creating an array needs a shape, or data to take it from")
+    shape = normalize_shape(shape)
+    if isinstance(dtype, str) and dtype.startswith("array:"):
+        # zarr-python 2's spelling of a ragged array.
+        item = dtypes.from_numpy(dtype.partition(":")[2]).numpy
+        object_codec = object_codec or {"id": "vlen-array", "dtype": item.str}
+        dtype = object
+    if isinstance(dtype, DataType):
+        return shape, dtype, object_codec
+    if object_codec is not None and not (dtype := _with_objects(dtype)).hasobject:
+        warnings.warn(f"object_codec is for objects, not for {dtype}: it is left out", stacklevel=6)
+        object_codec = None
+    if dtype is None:
+        dtype = np.float64
+    parsed = dtypes.parse(dtype)
+    if isinstance(parsed, np.dtype) and parsed.subdtype is not None:
+        # An array of sub-arrays is an array with more dimensions, as in NumPy.
+        base, inner = parsed.subdtype
+        return shape + inner, dtypes.from_numpy(base), object_codec
+    if isinstance(parsed, np.dtype):
+        parsed = dtypes.from_numpy(parsed)
+    return shape, parsed, object_codec
+
+
+def _with_objects(dtype: Any) -> np.dtype[Any]:
+    """The dtype of an array that an object codec is given for: text and bytes are objects too."""
+    found = np.dtype(object) if dtype is None else dtypes.from_numpy(dtype).numpy
+    return np.dtype(object) if found.kind == "T" else found
+
+
+def _specs(value: Any, choices: Sequence[str] = ()) -> list[CodecSpec]:
+    """One codec or several, in any spelling, as specs."""
+    if value is None:
+        return []
+    several = value if isinstance(value, list | tuple) else [value]
+    return [codec_registry.chosen_spec(item, choices) for item in several]
+
+
+def _sized(specs: Any, itemsize: int) -> Any:
+    """With the size of the array's elements for a shuffle that names none."""
+    if not isinstance(specs, list):
+        return specs
+    return [
+        CodecSpec(spec.name, {"elementsize": itemsize, **spec.configuration}, spec.must_understand)
+        if spec.name == "numcodecs.shuffle"
+        else spec
+        for spec in specs
+    ]
+
+
+def _filters(arguments: Mapping[str, Any], object_codec: Any) -> Any:
+    filters = arguments.get("filters", "auto")
+    if isinstance(filters, str) and filters == "auto":
+        return _specs(object_codec) if object_codec is not None else "auto"
+    specs = _specs(filters)
+    if object_codec is not None:
+        specs = _specs(object_codec) + specs
+    return specs or None
+
+
+_SPELLINGS: tuple[tuple[str, ...], ...] = (
+    ("compressors",),
+    ("compressor",),
+    ("compression", "compression_opts"),
+    ("cname", "clevel", "shuffle"),
+)
+"""How each generation names a compressor."""
+
+
+def _compressors(arguments: Mapping[str, Any]) -> Any:
+    given = [names for names in _SPELLINGS if any(name in arguments for name in names)]
+    if len(given) > 1 or ("codecs" in arguments and given and given[0] in _SPELLINGS[2:]):
+        named = [name for names in (("codecs",), *_SPELLINGS) for name in names]
+        found = " and ".join(f"{name}=" for name in named if name in arguments)
+        raise TypeError(f"{found} name the compressor in two ways; give one of them")
+    if given and given[0] == _SPELLINGS[2]:
+        chosen = _of_h5py(
+            arguments.get("compression", "default"), arguments.get("compression_opts")
+        )
+    elif given and given[0] == _SPELLINGS[3]:
+        chosen = _blosc(arguments, "blosclz")
+    else:
+        chosen = arguments.get("compressors", arguments.get("compressor", "auto"))
+    if isinstance(chosen, str) and chosen in ("auto", "default"):
+        return "auto"
+    if isinstance(chosen, str) and chosen == "fast":
+        return "fast"
+    return _specs(chosen, ("auto", "fast")) or None
+
+
+def _blosc(options: Mapping[str, Any], cname: str) -> CodecSpec:
+    """Blosc from the options of zarr 0 and 1, which differ in the library used by default."""
+    values = {"cname": cname, "clevel": 5, "shuffle": 1, "blocksize": 0}
+    values |= {name: options[name] for name in values if options.get(name) is not None}
+    found = values["cname"]
+    if isinstance(found, bytes):
+        values["cname"] = found.decode("ascii", "replace")
+    return CodecSpec("numcodecs.blosc", values)
+
+
+_POSITIONS: Mapping[str, tuple[str, ...]] = {
+    "blosc": ("cname", "clevel", "shuffle", "blocksize"),
+    "bz2": ("level",),
+    "gzip": ("level",),
+    "lz4": ("acceleration",),
+    "lzma": ("format", "check", "preset", "filters"),
+    "zlib": ("level",),
+    "zstd": ("level", "checksum"),
+}
+"""What `compression_opts` may hold, by position or by name."""
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "bz2": {"level": 1},
+    "gzip": {"level": 1},
+    "lz4": {"acceleration": 1},
+    "lzma": {"format": 1, "check": 0, "preset": 1, "filters": None},
+    "zlib": {"level": 1},
+    "zstd": {"level": 3, "checksum": True},
+}
+
+
+def _of_h5py(name: Any, options: Any) -> Any:
+    """The compressor that `compression=` and `compression_opts=` mean to h5py, zarr 1 and
+    zarr-python 2: a name and its level, a dict of options, or a tuple of them. A number alone is a
+    level of gzip, as in h5py."""
+    if isinstance(name, int) and not isinstance(name, bool) and options is None:
+        name, options = "gzip", name
+    if (name is None or name == "none") and options is None:
+        return None
+    if isinstance(name, str) and name in ("default", "auto", "fast") and options is None:
+        return name
+    name = "blosc" if name == "default" else name
+    if not isinstance(name, str) or name not in _POSITIONS:
+        raise MetadataError(
+            f"compression must be one of {', '.join(_POSITIONS)}, fast or none, found"
+            f" {name!r}; other codecs are given with compressors="
+        )
+    names = _POSITIONS[name]
+    if name == "blosc" and isinstance(options, int):
+        raise _wrong_options(name, options)
+    given = {names[0]: options} if isinstance(options, int) else options or {}
+    if isinstance(given, tuple | list) and len(given) <= len(names):
+        given = dict(zip(names, given, strict=False))
+    if not isinstance(given, Mapping) or isinstance(options, bool) or set(given) - set(names):
+        raise _wrong_options(name, options)
+    if name == "blosc":
+        return _blosc(given, "lz4")
+    values = {**_DEFAULTS[name], **given}
+    if values.get("filters"):
+        values["preset"] = None
+    return CodecSpec(f"numcodecs.{name}", values)
+
+
+def _wrong_options(name: str, options: Any) -> MetadataError:
+    names = _POSITIONS[name]
+    form = "a dict or tuple" if name == "blosc" else f"{names[0]}, a dict or a tuple"
+    return MetadataError(
+        f"compression_opts {options!r} do not belong to the compression {name!r}: it takes {form}"
+        f" of {', '.join(names)}"
+    )
+
+
+def _key_encoding(
+    arguments: Mapping[str, Any], preferred: Any
+) -> tuple[Any, Literal[".", "/"] | None]:
+    encoding = arguments.get("chunk_key_encoding")
+    separator = arguments.get("dimension_separator") or None
+    name = None
+    if encoding is not None:
+        if hasattr(encoding, "to_dict"):
+            encoding = encoding.to_dict()
+        if isinstance(encoding, str):
+            name = encoding
+        elif isinstance(encoding, tuple | list):
+            name, separator = encoding
+        else:
+            refuse_unknown(encoding, ("name", "configuration", "separator"), "chunk_key_encoding")
+            refuse_unknown(encoding.get("configuration", ()), ("separator",), "chunk_key_encoding")
+            name = encoding["name"]
+            inner = encoding.get("configuration", encoding)
+            separator = inner.get("separator", separator)
+        if name not in ("default", "v2"):
+            raise MetadataError(f"chunk_key_encoding must be 'default' or 'v2', found {name!r}")
+    separator = separator or preferred
+    if separator not in (None, ".", "/"):
+        raise MetadataError(f"the chunk key separator must be '.' or '/', found {separator!r}")
+    return name, separator
+
+
+def _dimension_names(
+    arguments: Mapping[str, Any], shape: tuple[int, ...]
+) -> tuple[str | None, ...] | None:
+    names = arguments.get("dimension_names")
+    if names is None:
+        return None
+    if isinstance(names, str):
+        names = (names,)
+    names = tuple(names)
+    if len(names) != len(shape):
+        raise MetadataError(f"{len(names)} dimension names {names} for {len(shape)} dimensions")
+    for name in names:
+        if name is not None and not isinstance(name, str):
+            raise MetadataError(f"a dimension name is a str or None, found {name!r}")
+    return names

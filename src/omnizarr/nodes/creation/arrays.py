@@ -1,0 +1,141 @@
+"""Making arrays: arguments in, a stored and opened `Array` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from omnizarr.config import config
+from omnizarr.formats.base import Format
+from omnizarr.model.column import Column
+from omnizarr.model.store import Store
+from omnizarr.nodes import node
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.creation.arguments import (
+    check_arguments,
+    options_from,
+    request_from,
+    with_values,
+)
+from omnizarr.nodes.creation.overlaps import Location
+from omnizarr.nodes.creation.replacing import secured
+from omnizarr.nodes.data.lazy import (
+    REGION_BYTES,
+    blocks,
+    computed,
+    counted_within,
+    has_large_blocks,
+    values_of,
+)
+from omnizarr.nodes.data.values import as_source, as_values, element_type, names_of
+from omnizarr.nodes.node import Options, Place
+
+
+def make_array(
+    store: Store,
+    path: str,
+    arguments: Mapping[str, Any],
+    *,
+    zarr_format: Any = None,
+    chosen: Format | None = None,
+    overwrite: bool = False,
+    write_data: bool = True,
+    options: Options | None = None,
+    function: str = "create_array",
+) -> Array:
+    """Create an array and write `data=`, if given. Nothing is changed if an argument is wrong."""
+    check_arguments(arguments, function)
+    options = options_from(arguments, options or Options())
+    arguments = with_values(arguments)
+    data = arguments.get("data")
+    if chosen is None:
+        chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
+    if isinstance(name := arguments.get("compression"), str):
+        arguments = {**arguments, "compression": chosen.compression_aliases.get(name, name)}
+    request = request_from(arguments, getattr(store, "dimension_separator", None))
+    place = Place(store, path, chosen)
+    model = chosen.new_array(request)
+    array = Array._of(place, model, options.changed(read_only=False))
+    array._source.regular_chain  # noqa: B018 - codecs that do not fit fail here, before anything is stored
+    if data is not None and write_data:
+        replaced = [Location(store, path)] if overwrite else []
+        if options.chunk_store is not None:
+            replaced.append(Location(options.chunk_store, path))
+        data = secured(data, replaced)
+        if isinstance(data, np.ndarray | Column):
+            data = as_source(data, array.data_type, array.dtype, array.shape)
+    node.create(place, model, overwrite=overwrite)
+    if data is not None and write_data:
+        write_values(data, array)
+    return Array._of(place, model, options) if options.read_only else array
+
+
+def write_values(source: Any, array: Array) -> None:
+    """Copy values into an array, in regions of whole chunks or shards."""
+    if not hasattr(source, "dtype") or isinstance(source, np.ndarray | Column):
+        array[...] = source
+        return
+    lazy = computed(source)
+    if lazy is not None:
+        for region in blocks(lazy) if has_large_blocks(lazy) else regions(array):
+            values = values_of(lazy, region)
+            with counted_within(region):
+                array[region] = values
+        return
+    for region in regions(array):
+        values = source[region]
+        with counted_within(region):
+            array[region] = values
+
+
+def regions(array: Array) -> Iterator[tuple[slice, ...]]:
+    """The whole array in regions that are aligned with what is written as one value."""
+    block = list(array._model.grid.chunk_shape)
+    shape = array.shape
+    itemsize = max(1, array.itemsize)
+    for dimension in reversed(range(len(shape))):
+        if not array._model.grid.regular:
+            block = list(shape)
+            break
+        room = REGION_BYTES // (prod(block) * itemsize or 1)
+        if room < 2:
+            break
+        length = max(1, shape[dimension])
+        block[dimension] = min(
+            block[dimension] * room, -(-length // block[dimension]) * block[dimension]
+        )
+    steps = [range(0, length, size or 1) for length, size in zip(shape, block, strict=True)]
+    for starts in product(*steps):
+        yield tuple(
+            slice(start, min(start + size, length))
+            for start, size, length in zip(starts, block, shape, strict=True)
+        )
+
+
+def like(data: Any) -> dict[str, Any]:
+    """The arguments that make an array like another: shape, type, chunks and, if they are known,
+    shards, codecs and dimension names. The fill value is the caller's choice."""
+    if not isinstance(data, Array):
+        values = as_values(data)
+        found: dict[str, Any] = {
+            "shape": values.shape,
+            "dtype": element_type(values, complete=False),
+        }
+        if getattr(data, "chunks", None) is not None:
+            found["chunks"] = data.chunks
+        if names_of(data) is not None:
+            found["dimension_names"] = data.dims
+        return found
+    return {
+        "shape": data.shape,
+        "dtype": data._model.data_type,
+        "chunks": data.chunks,
+        "shards": data.shards,
+        "order": data._model.order,
+        "dimension_names": data.dims,
+        **data._pipeline.arguments(data._model),
+    }

@@ -1,0 +1,1 @@
+"""What a user writes: values, lazy data, columns of text and records."""

@@ -1,0 +1,83 @@
+"""What to say of a path that leads to no node: what lies beside it, and the nearest name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from contextlib import suppress
+
+from omnizarr import formats
+from omnizarr.errors import ZarrError
+from omnizarr.keywords import nearest
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.store import Store
+from omnizarr.stores import LocalStore
+from omnizarr.stores.wrappers.base import PrefixStore, WrapperStore
+
+MOST = 10
+"""How many names an error lists."""
+
+
+class NoAttribute(AttributeError):
+    """A group has no such attribute or member. What it has is listed only when the error is shown:
+    `hasattr` must not list a store."""
+
+    def __str__(self) -> str:
+        group, name = self.args
+        return str(group._missing(name, "attribute or member").args[0])
+
+
+def beside(store: Store, path: str) -> str:
+    """The end of an error's sentence about `path`: members of the nearest group above it.
+
+    It takes a look at the nodes above and one listing; nothing is said where that fails. Above the
+    store's own root, the folder or container that it lies in is looked at."""
+    with suppress(ZarrError, OSError):
+        folder = ""
+        if not path:
+            store, path, folder = _from_outside(store)
+        for above in reversed(paths.ancestors(path)):
+            found = formats.find(store, above)
+            if found is None:
+                continue
+            group = f"{folder}/{above}" if above else folder or "/"
+            if isinstance(found[1], ArrayModel):
+                return f"; {group!r} is an array, which has no members"
+            if not store.capabilities.listable:
+                return ""
+            wanted = path[len(above) :].strip("/").partition("/")[0]
+            return among(wanted, found[0].names(store, above), group)
+    return ""
+
+
+def _from_outside(store: Store) -> tuple[Store, str, str]:
+    """The root of a store as a path in the store around it, and the folder that this one begins at:
+    the nearest that exists, or none in a container. The path is empty if there is nothing around
+    it, or something at the root."""
+    inner = store
+    while isinstance(inner, WrapperStore) and not isinstance(inner, PrefixStore):
+        inner = inner.store
+    if isinstance(inner, PrefixStore):
+        return inner.store, inner.prefix.strip("/"), ""
+    if not isinstance(inner, LocalStore) or any(inner.list_dir("")):
+        return store, "", ""
+    folder, name = os.path.split(inner.path)
+    while name and not os.path.isdir(folder):
+        folder, last = os.path.split(folder)
+        name = f"{last}/{name}" if last else ""
+    return LocalStore(folder, read_only=True), name, folder
+
+
+def among(wanted: str, names: Collection[str], group: str) -> str:
+    """The same where the members are known.
+
+    >>> among("temprature", ["pressure", "temperature"], "/")
+    "; did you mean 'temperature'? '/' holds pressure, temperature"
+    """
+    if not names:
+        return f"; {group!r} is empty"
+    listed = ", ".join(sorted(names)[:MOST])
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    near = nearest(wanted, names) if len(names) <= 10_000 else ""
+    return f"{near or ';'} {group!r} holds {listed}{more}"

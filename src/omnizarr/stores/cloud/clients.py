@@ -1,0 +1,238 @@
+"""How a client of a service is built, in any process, and how long it may take.
+
+A `Recipe` holds all that obstore needs for it; a `Client` is built from one when it is first
+used, and again after a fork.
+
+Time: obstore has no deadline for a call, only one for each attempt (`timeout`) and one after which
+no further attempt begins (`retry_timeout`), and both belong to the client. So there is a client for
+each `Share` of the deadline, and the most patient one that the time left allows is asked: the first
+waits nearly the whole deadline for one slow answer, the others for what a repetition or a further
+request may still take.
+
+This module knows obstore's classes and options. It must not know URLs or what is read and written.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from base64 import b85decode, b85encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal
+
+from omnizarr.stores.cloud import runtime
+
+SERVICES = ("S3Store", "GCSStore", "AzureStore")
+REBUILT = (*SERVICES, "HTTPStore")
+"""obstore's classes whose objects can be built again from what they tell."""
+PAUSE = 0.02
+CONNECT = 0.20
+BULK_RETRIES = 2
+"""Fewer than elsewhere: obstore repeats even what a service says that it does not have, and what
+fails is then done one by one."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Parts of a deadline."""
+
+    attempt: float
+    """How long one attempt may take."""
+    again: float
+    """After this long no further attempt begins."""
+
+    @property
+    def worst(self) -> float:
+        """What a request with all its attempts can take at the most."""
+        return self.attempt + self.again + PAUSE
+
+
+SHARES = (Share(0.90, 0.05), Share(0.50, 0.15), Share(0.25, 0.10), Share(0.10, 0.05))
+WORST = SHARES[0].worst
+LEAST = SHARES[-1].worst
+"""With less of the deadline left no request is made."""
+
+
+def share_of(left: float) -> Share:
+    """The most patient share that ends within this part of the deadline."""
+    return next((share for share in SHARES if share.worst <= left + 0.01), SHARES[-1])
+
+
+SECRETS = frozenset(
+    {
+        "access_key_id",
+        "secret_access_key",
+        "session_token",
+        "sse_customer_key_base64",
+        "service_account_key",
+        "bearer_token",
+        "account_key",
+        "client_secret",
+        "sas_key",
+        "token",
+        "encryption_key",
+        "fabric_session_token",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that a client is built from; its text shows no values."""
+
+    kind: str
+    """The name of obstore's class."""
+    prefix: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    client_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    retry_config: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    credential_provider: Any = field(default=None, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What the caller gave must travel, but nobody shall read it over a shoulder or in a log.
+        facts = (
+            self.kind,
+            self.prefix,
+            dict(self.config),
+            dict(self.client_options),
+            dict(self.retry_config),
+            self.credential_provider,
+        )
+        return _restore, (b85encode(pickle.dumps(facts)),)
+
+    @property
+    def endpoint(self) -> str:
+        return str(self.config.get("endpoint") or self.config.get("base_url") or "")
+
+    @property
+    def container(self) -> str:
+        config = self.config
+        return str(config.get("bucket") or config.get("container_name") or config.get("url") or "")
+
+    def secrets(self) -> list[str]:
+        found = [str(value) for name, value in self.config.items() if name in SECRETS]
+        headers = self.client_options.get("default_headers")
+        if isinstance(headers, Mapping):
+            found += [value for value in headers.values() if isinstance(value, str)]
+        return found
+
+
+def _restore(data: bytes) -> Recipe:
+    return Recipe(*pickle.loads(b85decode(data)))
+
+
+def recipe_of(store: Any) -> Recipe | None:
+    """What an object of obstore was built from; None if it cannot be built again."""
+    kind = kind_of(store)
+    if kind not in REBUILT:
+        return None
+    config: dict[str, Any] = dict(getattr(store, "config", None) or {})
+    if kind == "HTTPStore":
+        config = {"url": store.url}
+    return Recipe(
+        kind,
+        str(getattr(store, "prefix", None) or ""),
+        config,
+        dict(store.client_options or {}),
+        dict(store.retry_config or {}),
+        getattr(store, "credential_provider", None),
+    )
+
+
+def kind_of(store: Any) -> str:
+    """The name of obstore's class, of whose kind the object is; "" for objects of others."""
+    for cls in type(store).__mro__:
+        if cls.__module__.partition(".")[0] == "obstore" and cls.__name__.endswith("Store"):
+            return cls.__name__
+    return ""
+
+
+@dataclass(frozen=True)
+class Client:
+    """Functions, and what they take as their first argument."""
+
+    epoch: int
+    functions: Any
+    store: Any
+
+
+class Methods:
+    """The functions of obstore, as methods of an object that keeps obspec's protocols."""
+
+    def __getattr__(self, name: str) -> Any:
+        def call(store: Any, *arguments: Any, **options: Any) -> Any:
+            return getattr(store, name)(*arguments, **options)
+
+        return call
+
+
+Role = Literal["read", "write", "once", "bulk"]
+"""What a client is for; "once": to write without repetitions; "bulk": to delete many objects with
+one request, which not all services that speak S3 can."""
+
+
+def build(recipe: Recipe, deadline: float, role: Role, share: Share = SHARES[0]) -> Client:
+    epoch = runtime.epoch()
+    module = runtime.extension()
+    arguments: dict[str, Any] = {
+        "client_options": client_options(recipe, deadline, share),
+        "retry_config": retry_config(recipe, deadline, share),
+    }
+    if role == "once":
+        arguments["retry_config"]["max_retries"] = 0
+    elif role == "bulk":
+        retries = arguments["retry_config"]["max_retries"]
+        arguments["retry_config"]["max_retries"] = min(retries, BULK_RETRIES)
+    if recipe.kind == "HTTPStore":
+        store = module._store.HTTPStore(recipe.config["url"], **arguments)
+        return Client(epoch, module, store)
+    if recipe.credential_provider is not None:
+        arguments["credential_provider"] = recipe.credential_provider
+    if recipe.prefix:
+        arguments["prefix"] = recipe.prefix
+    config = dict(recipe.config)
+    if recipe.kind == "S3Store" and role == "write":
+        config["disable_bulk_delete"] = True
+    store = getattr(module._store, recipe.kind)(config=config, **arguments)
+    return Client(epoch, module, store)
+
+
+def client_options(recipe: Recipe, deadline: float, share: Share = SHARES[0]) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "timeout": _text(share.attempt * deadline),
+        "connect_timeout": _text(min(5.0, CONNECT * deadline, share.attempt * deadline)),
+        "pool_max_idle_per_host": "128",
+        "user_agent": "omnizarr",
+    }
+    plain = recipe.endpoint or endpoint_of_environment(recipe.kind)
+    if plain.lower().startswith("http://"):
+        options["allow_http"] = True
+    return {**options, **recipe.client_options}
+
+
+def retry_config(recipe: Recipe, deadline: float, share: Share = SHARES[0]) -> dict[str, Any]:
+    return {
+        "max_retries": 10,
+        "retry_timeout": timedelta(seconds=share.again * deadline),
+        "backoff": {
+            "init_backoff": timedelta(seconds=min(0.1, PAUSE * deadline)),
+            "max_backoff": timedelta(seconds=min(15.0, PAUSE * deadline)),
+            "base": 2,
+        },
+        **recipe.retry_config,
+    }
+
+
+def endpoint_of_environment(kind: str) -> str:
+    names = {
+        "S3Store": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+        "AzureStore": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+        "GCSStore": ("GOOGLE_BASE_URL",),
+    }.get(kind, ())
+    return next((os.environ[name] for name in names if os.environ.get(name)), "")
+
+
+def _text(seconds: float) -> str:
+    return f"{max(1, round(seconds * 1000))}ms"

@@ -1,0 +1,145 @@
+"""Listings of a service that come to an end, whatever it answers.
+
+obstore follows page after page by itself. A service that is broken, or worse, has always another
+one, and the synchronous functions cannot be stopped; the asynchronous ones can. So a listing runs
+on an event loop of its own, for as long as the deadline allows: one deadline for every page of keys
+(as many as S3 lists at once), one for a folder, whose names come all together.
+
+This module knows obstore's listings and time. It must not know keys.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeVar
+
+from omnizarr.errors import StoreError
+from omnizarr.runtime import parallel
+
+T = TypeVar("T")
+
+PAGE = 1000
+"""How many keys S3 lists or deletes at once."""
+MOST_NAMES = 10_000_000
+"""A listing with more names is taken for one that never ends."""
+
+
+def objects(functions: Any, store: Any, path: str, deadline: float | None) -> list[tuple[str, int]]:
+    """Path and size of all below `path`. No deadline: for an object that knows no event loop."""
+    found: list[tuple[str, int]] = []
+
+    def add(page: Any) -> None:
+        parallel.check()
+        found.extend((meta["path"], meta["size"]) for meta in page)
+        if len(found) > MOST_NAMES:
+            raise StoreError(f"the listing has more than {MOST_NAMES} names: it has no end")
+
+    pages = functions.list(store, path or None, chunk_size=PAGE)
+    if deadline is None:
+        for page in pages:
+            add(page)
+        return found
+
+    async def follow() -> None:
+        async def following() -> Any:
+            return await anext(pages, None)
+
+        while (page := await _in_time(following, deadline)) is not None:
+            add(page)
+
+    _run(follow)
+    return found
+
+
+def folder(functions: Any, store: Any, path: str, deadline: float | None) -> Any:
+    """What lies directly below `path`, as obstore gives it."""
+    if deadline is None:
+        return functions.list_with_delimiter(store, path or None)
+
+    async def ask() -> Any:
+        return await functions.list_with_delimiter_async(store, path or None)
+
+    return _run(lambda: _in_time(ask, deadline))
+
+
+async def _in_time(ask: Callable[[], Awaitable[T]], seconds: float) -> T:
+    import asyncio
+
+    async def wait() -> T:
+        return await ask()
+
+    try:
+        return await asyncio.wait_for(wait(), seconds)
+    except TimeoutError as error:
+        raise TimeoutError("the listing timed out: the service has always another page") from error
+
+
+def _run(start: Callable[[], Awaitable[T]]) -> T:
+    """What the coroutine gives; in another thread if this one has a loop that is running."""
+    import asyncio
+
+    async def main() -> T:
+        return await start()
+
+    class Loop(asyncio.SelectorEventLoop):
+        """Knows the threads of obstore that are handing over an answer."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.inside: dict[int, None] = {}
+
+        # Typeshed's signature ties the callback to its arguments by a type variable.
+        def call_soon_threadsafe(self, *args: Any, **keywords: Any) -> Any:  # type: ignore[override]
+            thread = threading.get_ident()
+            self.inside[thread] = None
+            handle = super().call_soon_threadsafe(*args, **keywords)
+            del self.inside[thread]  # no call, so the thread leaves Python before others run
+            return handle
+
+    def run(_: None = None) -> T:
+        loop = Loop()
+        task = loop.create_task(main())
+        with _closing(loop, task):
+            return loop.run_until_complete(task)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return run()
+    done: list[T] = []
+    failed: list[BaseException] = []
+    carried = parallel.carrying(run)
+
+    def work() -> None:
+        try:
+            done.append(carried(None))
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return done[0]
+
+
+@contextlib.contextmanager
+def _closing(loop: Any, task: Any) -> Iterator[None]:
+    """Close the loop at the end; what is left of the task is called off before.
+
+    A thread of obstore that handed over the last answer may still be inside Python. If Python ended
+    now, it would end that thread, and with it (in Rust) the process: SIGABRT up to Python 3.13."""
+    try:
+        yield
+    finally:
+        if not task.done():  # Ctrl-C
+            task.cancel()
+            with contextlib.suppress(BaseException):
+                loop.run_until_complete(task)
+        while loop.inside:
+            time.sleep(0)
+        loop.close()

@@ -1,0 +1,500 @@
+"""`ObjectStore`: S3, Google Cloud Storage, Azure, and whatever obstore or obspec offers.
+
+One request per `get`: a range, a suffix, or the whole object, which the answer must match. Updates
+are optimistic: `get_versioned` gives the ETag (or generation), and the service itself refuses a
+`set_if_version` that would replace another one.
+
+A conditional write whose answer was lost is the one case in which success looks like a conflict:
+the request is repeated, and then meets its own result. So every such write carries a stamp, and
+what is stored tells whose it is. If it was replaced yet again, nobody can tell: that is an error of
+its own, `UncertainWriteError`.
+
+This module knows requests and answers; `urls`, `clients`, `failures` and `runtime` know the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from omnizarr.errors import StoreError, StoreTimeoutError, UncertainWriteError, ValueChangedError
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key, normalize_path
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Feeder,
+    Listing,
+    Read,
+    Store,
+    Versioned,
+)
+from omnizarr.runtime import parallel
+from omnizarr.stores.cloud import clients, listing, reads, urls
+from omnizarr.stores.cloud.attempts import Attempts
+from omnizarr.stores.cloud.clients import LEAST
+from omnizarr.stores.cloud.connection import Connection
+from omnizarr.stores.cloud.failures import Failure, error_of, unconditional
+from omnizarr.stores.cloud.listing import PAGE
+from omnizarr.stores.wrappers.base import above
+
+if TYPE_CHECKING:
+    from omnizarr.stores.cloud import batch_reader
+
+LARGE = 16 << 20
+"""Values above this are sent in parts."""
+PART = 8 << 20
+AT_ONCE = 4
+"""How many parts of one value are under way."""
+REQUESTS = 128
+CHANGES = 32
+"""How many deletions or copies are under way."""
+ATTEMPTS = 5
+_CLOUD = Capabilities(conditional=True, versions=True, requests=REQUESTS, gap=1 << 20)
+_PLAIN = Capabilities(requests=REQUESTS, gap=1 << 20)
+_BY_KIND: dict[str, Capabilities] = {
+    "S3Store": _CLOUD,
+    "GCSStore": _CLOUD,
+    "AzureStore": _CLOUD,
+    "HTTPStore": _PLAIN,
+    "MemoryStore": Capabilities(conditional=True, versions=True),
+    "LocalStore": Capabilities(conditional=True),
+}
+
+
+class ObjectStore(Store):
+    """The objects below `prefix` of `store`, which is a store of obstore, or an object with the
+    methods of obspec's protocols (get, head, put, delete, list, list_with_delimiter, copy).
+
+    deadline: seconds after which a request, repetitions included, has failed. An answer is waited
+    for until nine tenths of it are over; what fails sooner is repeated while there is time.
+    conditional: False for a service that has no conditional writes; updates of one chunk by
+    several processes are then not safe.
+    """
+
+    def __init__(
+        self,
+        store: Any,
+        *,
+        prefix: str = "",
+        read_only: bool = False,
+        deadline: float = urls.DEADLINE,
+        conditional: bool | None = None,
+    ) -> None:
+        self._connection = connection = Connection(store, normalize_path(prefix), deadline)
+        self._base = connection.base
+        self._suffixes: bool | None = False if connection.kind == "AzureStore" else None
+        """Whether the service is known to have suffix ranges, or not to have them."""
+        self._deletes_many = connection.kind in ("S3Store", "AzureStore")
+        """Whether it may have requests that delete many objects."""
+        self._place: batch_reader.Place | None = None
+        self.read_only = read_only
+        self.deadline = connection.deadline
+        capabilities = _BY_KIND.get(connection.kind, _PLAIN)
+        self.capabilities = _PLAIN if conditional is False else capabilities
+
+    # -- a value ------------------------------------------------------------------------------
+    @property
+    def prefix(self) -> str:
+        return self._base[:-1]
+
+    @property
+    def identity(self) -> Hashable:
+        return self._connection.identity, self._base
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        return self._connection.identity, self._base + key
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        return above(ObjectStore(self._connection.asked), self._base, names)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection})"
+
+    def close(self) -> None:
+        self._connection.close()
+        place, self._place = self._place, None
+        if place is not None:
+            place.client.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_place": None}
+
+    def _fail(self, failure: Failure, doing: str, key: str) -> StoreError:
+        error = error_of(failure, repr(self), doing, key, self.deadline)
+        error.__cause__ = failure.cause
+        return error
+
+    def _path(self, key: str) -> str:
+        return self._base + check_key(key)
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        found = self._fetch(key, byte_range)
+        return None if found is None else found.value
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        for key, byte_range in requests:
+            check_key(key)
+            reads.check_range(byte_range)
+        return parallel.each(
+            lambda request: self.get(*request), list(requests), self.capabilities.requests
+        )
+
+    def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
+        from omnizarr.stores.cloud import batch_reader
+
+        if self._place is None:
+            self._place = batch_reader.place_of(self._connection, self.deadline)
+        if self._place is None:
+            return None
+
+        def fetch(key: str, begun: float) -> Buffer | None:
+            found = self._fetch(key, byte_range, begun=begun)
+            return None if found is None else found.value
+
+        return batch_reader.feeder_of(self._place, self._base, byte_range, requests, fetch)
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        if not self.capabilities.versions:
+            return super().get_versioned(key, byte_range)
+        return self._fetch(key, byte_range)
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        seen: list[Hashable] = []
+
+        def read(byte_range: ByteRange | None) -> Buffer | None:
+            found = self._fetch(key, byte_range, seen[0] if seen else None)
+            if found is None and not seen:
+                return None
+            if found is None or (seen and found.version != seen[0]):
+                raise ValueChangedError(f"{self!r}: {key!r} was replaced while it was read")
+            seen.append(found.version)
+            return found.value
+
+        return nullcontext(read)
+
+    def size(self, key: str) -> int | None:
+        meta = self._head(key, time.monotonic())
+        return None if meta is None else int(meta["size"])
+
+    def _head(self, key: str, begun: float) -> Mapping[str, Any] | None:
+        path = self._path(key)
+
+        def request(functions: Any, store: Any) -> Mapping[str, Any]:
+            meta: Mapping[str, Any] = functions.head(store, path)
+            if self._connection.is_service:
+                reads.check_tag(meta)
+            return meta
+
+        answer = self._connection.ask(request, begun=begun)
+        if not isinstance(answer, Failure):
+            return answer
+        if answer.kind != "missing":
+            raise self._fail(answer, "read", key)
+        if not self._connection.reached and self._connection.is_service:
+            # No text comes with this answer that would tell a missing bucket from a missing object.
+            self._check_time(begun, key)
+            self._fetch(key, ByteRange(0, 1), begun=begun)
+        return None
+
+    def _fetch(
+        self,
+        key: str,
+        byte_range: ByteRange | None,
+        version: Any = None,
+        *,
+        size: int | None = None,
+        again: bool = True,
+        begun: float | None = None,
+    ) -> Versioned | None:
+        """Part of the value, of this version and size if they are given."""
+        path = self._path(key)
+        reads.check_range(byte_range)
+        begun = time.monotonic() if begun is None else begun
+        if byte_range is not None and reads.is_empty(byte_range):
+            return self._nothing_of(key, begun)
+        suffix = max(0, -byte_range.start) if byte_range is not None else 0
+        if suffix and self._suffixes is False:
+            return self._suffix_of(key, suffix, version, begun)
+        checked = self._connection.is_service
+        options = reads.range_of(byte_range, checked=checked)
+        if version is not None:
+            options.update(reads.condition_of(version))
+
+        def request(functions: Any, store: Any) -> Versioned:
+            result = functions.get(store, path, options=options or None)
+            reads.check_length(result)
+            data = reads.buffer_of(result)
+            data = reads.verified(result, data, byte_range, size, checked=checked)
+            return Versioned(data, reads.version_of(result.meta))
+
+        answer = self._connection.ask(request, begun=begun)
+        if not isinstance(answer, Failure):
+            self._suffixes = True if suffix else self._suffixes
+            return answer
+        match answer.kind:
+            case "missing":
+                self._connection.reached = True
+                return None
+            case "conflict" if version is not None:
+                raise ValueChangedError(f"{self!r}: {key!r} was replaced while it was read")
+            case "beyond":
+                self._check_time(begun, key)
+                return self._nothing_of(key, begun, byte_range.start if byte_range else 0)
+            case "unsupported" | "whole" | "wrong" if suffix:
+                found = self._suffix_of(key, suffix, version, begun)
+                if found is not None and len(found.value) > 0 and self._suffixes is None:
+                    # Some answer so only to the suffix of an empty object, which has no parts.
+                    self._suffixes = False
+                return found
+            case "whole" | "wrong" if again:
+                self._check_time(begun, key)
+                meta = self._head(key, begun)
+                if meta is not None and int(meta["size"]) == 0:
+                    return Versioned(b"", reads.version_of(meta))
+                self._check_time(begun, key)
+                return self._fetch(key, byte_range, version, size=size, again=False, begun=begun)
+        raise self._fail(answer, "read", key)
+
+    def _nothing_of(self, key: str, begun: float, start: int | None = None) -> Versioned | None:
+        """No bytes of a value, if it exists; it must not reach beyond `start`."""
+        meta = self._head(key, begun)
+        if meta is None:
+            return None
+        if start is not None and int(meta["size"]) > max(start, 0):
+            raise StoreError(
+                f"{self!r}: the service says that {key!r} has no byte {start}, and that its size is"
+                f" {meta['size']}; it was replaced meanwhile, or the service is broken"
+            )
+        return Versioned(b"", reads.version_of(meta))
+
+    def _suffix_of(self, key: str, length: int, version: Any, begun: float) -> Versioned | None:
+        """A suffix where the service has none: the size first, then a range of that version."""
+        for _ in range(ATTEMPTS):
+            self._check_time(begun, key)
+            meta = self._head(key, begun)
+            if meta is None:
+                return None
+            size, found = int(meta["size"]), reads.version_of(meta)
+            if version is not None and found != version:
+                break
+            if size == 0:
+                return Versioned(b"", found)
+            self._check_time(begun, key)
+            part = ByteRange(max(0, size - length), size)
+            try:
+                return self._fetch(key, part, found, size=size, begun=begun)
+            except ValueChangedError:
+                if version is not None:
+                    raise
+        raise ValueChangedError(f"{self!r}: {key!r} was replaced while it was read")
+
+    def _check_time(self, begun: float, key: str, failure: Failure | None = None) -> None:
+        """Raise unless a further request is sure to end before the deadline."""
+        if time.monotonic() - begun > (1 - LEAST) * self.deadline:
+            unknown = (
+                "" if failure is None else f"; whether it was written is unknown ({failure.text})"
+            )
+            raise StoreTimeoutError(
+                f"{self!r}: {key!r} needs a further request, for which the deadline of"
+                f" {self.deadline:g} s leaves no time{unknown}"
+            ) from (None if failure is None else failure.cause)
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        answer = self._put(key, value)
+        if isinstance(answer, Failure):
+            raise self._fail(answer, "write", key)
+
+    def _put(
+        self, key: str, value: Buffer, attempts: Attempts | None = None, **options: Any
+    ) -> object | Failure:
+        path = self._path(key)
+        data = reads.contiguous(value)
+        if not self._connection.is_service:
+            data = bytes(data)  # which may be kept as it is
+        if self._connection.kind and not options:
+            options = {"use_multipart": len(data) > LARGE, "chunk_size": PART}
+            options["max_concurrency"] = AT_ONCE
+
+        def request(functions: Any, store: Any) -> None:
+            result = functions.put(store, path, data, **options)
+            if self._connection.is_service:
+                reads.check_tag(result)
+
+        if attempts is None:
+            return self._connection.ask(request, "write")
+        return self._connection.ask(attempts.watched(request), "once", attempts.begun)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        if not self.capabilities.conditional:
+            return super().set_if_absent(key, value)
+        return self._set_if(key, value, "create")
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        if not self.capabilities.versions:
+            return super().set_if_version(key, value, version)
+        mode = "create" if version is None else reads.mode_of(version)
+        return self._set_if(key, value, mode)
+
+    def _set_if(self, key: str, value: Buffer, mode: str | dict[str, str]) -> bool:
+        self.check_writable()
+        attempts = Attempts(self.deadline)
+        stamped = self._connection.is_service
+        options = {"mode": mode} | ({"attributes": attempts.stamp} if stamped else {})
+        answer = attempts.repeat(lambda: self._put(key, value, attempts, **options))
+        if not isinstance(answer, Failure):
+            return True
+        if answer.kind == "unsupported" or answer.status == 400:
+            raise unconditional(answer, repr(self), key) from answer.cause
+        lost = answer.kind in ("conflict", "missing")
+        if stamped and (lost or answer.uncertain):
+            self._check_time(attempts.begun, key, answer)
+            if self._is_stamped(key, attempts):
+                return True
+        if not lost:
+            raise self._fail(answer, "write", key)
+        if attempts.doubtful:
+            raise UncertainWriteError(
+                f"{self!r}: whether {key!r} was written is unknown: an answer of the service was"
+                " lost, and then somebody else changed the value; look at it before you do the"
+                f" same again ({answer.text})"
+            ) from answer.cause
+        return False
+
+    def _is_stamped(self, key: str, attempts: Attempts) -> bool:
+        """Whether what is stored is what we sent, though we were not told so."""
+        path = self._path(key)
+
+        def request(functions: Any, store: Any) -> bool:
+            return attempts.is_ours(functions.get(store, path, options={"head": True}).attributes)
+
+        answer = self._connection.ask(request, begun=attempts.begun)
+        if isinstance(answer, Failure):
+            if answer.kind == "missing":
+                return False
+            raise self._fail(answer, "tell whether a lost answer meant success for", key)
+        return answer
+
+    def delete(self, key: str) -> None:
+        self.check_writable()
+        path = self._path(key)
+        answer = self._connection.ask(
+            lambda functions, store: functions.delete(store, path), "write"
+        )
+        if isinstance(answer, Failure) and answer.kind != "missing":
+            raise self._fail(answer, "delete", key)
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        self._delete_all(self.list_prefix(prefix))
+
+    def _delete_all(self, keys: Iterable[str]) -> None:
+        for step in deletion_steps(keys):
+            self._delete_step(step)
+
+    def _delete_step(self, keys: list[str]) -> None:
+        pages = [keys[at : at + PAGE] for at in range(0, len(keys), PAGE)]
+        if not self._deletes_many:
+            parallel.each(self.delete, keys, CHANGES)
+            return
+
+        def delete(page: list[str]) -> None:
+            if self._deletes_many:
+                paths = [self._path(key) for key in page]
+                answer = self._connection.ask(
+                    lambda functions, store: functions.delete(store, paths), "bulk"
+                )
+                if not isinstance(answer, Failure):
+                    return
+                self._deletes_many = answer.kind != "unsupported"
+            # One by one: they say which, and what is gone already does no harm.
+            parallel.each(self.delete, page, CHANGES)
+
+        parallel.each(delete, pages, AT_ONCE)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        self.check_move(source, target)
+        keys = list(self.list_prefix(source))
+
+        def copy(key: str) -> None:
+            here, there = self._path(key), self._path(target + key[len(source) :])
+            answer = self._connection.ask(
+                lambda functions, store: functions.copy(store, here, there), "write"
+            )
+            if isinstance(answer, Failure) and answer.kind != "missing":
+                raise self._fail(answer, "copy", key)
+
+        for step in reversed(deletion_steps(keys)):
+            parallel.each(copy, step, CHANGES)
+        self._delete_all(keys)
+
+    # -- listable -----------------------------------------------------------------------------
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        path = (self._base + check_prefix(prefix)).rstrip("/")
+        answer = self._connection.ask(
+            lambda functions, store: listing.objects(functions, store, path, self._patience)
+        )
+        if isinstance(answer, Failure):
+            raise self._fail(answer, "list", prefix)
+        begin = len(self._base)
+        sizes = {
+            name[begin:]: size
+            for name, size in answer
+            if name.startswith(self._base + prefix) and is_key(name[begin:])
+        }
+        self._drop_folders(sizes)
+        return iter(sorted(sizes))
+
+    @property
+    def _patience(self) -> float | None:
+        return self.deadline if self._connection.is_service else None
+
+    def _drop_folders(self, sizes: dict[str, int]) -> None:
+        """Empty objects called "a/", with which some tools make a folder visible, are listed as
+        "a", which is no object."""
+        if self._connection.is_service:
+            empty = [key for key, size in sizes.items() if size == 0]
+            for key, there in zip(empty, parallel.each(self.exists, empty, REQUESTS), strict=True):
+                if not there:
+                    del sizes[key]
+
+    def list_dir(self, prefix: str) -> Listing:
+        path = (self._base + check_prefix(prefix)).rstrip("/")
+        answer = self._connection.ask(
+            lambda functions, store: listing.folder(functions, store, path, self._patience)
+        )
+        if isinstance(answer, Failure):
+            raise self._fail(answer, "list", prefix)
+        begin, start = len(self._base), self._base + prefix
+        names = [meta["path"] for meta in answer["objects"]]
+        below = [name.rstrip("/") for name in answer["common_prefixes"]]
+        return Listing(
+            sorted(n[begin:] for n in names if n.startswith(start) and is_key(n[begin:])),
+            sorted(n[begin:] + "/" for n in below if n.startswith(start) and is_key(n[begin:])),
+        )
+
+
+def open_url(
+    url: str, *, mode: str | None, read_only: bool, options: Mapping[str, Any]
+) -> ObjectStore:
+    """The store at `s3://bucket/path`, `gs://bucket/path` or `az://container/path`."""
+    place = urls.place_of(url, options)
+    return ObjectStore(
+        place.recipe,
+        prefix=place.prefix,
+        read_only=read_only,
+        deadline=place.deadline,
+        conditional=place.conditional,
+    )
+
+
+def adopt(obj: Any, *, read_only: bool) -> ObjectStore | None:
+    """A store of obstore, or one that keeps obspec's protocols."""
+    if clients.kind_of(obj) or callable(getattr(obj, "list_with_delimiter", None)):
+        return ObjectStore(obj, read_only=read_only)
+    return None

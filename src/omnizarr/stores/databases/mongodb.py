@@ -1,0 +1,385 @@
+"""`MongoDBStore`: values as documents `{key: …, value: …}` of a MongoDB collection.
+
+The documents are those of zarr-python 2. A unique index on `key` keeps two writers from making two
+documents of one key. A value is its own version: a document is replaced only if it still holds the
+bytes that were read. The server sends documents whole, so a part of a value costs as much as all.
+
+This module knows MongoDB. It must not know what values mean.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from omnizarr.errors import StoreAccessError, StoreError, UncertainWriteError, ZarrError
+from omnizarr.model.json import show
+from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps, is_key
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
+from omnizarr.runtime.optional_packages import package
+from omnizarr.stores.databases.base import Separator, ServerDatabase, leave_open
+from omnizarr.stores.databases.keys import beyond
+from omnizarr.stores.databases.urls import refuse_unknown, refuse_url
+
+T = TypeVar("T")
+
+BATCH = 100
+"""How many keys one query asks for."""
+MOST_BYTES = (16 << 20) - (8 << 10)
+"""A document takes 16 MiB: the value, and its key and names."""
+
+_FORM = "mongodb://user:password@host:port/database.collection"
+_USUAL = (
+    "host", "port", "username", "password", "authSource", "authMechanism", "tls", "tlsCAFile",
+    "tlsCertificateKeyFile", "replicaSet", "directConnection", "readPreference", "w", "appname",
+    "connectTimeoutMS", "serverSelectionTimeoutMS", "maxPoolSize", "compressors",
+)  # fmt: skip
+_REFUSED = {13, 18, 8000}  # Unauthorized, AuthenticationFailed, Atlas' own
+_DUPLICATE = 11000
+_NOT_PRIMARY = {10107, 13435}  # which writes nothing
+_FIELDS = {"key": 1, "value": 1, "_id": 0}
+"""What is read of a document; others may have put more into it."""
+
+
+class MongoDBStore(ServerDatabase):
+    """Values in the collection `collection` of `database`.
+
+    client: a `pymongo.MongoClient` that is connected already; the caller closes it.
+    url: `mongodb://user:password@host:port/`; options of the connection go with it.
+    timeout: how many seconds a call may take in all.
+    options: what `pymongo.MongoClient` takes: host, port, username, password, tls, …
+    dimension_separator: what new arrays should have between chunk coordinates.
+    """
+
+    capabilities = Capabilities(ranges=False, conditional=True, versions=True, remote=True)
+
+    def __init__(
+        self,
+        database: str = "mongodb_zarr",
+        collection: str = "zarr_collection",
+        dimension_separator: Separator | None = None,
+        *,
+        client: Any = None,
+        url: str | None = None,
+        read_only: bool = False,
+        timeout: float = 30.0,
+        **options: Any,
+    ) -> None:
+        for name, value in (("database", database), ("collection", collection)):
+            refuse_url("MongoDBStore", name, value, "give it by name, MongoDBStore(url=...)")
+        super().__init__(
+            client,
+            url,
+            options,
+            read_only=read_only,
+            timeout=timeout,
+            dimension_separator=dimension_separator,
+        )
+        if url is not None and "host" in options:
+            raise TypeError("a MongoDBStore takes a url or a host, not both")
+        self.database = database
+        self.collection = collection
+        self._open()
+
+    def _open(self) -> None:
+        self._pymongo = package("pymongo", "mongodb", "MongoDBStore")
+        self._process = os.getpid()
+        self._indexed = False
+        if self._given is not None:
+            self._client = self._given
+            self._end = weakref.finalize(self, leave_open)
+        else:
+            options = {"connect": False, **self._options.value}
+            if self._url.value is not None:
+                options["host"] = self._url.value
+            try:
+                self._client = self._pymongo.MongoClient(**options)
+            except Exception as error:
+                refuse_unknown(error, self._options.value, _USUAL, "MongoDB", "pymongo.MongoClient")
+                # Neither the message nor the cause may show the URL.
+                raise StoreError(
+                    f"invalid URL or options of a MongoDB server: {type(error).__name__}; expected"
+                    f" {_FORM}, with user and password percent-encoded"
+                ) from None
+            self._end = weakref.finalize(self, _close, self._client, self._process)
+        try:
+            self._documents = self._client[self.database][self.collection]
+        except self._pymongo.errors.InvalidName as error:
+            self._end()
+            raise StoreError(
+                f"invalid name of a database or collection: {self.database!r}, {self.collection!r}"
+            ) from error
+        nodes = self._client.topology_description.server_descriptions()
+        self._place = ",".join(sorted(f"{host}:{port}" for host, port in nodes))
+
+    @property
+    def identity(self) -> Hashable:
+        return "mongodb", self._place, self.database, self.collection
+
+    def __repr__(self) -> str:
+        name = f"mongodb://{self._place[:100]}/{self.database}.{self.collection}"
+        return f"{type(self).__name__}({name!r})"
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        value = self._find(key)
+        return None if value is None else read_range(bytes(value), byte_range)
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        value = self._find(key)  # with its subtype, or the server would find it changed
+        return None if value is None else Versioned(read_range(bytes(value), byte_range), value)
+
+    def _find(self, key: str) -> bytes | None:
+        check_key(key)
+        found = self._call(f"read {key!r}", lambda: self._documents.find_one({"key": key}, _FIELDS))
+        return None if found is None else self._value([key], found)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        keys = list(dict.fromkeys(check_key(key) for key, _ in requests))
+        values: dict[str, bytes] = {}
+        for begin in range(0, len(keys), BATCH):
+            some = keys[begin : begin + BATCH]
+
+            def find(some: list[str] = some) -> list[dict[str, Any]]:
+                with self._documents.find({"key": {"$in": some}}, _FIELDS) as cursor:
+                    return list(cursor)
+
+            for found in self._call("read many keys", find):
+                value = bytes(self._value(some, found))
+                if values.setdefault(found["key"], value) != value:
+                    raise self._twice()
+        return [
+            read_range(values[key], byte_range) if key in values else None
+            for key, byte_range in requests
+        ]
+
+    def exists(self, key: str) -> bool:
+        check_key(key)
+        only_key = {"key": 1, "_id": 0}
+        found = self._call(
+            f"find {key!r}", lambda: self._documents.find_one({"key": key}, only_key)
+        )
+        return found is not None and bool(self._key([key], found))
+
+    def _key(self, asked: Sequence[str], document: dict[str, Any]) -> str:
+        """A list that holds a key is found under that key too, and is none."""
+        key = document.get("key")
+        if type(key) is not str or key not in asked:
+            raise StoreError(
+                f"{self!r}: asked for {show(asked[0])}, the server gave a document with a key of"
+                f" type {type(key).__name__}: {show(key)}; remove what no store has written"
+            )
+        return key
+
+    def _value(self, asked: Sequence[str], document: dict[str, Any]) -> bytes:
+        key, value = self._key(asked, document), document.get("value")
+        if not isinstance(value, bytes):  # `Binary` of another subtype is bytes too
+            raise StoreError(
+                f"{self!r}: the document of {key!r} has a value of type {type(value).__name__},"
+                " expected binary data"
+            )
+        return value
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        with self._pymongo.timeout(self.timeout):  # one for the index and the value
+            document = self._document(key, value)
+            self._call(
+                f"write {key!r}",
+                lambda: self._documents.replace_one({"key": key}, document, upsert=True),
+                again=True,
+            )
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        try:
+            with self._pymongo.timeout(self.timeout):
+                document = self._document(key, value)
+                try:
+                    self._conditionally(key, lambda: self._documents.insert_one(document))
+                except UncertainWriteError:
+                    if not self._is_there(document.get("_id")):
+                        raise
+        except StoreError as error:
+            if _code(error.__cause__) != _DUPLICATE:
+                raise
+            return False
+        return True
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        if version is None:
+            return self.set_if_absent(key, value)
+        before = {"key": key, "value": version}
+        with self._pymongo.timeout(self.timeout):
+            document = self._document(key, value)
+            done = self._conditionally(key, lambda: self._documents.replace_one(before, document))
+        return bool(done.matched_count)
+
+    def _conditionally(self, key: str, write: Callable[[], T]) -> T:
+        """The answer to a write that must not be done twice. The server knows one that the client
+        repeats by its number, so an error means that no answer came to any of them."""
+        try:
+            return self._call(f"write {key!r}", write)
+        except StoreError as error:
+            cause = error.__cause__
+            if not self._is_lost(cause):
+                raise
+            raise UncertainWriteError(
+                f"{self!r}: whether {key!r} was written is unknown: the server's answer was lost;"
+                f" look at the value before you do the same again ({cause})"
+            ) from cause
+
+    def _is_lost(self, error: BaseException | None) -> bool:
+        """Whether a write may have been done, and may last, though this was raised."""
+        errors = self._pymongo.errors
+        if isinstance(error, errors.ServerSelectionTimeoutError):
+            return False
+        if isinstance(error, errors.NotPrimaryError):
+            answer = error.details
+            return not isinstance(answer, dict) or answer.get("code") not in _NOT_PRIMARY
+        return isinstance(error, (errors.ConnectionFailure, errors.WriteConcernError))
+
+    def _is_there(self, name: object) -> bool:
+        """Whether the document with the name that the client gave it was made. It keeps that name
+        when others replace the value."""
+        if name is None:
+            return False
+        with suppress(StoreError):  # what was lost first is what the caller must hear of
+            find = self._documents.find_one
+            return self._call("look for it", lambda: find({"_id": name}, {"_id": 1})) is not None
+        return False
+
+    def delete(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+        self._call(f"delete {key!r}", lambda: self._documents.delete_many({"key": key}))
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        below = _below(check_prefix(prefix))
+        documents = (key for key in self.list_prefix(prefix) if DOCUMENT.search(key))
+        for step in deletion_steps(documents):
+            for begin in range(0, len(step), BATCH):
+                self._delete_many(prefix, {"key": {"$in": step[begin : begin + BATCH]}})
+        self._delete_many(prefix, below)
+
+    def _delete_many(self, prefix: str, condition: dict[str, Any]) -> None:
+        self._call(f"delete {prefix!r}", lambda: self._documents.delete_many(condition))
+
+    def _document(self, key: str, value: Buffer) -> dict[str, Any]:
+        """The document to write, once the index is there."""
+        self.check_writable()
+        check_key(key)
+        data = bytes(value)
+        if len(data) > MOST_BYTES:
+            raise StoreError(
+                f"{self!r}: cannot write {key!r}: {len(data)} bytes, and a MongoDB document takes"
+                f" at most {MOST_BYTES}; use smaller chunks or shards, or stronger compression"
+            )
+        if not self._indexed:
+            try:
+                self._call("make the unique index on key", self._make_index)
+            except StoreError as error:
+                if _code(error.__cause__) == _DUPLICATE:
+                    raise self._twice() from error
+                raise
+            self._indexed = True
+        return {"key": key, "value": data}
+
+    def _twice(self) -> StoreError:
+        return StoreError(
+            f"{self!r}: two documents have the same key; remove one of them, or neither reading"
+            " nor writing is certain"
+        )
+
+    def _make_index(self) -> None:
+        self._documents.create_index("key", unique=True)
+
+    # -- listable -----------------------------------------------------------------------------
+    def _keys(self, prefix: str) -> list[str]:
+        condition = _below(prefix)
+
+        def find() -> list[Any]:
+            with self._documents.find(condition, {"key": 1, "_id": 0}) as cursor:
+                return [document.get("key") for document in cursor]
+
+        keys = self._call(f"list {prefix!r}", find)
+        return [key for key in keys if type(key) is str and is_key(key)]  # code is a str too
+
+    # -- the server ---------------------------------------------------------------------------
+    def _call(self, what: str, function: Callable[[], T], again: bool = False) -> T:
+        """The answer, within the deadline. `again`: once more if somebody else was faster to make
+        the same document."""
+        self._check_open(what)
+        if self._process != os.getpid() and self._given is None:
+            self._open()  # the parent's connections are not ours
+        errors = self._pymongo.errors
+        try:
+            with self._pymongo.timeout(self.timeout):
+                try:
+                    return function()
+                except errors.DuplicateKeyError:
+                    if not again:
+                        raise
+                    return function()
+        except (ZarrError, MemoryError):
+            raise
+        except errors.PyMongoError as error:
+            if isinstance(error, errors.ServerSelectionTimeoutError) or error.timeout:
+                raise self._timed_out(what) from error
+            kind = StoreAccessError if _code(error) in _REFUSED else StoreError
+            raise kind(f"{self!r}: cannot {what}: {error}") from error
+        except Exception as error:  # whatever the client stumbles over in a document
+            raise StoreError(f"{self!r}: cannot {what}: {error}") from error
+
+
+def _code(error: BaseException | None) -> int:
+    return getattr(error, "code", None) or 0
+
+
+def _close(client: Any, process: int) -> None:
+    if os.getpid() == process:  # what a child inherited belongs to its parent
+        client.close()
+
+
+def _below(prefix: str) -> dict[str, Any]:
+    return {"key": {"$gte": prefix, "$lt": beyond(prefix)}} if prefix else {}
+
+
+def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
+    """`mongodb://user:password@host:port/database.collection`; see `stores.kinds`."""
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        path = urlsplit(url).path.strip("/")
+    except ValueError:
+        raise StoreError(f"invalid URL of a MongoDB server; expected {_FORM}") from None
+    names = unquote(path)
+    if "/" in names or "@" in path:
+        # Which may be the end of a password that a slash is in, so it is not shown.
+        raise StoreError(
+            f"the path of a MongoDB URL is database.collection, as in {_FORM}, with user and"
+            " password percent-encoded; a node below it is named with path=..."
+        )
+    database, _, collection = names.partition(".")
+    for name, value in (("database", database), ("collection", collection)):
+        if value:
+            options.setdefault(name, value)
+    return MongoDBStore(url=url, read_only=read_only, **options)
+
+
+def adopt(obj: Any, *, read_only: bool) -> Store | None:
+    """The store of a collection, or of a client or database with the usual names below it."""
+    pymongo = package("pymongo", "mongodb", "MongoDBStore")
+    if isinstance(obj, pymongo.collection.Collection):
+        database, collection = obj.database.name, obj.name
+        client = obj.database.client
+    elif isinstance(obj, pymongo.database.Database):
+        database, collection, client = obj.name, "zarr_collection", obj.client
+    elif isinstance(obj, pymongo.MongoClient):
+        database, collection, client = "mongodb_zarr", "zarr_collection", obj
+    else:
+        return None
+    return MongoDBStore(database, collection, client=client, read_only=read_only)

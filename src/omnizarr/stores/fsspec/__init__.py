@@ -1,0 +1,1 @@
+"""Any filesystem of fsspec."""

@@ -1,0 +1,382 @@
+"""How a filesystem of fsspec is called: by this thread, or by the event loop that it lives in.
+
+    Files         what a store needs of a filesystem, on whole paths; the exceptions are fsspec's
+    DirectFiles   calls of an ordinary filesystem; under a lock unless threads may share it
+    LoopedFiles   coroutines of an asynchronous one, run in fsspec's own loop, many at once
+
+Listings and sizes are asked of the service, never of fsspec's cache of them.
+
+This module knows how calls are made. It must not know keys or what is in files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from omnizarr.errors import StoreError
+from omnizarr.model.store import ByteRange, span
+from omnizarr.runtime import forks
+from omnizarr.stores.fsspec import filesystems as filesystems
+from omnizarr.stores.fsspec import http as fsspec_http
+from omnizarr.stores.local.temporary_names import temporary_name
+
+T = TypeVar("T")
+Request = tuple[str, ByteRange | None]
+Entry = dict[str, Any]
+
+REQUESTS = 64
+"""How many coroutines of one batch are under way at once."""
+_STRIPES = 64
+_LISTINGS = 16  # folders that are listed at once
+_GRACE = 2.0  # how long a loop may take to call a request off
+_RETRIES = 100  # each means that somebody removed the folder in between
+
+
+class Files(Protocol):
+    fs: Any
+    requests: int
+
+    def read(self, path: str, byte_range: ByteRange | None) -> bytes: ...
+    def read_many(self, requests: Sequence[Request]) -> list[bytes | BaseException]: ...
+    def info(self, path: str) -> Entry: ...
+    def entries(self, path: str) -> list[Entry]: ...
+    def find(self, path: str) -> list[str]: ...
+    def write(self, path: str, value: bytes, create: bool = False) -> None: ...
+    def remove(self, path: str) -> None: ...
+    def remove_folder(self, path: str) -> None: ...
+
+
+def files_of(fs: Any, deadline: float) -> Files:
+    if filesystems.is_asynchronous(fs):
+        return LoopedFiles(fs, deadline)
+    return CachedFiles(fs, deadline) if filesystems.is_cache(fs) else DirectFiles(fs, deadline)
+
+
+class DirectFiles:
+    """An ordinary filesystem. Local files and memory are called by the calling thread. Others may
+    not be shared by threads, and may let one wait for ever: each call is made by a thread of its
+    own, one call after the other, and given up at the deadline."""
+
+    def __init__(self, fs: Any, deadline: float) -> None:
+        self.fs = fs
+        self.deadline = deadline
+        self.instant = filesystems.is_local(fs) or filesystems.is_memory(fs)
+        self.requests = _STRIPES if filesystems.is_simple_cache(fs) else 1
+        self._locks = [threading.Lock() for _ in range(self.requests)]
+        """One for each file of a cache that keeps no books, else one for all."""
+        self._renames = filesystems.renames(fs)
+        self._by_opening = (
+            type(fs).cat_file is filesystems.implementation("spec").AbstractFileSystem.cat_file
+        )
+
+    # -- calling ------------------------------------------------------------------------------
+    def _call(self, path: str, function: Callable[[], T]) -> T:
+        if self.instant:
+            return function()
+        outcome: list[Any] = []
+
+        def work() -> None:
+            try:
+                with self._turn(path):
+                    outcome.append(function())
+            except BaseException as error:  # handed to the calling thread
+                outcome.extend([None, error])
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(self.deadline)
+        if not outcome:
+            raise TimeoutError
+        if len(outcome) > 1:
+            raise outcome[1]
+        result: T = outcome[0]
+        return result
+
+    @contextmanager
+    def _turn(self, path: str) -> Iterator[None]:
+        lock = self._locks[hash(path) % len(self._locks)]
+        if not lock.acquire(timeout=self.deadline):
+            raise TimeoutError
+        try:
+            yield
+        finally:
+            lock.release()
+
+    # -- reading ------------------------------------------------------------------------------
+    def read(self, path: str, byte_range: ByteRange | None) -> bytes:
+        return self._call(path, lambda: self._read(path, byte_range))
+
+    def _read(self, path: str, byte_range: ByteRange | None) -> bytes:
+        if not self._by_opening:
+            start, stop = byte_range or (None, None)
+            return bytes(self.fs.cat_file(path, start=start, end=stop))
+        with self.fs.open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            size = file.tell() if size is None else size
+            first, last = span(byte_range or ByteRange(0), size)
+            file.seek(first)
+            return bytes(file.read(last - first))
+
+    def read_many(self, requests: Sequence[Request]) -> list[bytes | BaseException]:
+        answers: list[bytes | BaseException] = []
+        for path, byte_range in requests:
+            try:
+                answers.append(self.read(path, byte_range))
+            except Exception as error:  # each request has its own answer
+                answers.append(error)
+        return answers
+
+    def info(self, path: str) -> Entry:
+        def ask() -> Entry:
+            self.fs.invalidate_cache()
+            found: Entry = self.fs.info(path)
+            return found
+
+        return self._call(path, ask)
+
+    def entries(self, path: str) -> list[Entry]:
+        def ask() -> list[Entry]:
+            self.fs.invalidate_cache()
+            return list(self.fs.ls(path, detail=True))
+
+        return self._call(path, ask)
+
+    def find(self, path: str) -> list[str]:
+        if filesystems.is_memory(self.fs):
+            return list(self.fs.find(path))
+        found: list[str] = []
+        waiting = [path]
+        while waiting:  # fsspec's own walk passes over folders that cannot be listed
+            folder = waiting.pop()
+            for entry in self.entries(folder):
+                name = str(entry["name"]).rstrip("/")
+                if name != folder.rstrip("/"):
+                    (waiting if entry["type"] == "directory" else found).append(name)
+        return found
+
+    # -- writing ------------------------------------------------------------------------------
+    def write(self, path: str, value: bytes, create: bool = False) -> None:
+        self._call(path, lambda: self._write(path, value, create))
+
+    def _write(self, path: str, value: bytes, create: bool) -> None:
+        if create:
+            with _creating:
+                self._put(path, value, mode="create")
+        elif not self._renames:
+            self._put(path, value)
+        else:
+            if self.fs.isdir(path):
+                raise IsADirectoryError("files lie below it")
+            temporary = f"{path.rpartition('/')[0]}/{temporary_name()}"
+            try:
+                self._put(temporary, value)
+                rename = os.replace if filesystems.is_local(self.fs) else self.fs.mv
+                rename(temporary, path)
+            except BaseException:
+                with suppress(Exception):  # the error that led here is the one to tell
+                    self.fs.rm_file(temporary)
+                raise
+
+    def _put(self, path: str, value: bytes, **options: Any) -> None:
+        for attempt in range(_RETRIES):
+            try:
+                self.fs.pipe_file(path, value, **options)
+                return
+            except FileNotFoundError:
+                if attempt == _RETRIES - 1:
+                    raise
+                self.fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+
+    def remove(self, path: str) -> None:
+        self._call(path, lambda: self.fs.rm_file(path))
+
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder that is empty."""
+        self._call(path, lambda: self.fs.rmdir(path))
+
+
+_creating = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _creating
+    _creating = threading.Lock()
+
+
+forks.in_child(_after_fork)
+
+
+class CachedFiles(DirectFiles):
+    """One of fsspec's caches: read through it, ask and write what lies behind it."""
+
+    def __init__(self, fs: Any, deadline: float) -> None:
+        super().__init__(fs, deadline)
+        self.behind = files_of(fs.fs, deadline)
+
+    def _read(self, path: str, byte_range: ByteRange | None) -> bytes:
+        try:
+            return super()._read(path, byte_range)
+        except FileNotFoundError:
+            # A cache says so of whatever it could not look for, refused requests included.
+            self._forget(path)
+            return self.behind.read(path, byte_range)
+        except BaseException:
+            self._forget(path)  # half a file would be taken for a whole one
+            raise
+
+    def info(self, path: str) -> Entry:
+        return self.behind.info(path)
+
+    def entries(self, path: str) -> list[Entry]:
+        return self.behind.entries(path)
+
+    def find(self, path: str) -> list[str]:
+        return self.behind.find(path)
+
+    def write(self, path: str, value: bytes, create: bool = False) -> None:
+        with self._turn(path):
+            try:
+                self.behind.write(path, value, create)
+            finally:
+                self._forget(path)
+
+    def remove(self, path: str) -> None:
+        with self._turn(path):
+            try:
+                self.behind.remove(path)
+            finally:
+                self._forget(path)
+
+    def remove_folder(self, path: str) -> None:
+        self.behind.remove_folder(path)
+
+    def _forget(self, path: str) -> None:
+        name = self.fs._mapper(self.fs._strip_protocol(path))
+        for folder in self.fs.storage:
+            with suppress(OSError):  # it was not there, or the folder is for reading
+                os.remove(os.path.join(folder, name))
+
+
+class LoopedFiles:
+    """An asynchronous filesystem: any thread may ask, its own loop answers."""
+
+    requests = REQUESTS
+
+    def __init__(self, fs: Any, deadline: float) -> None:
+        self.fs = fs
+        self.deadline = deadline
+        self.http = filesystems.is_http(fs)
+
+    # -- calling ------------------------------------------------------------------------------
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
+        loop = self.fs.loop
+        try:
+            inside = asyncio.get_running_loop() is loop
+        except RuntimeError:
+            inside = False
+        if inside:
+            raise StoreError("called by fsspec's own event loop, which would wait for itself")
+        future = asyncio.run_coroutine_threadsafe(work(), loop)
+        try:
+            return future.result(seconds + _GRACE)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _call(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        return self._run(
+            lambda: asyncio.wait_for(method(*args, **options), self.deadline), self.deadline
+        )
+
+    # -- reading ------------------------------------------------------------------------------
+    async def _fetch(self, path: str, byte_range: ByteRange | None) -> bytes:
+        if self.http:
+            return await fsspec_http.fetch(self.fs, path, *(byte_range or ByteRange(0)))
+        start, stop = byte_range or (None, None)
+        return bytes(await self.fs._cat_file(path, start=start, end=stop))
+
+    def read(self, path: str, byte_range: ByteRange | None) -> bytes:
+        return bytes(self._call(self._fetch, path, byte_range))
+
+    def read_many(self, requests: Sequence[Request]) -> list[bytes | BaseException]:
+        async def one(path: str, byte_range: ByteRange | None, turn: asyncio.Semaphore) -> bytes:
+            async with turn:
+                return await asyncio.wait_for(self._fetch(path, byte_range), self.deadline)
+
+        async def every() -> list[bytes | BaseException]:
+            turn = asyncio.Semaphore(REQUESTS)
+            work = [one(path, byte_range, turn) for path, byte_range in requests]
+            return await asyncio.gather(*work, return_exceptions=True)
+
+        rounds = 1 + len(requests) // REQUESTS
+        return self._run(every, self.deadline * rounds)
+
+    def info(self, path: str) -> Entry:
+        self.fs.invalidate_cache()
+        if self.http:
+            return dict(self._call(fsspec_http.info, self.fs, path))
+        return dict(self._call(self.fs._info, path))
+
+    def entries(self, path: str) -> list[Entry]:
+        self.fs.invalidate_cache()
+        return list(self._call(self.fs._ls, path, detail=True))
+
+    def find(self, path: str) -> list[str]:
+        base = filesystems.implementation("asyn").AsyncFileSystem
+        if type(self.fs)._find is not base._find:
+            self.fs.invalidate_cache()
+            return list(self._call(self.fs._find, path))
+        found: list[str] = []
+        waiting = [path]
+        while waiting:  # fsspec's own walk passes over folders that cannot be listed
+            self.fs.invalidate_cache()
+            rounds = 1 + len(waiting) // _LISTINGS
+            listed = self._run(partial(self._listed, waiting), self.deadline * rounds)
+            below: list[str] = []
+            for folder, entries in zip(waiting, listed, strict=True):
+                for entry in entries:
+                    name = str(entry["name"]).rstrip("/")
+                    if name != folder.rstrip("/"):
+                        (below if entry["type"] == "directory" else found).append(name)
+            waiting = below
+        return found
+
+    async def _listed(self, folders: Sequence[str]) -> list[list[Entry]]:
+        turn = asyncio.Semaphore(_LISTINGS)
+
+        async def one(folder: str) -> list[Entry]:
+            # A web server shows a folder under its own URL only.
+            path = folder.rstrip("/") + "/" if self.http else folder
+            async with turn:
+                try:
+                    return list(await asyncio.wait_for(self.fs._ls(path), self.deadline))
+                except FileNotFoundError:
+                    if folder == folders[0] and len(folders) == 1:
+                        raise
+                    return []  # removed while its neighbours were listed
+
+        return await asyncio.gather(*map(one, folders))
+
+    # -- writing ------------------------------------------------------------------------------
+    def write(self, path: str, value: bytes, create: bool = False) -> None:
+        options = {"mode": "create"} if create else {}
+        for attempt in range(2):
+            try:
+                self._call(self.fs._pipe_file, path, value, **options)
+                return
+            except FileNotFoundError:
+                if attempt:
+                    raise
+                self._call(self.fs._makedirs, path.rpartition("/")[0], exist_ok=True)
+
+    def remove(self, path: str) -> None:
+        self._call(self.fs._rm_file, path)
+
+    def remove_folder(self, path: str) -> None:
+        raise NotImplementedError  # object stores have none; `rmdir` may mean the bucket

@@ -1,0 +1,462 @@
+"""`FsspecStore`: any filesystem of fsspec as a store: hundreds of places, chained and cached ones.
+
+fsspec tells neither versions of a file apart nor locks it. So a whole value is replaced at once
+where the filesystem can do that (object stores, memory, local files, SFTP), but two processes that
+change parts of one chunk or shard at the same time may lose a change: give each its own chunks,
+or use the store that omnizarr has for the place (`ObjectStore`, `LocalStore`, …), as URLs do.
+
+This module knows keys and paths. It must not know how a filesystem is called (`calls`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any, Literal
+from urllib.parse import quote, unquote
+
+from omnizarr.errors import (
+    InvalidKeyError,
+    NotListableError,
+    StoreError,
+)
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Listing,
+    Read,
+    Store,
+    read_range,
+    span,
+)
+from omnizarr.runtime import parallel
+from omnizarr.stores.exact_ranges import exact
+from omnizarr.stores.fsspec import filesystems as filesystems
+from omnizarr.stores.fsspec.calls import Entry, Files, files_of
+from omnizarr.stores.fsspec.faults import (
+    cause,
+    failure,
+    is_missing,
+    masked_place,
+    secrets_in,
+    status_of,
+)
+from omnizarr.stores.local.store import LocalStore
+from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
+from omnizarr.stores.secrets import Secret, secrets_in_url
+
+DEADLINE = 60.0
+_MIB = 1 << 20
+_CONFLICTS = 10
+_NOT_HTTP = "/!$&'()*+,;=:@~"
+
+
+class FsspecStore(Store):
+    """The files below `path` of a filesystem: `FsspecStore("s3://bucket/x")`, or
+    `FsspecStore(filesystem, "bucket/x")`.
+
+    storage_options: what the filesystem of a URL is made with.
+    deadline: seconds after which a request is given up; retries of the filesystem are included.
+    """
+
+    def __init__(
+        self,
+        url_or_fs: Any,
+        path: str = "",
+        *,
+        storage_options: dict[str, Any] | None = None,
+        read_only: bool = False,
+        deadline: float = DEADLINE,
+        dimension_separator: Literal[".", "/"] | None = None,
+    ) -> None:
+        base = filesystems.implementation("spec").AbstractFileSystem
+        if isinstance(url_or_fs, base):
+            if storage_options:
+                raise TypeError("storage_options make the filesystem of a URL; here is one already")
+            fs, root, shown = url_or_fs, path, None
+        elif isinstance(url_or_fs, str | os.PathLike):
+            url = os.fspath(url_or_fs)
+            fs, root = filesystems.filesystem_of(url, storage_options or {})
+            root = f"{root.rstrip('/')}/{path}" if path else root
+            shown = f"{url.rstrip('/')}/{path}" if path else url
+        else:
+            raise TypeError(
+                f"expected a URL or a filesystem of fsspec, found {type(url_or_fs).__name__}"
+            )
+        root = str(fs._strip_protocol(root))
+        fs, root = filesystems.unwrapped(fs, root)
+        if getattr(fs, "asynchronous", False) and filesystems.is_asynchronous(fs):
+            fs = filesystems.renewed(fs)  # one that no loop of the caller's has to serve
+        self.root = root.rstrip("/")
+        given = frozenset(secrets_in([fs.storage_options, list(fs.storage_args)]))
+        if shown is None:
+            at = self.root.lstrip("/")
+            shown = at if "://" in at else f"{filesystems.protocol_of(fs)}://{at}"
+        self._shown = masked_place(shown, given)
+        self._secrets = given.union(secrets_in_url(shown))
+        self.deadline = deadline
+        self.read_only = read_only or filesystems.is_read_only(fs)
+        if dimension_separator is not None:
+            self.dimension_separator = dimension_separator
+        self._use(fs)
+
+    def _use(self, fs: Any) -> None:
+        self._files: Files = files_of(fs, self.deadline)
+        self._process = os.getpid()
+        self._http = filesystems.is_http(fs)
+        behind = filesystems.innermost(fs)
+        self._reserves = filesystems.renames(behind)
+        self._folders = filesystems.has_folders(behind)
+        # Filesystems that fetch large files in parts ask for the size first, unless a part of the
+        # file is wanted.
+        self._whole = ByteRange(0) if filesystems.is_asynchronous(fs) else None
+        remote = self._files.requests > 1
+        self.capabilities = Capabilities(
+            ranges=not filesystems.is_memory(fs),
+            conditional=filesystems.creates(behind) and not self.read_only,
+            requests=self._files.requests,
+            gap=_MIB if remote else Capabilities().gap,
+        )
+
+    @property
+    def fs(self) -> Any:
+        """The filesystem, made anew in a forked child."""
+        return self._calls.fs
+
+    @property
+    def _calls(self) -> Files:
+        if self._process != os.getpid():
+            fs = self._files.fs
+            self._use(fs if filesystems.is_memory(fs) else filesystems.renewed(fs))
+        return self._files
+
+    @property
+    def identity(self) -> Hashable:
+        fs = filesystems.innermost(self._files.fs)
+        if filesystems.is_local(fs):
+            return "local", os.path.realpath(self.root)
+        return "fsspec", filesystems.place_of(fs), filesystems.untold(self.root, self._secrets)
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        place = self.identity
+        if isinstance(place, tuple) and place[0] == "fsspec":
+            return place[:2], f"{place[2].strip('/')}/{key}".lstrip("/")
+        return place, key
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        parent, _, name = self.root.rpartition("/")
+        while parent:
+            if name in names:
+                yield FsspecStore(self.fs, parent, read_only=True, deadline=self.deadline)
+            parent, _, name = parent.rpartition("/")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._shown!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        fs = self._files.fs
+        if filesystems.is_memory(fs) and getattr(fs, "global_store", True):
+            raise TypeError(
+                f"{self!r} lives in the memory of this process and cannot be pickled to another"
+            )
+        state = {name: value for name, value in self.__dict__.items() if name != "_files"}
+        # Options, arguments and the path itself may hold secrets.
+        return {"_opened": Secret((fs, state))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        fs, own = state["_opened"].value
+        self.__dict__.update(own)
+        self._use(fs)
+
+    # -- paths --------------------------------------------------------------------------------
+    def _path(self, key: str) -> str:
+        check_key(key)
+        if self._reserves and RESERVED in key and is_reserved(key):
+            raise InvalidKeyError(
+                f"invalid key {key!r}: {self!r} reserves names that begin with {RESERVED!r}"
+            )
+        if self._http:
+            key = quote(key, safe=_NOT_HTTP)
+        return f"{self.root}/{key}" if self.root else key
+
+    def _folder(self, prefix: str) -> str:
+        return self._path(check_prefix(prefix)[:-1]) if prefix else self.root
+
+    def _key(self, name: str) -> str | None:
+        """The key of a path that a listing showed; None if it is none of ours."""
+        root = self.root + "/" if self.root else ""
+        if root == "" or self.root.startswith("/"):
+            name = "/" + name.lstrip("/") if root else name.lstrip("/")
+        if not name.startswith(root):
+            return None
+        key = name[len(root) :]
+        if self._http:
+            if "?" in key or "#" in key:
+                return None  # a link that sorts the page
+            key = unquote(key)
+        if not is_key(key) or (self._reserves and is_reserved(key)):
+            return None
+        return key
+
+    def _failure(self, doing: str, error: BaseException) -> StoreError:
+        return failure(error, repr(self), doing, self._secrets)
+
+    def _cause(self, error: BaseException) -> BaseException:
+        return cause(error, self._secrets)
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        path = self._path(key)
+        part = byte_range or self._whole
+        return exact(part, lambda part: self._fetch(key, path, part), lambda: self.size(key))
+
+    def _fetch(self, key: str, path: str, byte_range: ByteRange | None) -> bytes | None:
+        try:
+            return self._calls.read(path, byte_range)
+        except Exception as error:
+            if is_missing(error):
+                return None
+            raise self._failure(f"read {key!r}", error) from self._cause(error)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        parts = [byte_range or self._whole for _, byte_range in requests]
+        paths = [(self._path(key), part) for (key, _), part in zip(requests, parts, strict=True)]
+        for part in parts:
+            span(part or ByteRange(0), 0)
+        if self.capabilities.requests < 2 or len(requests) < 2:
+            return [self.get(key, byte_range) for key, byte_range in requests]
+        answers: list[Any] = self._calls.read_many(paths)
+        settled: list[Buffer | None] = []
+        for (key, _), part, answer in zip(requests, parts, answers, strict=True):
+            settled.append(exact(part, self._reader(key, answer), partial(self.size, key)))
+        return settled
+
+    def _reader(self, key: str, answer: bytes | BaseException) -> Read:
+        """What `get` would fetch, the first time from an answer that is there already."""
+        answers = [answer]
+
+        def fetch(byte_range: ByteRange | None) -> Buffer | None:
+            if not answers:
+                return self._fetch(key, self._path(key), byte_range)
+            first = answers.pop()
+            if not isinstance(first, BaseException):
+                return first
+            if is_missing(first):
+                return None
+            raise self._failure(f"read {key!r}", first) from self._cause(first)
+
+        return fetch
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        if not filesystems.is_memory(self._files.fs):
+            return super().snapshot(key)
+        value = self.get(key)
+        if value is None:
+            return nullcontext(lambda byte_range: None)
+        return nullcontext(lambda byte_range: read_range(value, byte_range))
+
+    def size(self, key: str) -> int | None:
+        path = self._path(key)
+        try:
+            info = self._calls.info(path)
+        except Exception as error:
+            if is_missing(error):
+                return None
+            raise self._failure(f"read the size of {key!r}", error) from self._cause(error)
+        if info.get("type") == "directory":
+            return None
+        size = info.get("size")
+        if size is not None:
+            return int(size)
+        value = self._fetch(key, path, None)
+        return None if value is None else len(value)
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        path = self._path(key)
+        try:
+            self._calls.write(path, bytes(value))
+        except Exception as error:
+            raise self._failure(f"write {key!r}", error) from self._cause(error)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self.check_writable()
+        path = self._path(key)
+        if not self.capabilities.conditional:
+            return super().set_if_absent(key, value)
+        for attempt in range(_CONFLICTS):
+            try:
+                self._calls.write(path, bytes(value), create=True)
+                return True
+            except Exception as error:
+                taken = isinstance(error, FileExistsError) or _status(error) == 412
+                conflict = _status(error) == 409  # another one creates it at this moment
+                if (taken or conflict) and self.exists(key):
+                    return False
+                if not conflict or attempt == _CONFLICTS - 1:
+                    raise self._failure(f"write {key!r}", error) from self._cause(error)
+        raise AssertionError("unreachable: the last attempt raises")
+
+    def delete(self, key: str) -> None:
+        self.check_writable()
+        path = self._path(key)
+        try:
+            self._calls.remove(path)
+        except Exception as error:
+            if not is_missing(error) and self.size(key) is not None:
+                raise self._failure(f"delete {key!r}", error) from self._cause(error)
+            return
+        self._prune(key)
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        for step in deletion_steps(self.list_prefix(prefix)):
+            parallel.each(self.delete, step, self.capabilities.requests)
+
+    def _prune(self, key: str) -> None:
+        """Remove the folders above a deleted file that are empty now, but never the root."""
+        if not self._folders:
+            return
+        while "/" in key:
+            key = key.rpartition("/")[0]
+            try:
+                self._calls.remove_folder(self._path(key))
+            except Exception:
+                return  # not empty, not there, or not ours to remove
+
+    # -- listable -----------------------------------------------------------------------------
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        found = self._listed(prefix, self._find)
+        keys = {key for name in found if (key := self._key(name)) is not None}
+        return iter(sorted(key for key in keys if key.startswith(prefix)))
+
+    def _find(self, path: str) -> list[str]:
+        return self._calls.find(path)
+
+    def list_dir(self, prefix: str) -> Listing:
+        keys: set[str] = set()
+        prefixes: set[str] = set()
+        for entry in self._listed(prefix, self._entries):
+            key = self._key(str(entry["name"]).rstrip("/"))
+            if key is None or not key.startswith(prefix) or "/" in key[len(prefix) :]:
+                continue
+            if entry["type"] == "directory":
+                prefixes.add(key + "/")
+            elif key != prefix[:-1]:
+                keys.add(key)
+        return Listing(sorted(keys), sorted(prefixes))
+
+    def _entries(self, path: str) -> list[Entry]:
+        return self._calls.entries(path + "/" if self._http else path)
+
+    def _listed(self, prefix: str, ask: Any) -> list[Any]:
+        path = self._folder(prefix)
+        try:
+            found: list[Any] = ask(path)
+            return found
+        except Exception as error:
+            if not is_missing(error):
+                raise self._failure(f"list {prefix!r}", error) from self._cause(error)
+            if self._http and not prefix:
+                raise NotListableError(
+                    f"{self!r}: the server shows no list of its files; open a node by its path, or"
+                    " use consolidated metadata"
+                ) from self._cause(error)
+        if self._http:
+            self._listed("", self._entries)  # "no such folder" counts where folders are shown
+        return []
+
+
+def _status(error: BaseException) -> int | None:
+    found = status_of(error)
+    return status_of(error.__cause__) if found is None and error.__cause__ is not None else found
+
+
+class FSStore(FsspecStore):
+    """zarr-python 2's name and arguments: `FSStore(url, mode="w", **storage_options)`.
+
+    mode: "r" refuses changes; no other mode removes anything.
+    normalize_keys: read and write keys in lower case.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        normalize_keys: bool = False,
+        key_separator: Literal[".", "/"] | None = None,
+        mode: str = "w",
+        dimension_separator: Literal[".", "/"] | None = None,
+        fs: Any = None,
+        check: bool = False,
+        create: bool = False,
+        **storage_options: Any,
+    ) -> None:
+        storage_options.pop("exceptions", None)  # what is missing is decided by the store itself
+        storage_options.pop("missing_exceptions", None)
+        self.normalize_keys = normalize_keys
+        self.mode = mode
+        super().__init__(
+            url if fs is None else fs,
+            "" if fs is None else url,
+            storage_options=storage_options or None,
+            read_only=mode == "r",
+            dimension_separator=dimension_separator or key_separator,
+        )
+        if create and not self.read_only:
+            self.fs.makedirs(self.root, exist_ok=True)
+        if check and not self.read_only:
+            self.set("~check", b"")  # raises where nothing can be written
+            self.delete("~check")
+
+    def _path(self, key: str) -> str:
+        return super()._path(key.lower() if self.normalize_keys and is_key(key) else key)
+
+
+# -- what `stores.kinds` asks for -------------------------------------------------------------
+
+
+def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
+    """The store of a URL, which may be chained."""
+    archive = _local_archive(url)
+    if archive is not None and not options:
+        from omnizarr.stores.resolve import as_store
+
+        return as_store(archive, mode=mode, read_only=read_only)
+    fs, path = filesystems.filesystem_of(url, options)
+    local = _local(fs, path, read_only)
+    if local is not None:
+        return local
+    return FsspecStore(url, storage_options=options, read_only=read_only)
+
+
+def adopt(obj: Any, *, read_only: bool) -> Store | None:
+    """The store of a filesystem (all of it) or of a mapper."""
+    mapper = filesystems.implementation("mapping").FSMap
+    if isinstance(obj, mapper):
+        fs, path = obj.fs, str(obj.root)
+    elif isinstance(obj, filesystems.implementation("spec").AbstractFileSystem):
+        fs, path = obj, ""
+    else:
+        return None
+    return _local(fs, path, read_only) or FsspecStore(fs, path, read_only=read_only)
+
+
+def _local(fs: Any, path: str, read_only: bool) -> Store | None:
+    """Local files are served better by the store that knows them."""
+    fs, path = filesystems.unwrapped(fs, path)
+    if not filesystems.is_local(fs):
+        return None
+    return LocalStore(str(fs._strip_protocol(path)), read_only=read_only)
+
+
+def _local_archive(url: str) -> str | None:
+    """The path of a local archive that `zip::/path/x.zip` names."""
+    outer, _, inner = url.partition("::")
+    path = inner.removeprefix("file://")
+    plain = "::" not in inner and "://" not in path
+    return path if outer in ("zip", "zip://") and plain and path.endswith(".zip") else None

@@ -1,0 +1,416 @@
+"""Many small values at once, asked for by one thread over many connections.
+
+A thread for every request costs more than a small value does: it must be woken, and wait for the
+interpreter's lock, several times. Here one thread sends the requests of all connections and takes
+the answers as they come.
+
+Only the ordinary case is dealt with: an answer of known length, judged by `ranges` as any
+other. Whatever else happens (redirects, errors, bodies in chunks, connections that break, servers
+that fall silent) is left aside: `Client.fetch` asks again, and knows what it means.
+
+This module knows sockets and the head of an answer. It must not know what a status means.
+"""
+
+from __future__ import annotations
+
+import re
+import selectors
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Literal
+
+from omnizarr.errors import StoreError
+from omnizarr.model.store import Buffer, ByteRange
+from omnizarr.runtime.parallel import Desk, check
+from omnizarr.stores.http.chunked import Broken
+from omnizarr.stores.http.client import Client
+from omnizarr.stores.http.connection import Clock, Connection, addresses
+from omnizarr.stores.http.ranges import Refused, header, take_bounded
+
+MOST_HEAD = 16 * 1024
+MOST_BODY = 1024 * 1024
+"""Values above this are left aside: several threads take them faster than one."""
+PIECE = 64 * 1024
+"""What is read at once: more would be asked of the system anew for every piece."""
+PAUSE = 0.05
+"""How long to wait for answers before looking at anything else."""
+UNUSUAL = 8
+"""So many answers that must be left aside, and no more than that in order, end the attempt."""
+ONCE = frozenset({"content-length", "content-range", "content-type", "content-encoding", "etag"})
+_STATUS = re.compile(rb"HTTP/1\.1 ([1-9][0-9]{2})(?: |\Z)")
+_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)\Z")
+_LENGTH = re.compile(r"[0-9]{1,18}\Z")
+
+Item = tuple[str, Any]
+Values = Desk[Item, Buffer | None]
+
+
+class Unusual(Exception):
+    """This is not for here."""
+
+
+class Whole:
+    """An answer that is in memory, as `ranges` looks at it."""
+
+    framed = True
+
+    def __init__(self, status: int, fields: dict[str, str], body: bytes) -> None:
+        self.status = status
+        self._fields = fields
+        self._body = body
+        self._position = 0
+        self.length: int | None = len(body)
+        self.declared = self.length
+
+    def header(self, name: str) -> str | None:
+        return self._fields.get(name.lower())
+
+    def read(self, count: int) -> bytes:
+        begin = self._position
+        self._position = min(begin + max(count, 0), len(self._body))
+        return self._body[begin : self._position]
+
+    def skip(self, count: int) -> None:
+        self.read(count)
+
+
+def head_of(head: bytes) -> tuple[int, dict[str, str]]:
+    """The status and the fields of an answer; Unusual if anything about them is."""
+    lines = head.split(b"\r\n")
+    status = _STATUS.match(lines[0])
+    if status is None:
+        raise Unusual
+    fields: dict[str, str] = {}
+    for line in lines[1:]:
+        field = _FIELD.match(line)
+        if field is None:
+            raise Unusual
+        name = field[1].decode("ascii").lower()
+        if name in fields and name in ONCE:
+            raise Unusual
+        fields[name] = field[2].decode("latin-1").rstrip(" \t")
+    if "transfer-encoding" in fields:
+        raise Unusual
+    return int(status[1]), fields
+
+
+class Line:
+    """One connection, and the item whose value it is asked for."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.address: Any = None
+        self.addresses: list[Any] = []
+        """Those that were not tried yet."""
+        self.state: Literal["connecting", "greeting", "asking", "idle"] = "idle"
+        self.item: Item | None = None
+        self.clock = Clock(0, 0)
+        self.until = 0.0
+        self.status = 0
+        self.fields: dict[str, str] = {}
+        self.pieces: list[bytes] = []
+        self.missing = -1
+        """Bytes of the body that are still to come; -1 before the end of the head."""
+
+    @property
+    def sock(self) -> Any:
+        return self.connection.sock
+
+    def hear(self, data: bytes) -> bool:
+        """Take what came; True if that was the end of the answer."""
+        if self.missing < 0:
+            if self.pieces:
+                data = self.pieces.pop() + data
+            end = data.find(b"\r\n\r\n")
+            if end < 0 and len(data) <= MOST_HEAD:
+                self.pieces.append(data)
+                return False
+            if end < 0 or end > MOST_HEAD:
+                raise Unusual
+            self.status, self.fields = head_of(data[:end])
+            length = self.fields.get("content-length", "")
+            if not _LENGTH.match(length) or int(length) > MOST_BODY or self.status < 200:
+                raise Unusual
+            self.missing = int(length)
+            data = data[end + 4 :]
+        self.pieces.append(data)
+        self.missing -= len(data)
+        if self.missing < 0:
+            raise Unusual  # somebody sends what nobody asked for
+        return self.missing == 0
+
+    def answer(self) -> Whole:
+        body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+        return Whole(self.status, self.fields, body)
+
+
+def feeder_of(
+    client: Client,
+    target: Callable[[str], str],
+    byte_range: ByteRange | None,
+    requests: int,
+    is_there: Callable[[str, Whole], bool],
+    ordinary: Callable[[str, Clock], Buffer | None],
+) -> Feeder | None:
+    """Reads the beginning of many values; None if something else, or too much, is asked for.
+
+    target: what stands in the request line for a key.
+    is_there: whether an answer holds the value of a key, or says that there is none; what it
+    refuses is left aside.
+    ordinary: how to ask for a key in the ordinary way, before the deadline of the clock.
+    """
+    if byte_range is None or byte_range.start != 0 or byte_range.stop is None:
+        return None
+    stop = byte_range.stop
+    if not 0 < stop <= MOST_BODY:
+        return None
+
+    def judge(key: str, answer: Whole) -> Buffer | None:
+        if not is_there(key, answer):
+            return None
+        part = take_bounded(answer, 0, stop)
+        if isinstance(part, Refused):
+            raise Unusual
+        return part.data
+
+    request = client.requester(target, {"Range": header(byte_range)})
+    return Feeder(client, requests, request, judge, ordinary)
+
+
+def _check_silence(sock: Any) -> None:
+    """Nobody may have said anything before the next question: it would be taken for the answer."""
+    try:
+        sock.recv(1)
+    except (BlockingIOError, ssl.SSLWantReadError):
+        return
+    raise Unusual
+
+
+class Feeder:
+    """Asks for values at one origin; see `model.store.Feeder`, and `feeder_of`."""
+
+    def __init__(
+        self,
+        client: Client,
+        most: int,
+        request: Callable[[str], bytes],
+        judge: Callable[[str, Whole], Buffer | None],
+        ordinary: Callable[[str, Clock], Buffer | None],
+    ) -> None:
+        self._pool = client.connections()
+        self._origin = client.origin
+        self._clock = client.policy.clock
+        self._most = most
+        self._request = request
+        self._judge = judge
+        self._ordinary = ordinary
+        self._clocks: dict[str, Clock] = {}
+        self._addresses: list[Any] = []
+        self._selector = selectors.DefaultSelector()
+        self._lines: set[Line] = set()
+        self._usual = self._unusual = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether the server answers as it must for this to pay."""
+        return self._unusual < UNUSUAL or self._unusual < self._usual
+
+    def get(self, key: str) -> Buffer | None:
+        clock = self._clocks.pop(key) if key in self._clocks else self._clock()
+        return self._ordinary(key, clock)
+
+    def feed(self, desk: Values) -> None:
+        try:
+            self._feed(desk)
+        finally:
+            self._selector.close()
+            for line in self._lines:
+                line.connection.close()
+
+    def _feed(self, desk: Values) -> None:
+        look = time.monotonic() + PAUSE
+        while not desk.stopped:
+            check()
+            while len(self._lines) < self._most and self.fits and not desk.ended:
+                item = desk.take(wait=not self._lines)
+                if item is None:
+                    break
+                self._begin(item, desk)
+            if not self._lines:
+                if desk.ended or not self.fits:
+                    return
+                continue
+            for key, _ in self._selector.select(PAUSE):
+                self._advance(key.data, desk)
+            now = time.monotonic()
+            if now > look:
+                look = now + PAUSE
+                for line in [line for line in self._lines if line.until < now]:
+                    self._give_up(line, desk)
+
+    # -- one connection -----------------------------------------------------------------------
+    def _begin(self, item: Item, desk: Values) -> None:
+        """Ask for an item over a connection that is open already, or a new one."""
+        line: Line | None = None
+        try:
+            clock = self._clock()
+            connection = self._pool.take(self._origin, clock)
+            line = Line(connection)
+            self._lines.add(line)
+            line.item, line.clock, line.until = item, clock, time.monotonic() + clock.patience()
+            if connection.sock is not None:
+                connection.sock.setblocking(False)
+                self._selector.register(connection.sock, selectors.EVENT_READ, line)
+                self._ask(line)
+                return
+            if not self._addresses:
+                self._addresses = addresses(self._origin, clock, connection.untrusted)
+            line.addresses = list(self._addresses)
+            self._dial(line)
+        except (OSError, StoreError, Unusual):
+            if line is None:
+                desk.aside(item)
+            else:
+                self._leave(line, desk)
+
+    def _dial(self, line: Line) -> None:
+        if not line.addresses:
+            raise Unusual
+        # One address that does not answer leaves time for the others.
+        line.until = time.monotonic() + max(0.05, line.clock.patience() / len(line.addresses))
+        line.address = family, kind, protocol, _, address = line.addresses.pop(0)
+        line.connection.sock = sock = socket.socket(family, kind, protocol)
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        line.state = "connecting"
+        sock.connect_ex(address)  # how it went is asked when it is over
+        self._selector.register(sock, selectors.EVENT_WRITE, line)
+
+    def _redial(self, line: Line) -> None:
+        """Try the next address of the host."""
+        self._selector.unregister(line.sock)
+        line.sock.close()
+        line.connection.sock = None
+        self._dial(line)
+
+    def _connected(self, line: Line) -> None:
+        sock = line.sock
+        if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self._redial(line)
+            return
+        self._selector.unregister(sock)
+        # For those that follow, and what is left of the time for this one.
+        self._addresses.sort(key=lambda address: address is not line.address)
+        line.until = time.monotonic() + line.clock.patience()
+        secure = line.connection.secure
+        if secure is not None:
+            line.connection.sock = sock = secure.wrap_socket(
+                sock, server_hostname=self._origin.host, do_handshake_on_connect=False
+            )
+        line.state = "greeting"
+        self._selector.register(sock, selectors.EVENT_READ, line)
+        self._greet(line)
+
+    def _greet(self, line: Line) -> None:
+        sock = line.sock
+        if isinstance(sock, ssl.SSLSocket):
+            try:
+                sock.do_handshake()
+            except ssl.SSLWantReadError:
+                self._selector.modify(sock, selectors.EVENT_READ, line)
+                return
+            except ssl.SSLWantWriteError:
+                self._selector.modify(sock, selectors.EVENT_WRITE, line)
+                return
+            self._selector.modify(sock, selectors.EVENT_READ, line)
+        self._ask(line)
+
+    def _ask(self, line: Line) -> None:
+        assert line.item is not None
+        _check_silence(line.sock)
+        line.state, line.missing, line.pieces = "asking", -1, []
+        data = self._request(line.item[0])
+        if line.sock.send(data) != len(data):
+            raise Unusual
+
+    def _advance(self, line: Line, desk: Values) -> None:
+        try:
+            if line.state == "connecting":
+                self._connected(line)
+            elif line.state == "greeting":
+                self._greet(line)
+            else:
+                self._listen(line, desk)
+        except (OSError, Unusual):
+            self._leave(line, desk)
+
+    def _listen(self, line: Line, desk: Values) -> None:
+        sock = line.sock
+        more = True
+        while more:
+            try:
+                data = sock.recv(PIECE)
+            except (BlockingIOError, ssl.SSLWantReadError):
+                return
+            if not data or line.state == "idle":
+                raise Unusual
+            if line.hear(data):
+                self._heard(line, desk)
+                return
+            # What TLS has taken in already does not show at the socket.
+            more = isinstance(sock, ssl.SSLSocket)
+
+    def _heard(self, line: Line, desk: Values) -> None:
+        item = line.item
+        assert item is not None
+        try:
+            value = self._judge(item[0], line.answer())
+        except (StoreError, Broken) as error:
+            raise Unusual from error
+        desk.put(item, value)
+        self._usual += 1
+        line.item = None
+        following = None
+        if line.fields.get("connection", "").lower() not in ("", "keep-alive"):
+            self._drop(line)
+            return
+        if not desk.stopped and self.fits and not desk.ended:
+            following = desk.take()
+        if following is None:
+            self._selector.unregister(line.sock)
+            self._lines.discard(line)
+            self._pool.give_back(line.connection)
+            return
+        clock = self._clock()
+        line.item, line.clock, line.until = following, clock, time.monotonic() + clock.patience()
+        self._ask(line)
+
+    def _give_up(self, line: Line, desk: Values) -> None:
+        """Time is over for what a connection waits for."""
+        try:
+            if line.state == "connecting" and line.addresses:
+                self._redial(line)
+                return
+        except (OSError, Unusual):
+            pass
+        self._leave(line, desk, silent=True)
+
+    def _leave(self, line: Line, desk: Values, *, silent: bool = False) -> None:
+        """Give a connection up, and leave what it was asked for to others. Silence does not tell
+        how a server answers."""
+        item, line.item = line.item, None
+        self._drop(line)
+        self._unusual += not silent
+        if item is not None:
+            self._clocks[item[0]] = line.clock
+            desk.aside(item)
+
+    def _drop(self, line: Line) -> None:
+        self._lines.discard(line)
+        if line.sock is not None:
+            with suppress(KeyError, ValueError):  # not yet, or no longer there
+                self._selector.unregister(line.sock)
+        line.connection.close()

@@ -1,0 +1,484 @@
+"""`HTTPStore`: values that a web server shows, for reading.
+
+Nothing but 404 means that a value is missing. What a server answers is looked at before it is
+believed: the range, the length, the kind of content. Listing works where the server offers one;
+elsewhere it raises, because an empty answer would be a lie.
+
+This module knows which requests a value takes. It must not know connections.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+from urllib.parse import unquote
+
+from omnizarr.errors import (
+    HTTPStatusError,
+    ReadOnlyError,
+    StoreAccessError,
+    StoreError,
+    ValueChangedError,
+)
+from omnizarr.model.paths import check_key, check_prefix
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Listing,
+    Read,
+    Store,
+    Versioned,
+    span,
+)
+from omnizarr.runtime import parallel
+from omnizarr.stores.http import url as http_url
+from omnizarr.stores.http.batch_reader import Feeder, Unusual, Whole, feeder_of
+from omnizarr.stores.http.client import Answer, Client, Policy, headers_of
+from omnizarr.stores.http.connection import Clock, Security
+from omnizarr.stores.http.index import Index
+from omnizarr.stores.http.ranges import (
+    Part,
+    Refused,
+    Unsettled,
+    Version,
+    check_content,
+    header,
+    take_all,
+    take_bounded,
+    take_suffix,
+    version,
+)
+from omnizarr.stores.secrets import Secret
+
+REQUESTS = 64
+GAP = 1024 * 1024
+ATTEMPTS = 4
+"""How often a suffix is looked for of a value whose length keeps changing."""
+_NO_SUFFIX = frozenset({400, 416, 501})
+"""How servers refuse a suffix range; 416 they also say of an empty value."""
+_NO_HEAD = frozenset({400, 405, 501})
+
+
+@dataclass(frozen=True)
+class _Options:
+    """All that a store was given, for a pickle. The headers hold its secrets."""
+
+    url: str
+    policy: Policy
+    security: Security
+    allow_html: bool
+    requests: int
+
+    def __repr__(self) -> str:
+        return "_Options(…)"
+
+
+class HTTPStore(Store):
+    """The values below `url`, read-only.
+
+    headers: sent with every request to the origin of `url`, never to another.
+    auth: (user, password) for basic authentication; a URL may carry them too.
+    deadline: seconds that a call may take, all attempts included.
+    timeout: seconds of silence after which an attempt counts as failed.
+    retries: how often a failed attempt is repeated: broken connections, 408, 429 and 5xx.
+    missing_statuses: what means that there is no such key.
+    allow_redirects: "origin" follows those within the origin, True also others (never from https
+        to http), False none.
+    untrusted: refuse servers with addresses that are not public.
+    verify: whether certificates are checked, or a file of authorities; cert: our own.
+    allow_html: take HTML pages for values whatever the key is.
+    requests: how many requests to have under way at once.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        auth: Sequence[str] | None = None,
+        deadline: float = 60.0,
+        timeout: float | None = None,
+        retries: int = 5,
+        missing_statuses: Iterable[int] = (404,),
+        allow_redirects: Literal["origin"] | bool = "origin",
+        untrusted: bool = False,
+        verify: bool | str = True,
+        cert: str | tuple[str, str] | None = None,
+        allow_html: bool = False,
+        requests: int = REQUESTS,
+    ) -> None:
+        if not deadline > 0 or (timeout is not None and not timeout > 0) or retries < 0:
+            raise ValueError("deadline and timeout must be positive, retries not negative")
+        if allow_redirects not in ("origin", True, False):
+            raise ValueError("allow_redirects must be 'origin', True or False")
+        base = http_url.parse(url)
+        policy = Policy(
+            deadline=float(deadline),
+            # Half of a short deadline, so that a stalled attempt leaves time for another.
+            timeout=float(timeout or min(20.0, deadline / 2)),
+            retries=int(retries),
+            missing=frozenset(missing_statuses),
+            redirects=allow_redirects,
+            headers=headers_of(headers, auth, base),
+        )
+        self._set(_Options(url, policy, Security(verify, cert, untrusted), allow_html, requests))
+
+    def _set(self, options: _Options) -> None:
+        base = http_url.parse(options.url)
+        self.read_only = True
+        self.capabilities = Capabilities(
+            listable=False, versions=True, requests=options.requests, gap=GAP
+        )
+        self._options = options
+        self._root = base.address
+        self._repr = f"{type(self).__name__}({base.shown!r})"
+        self._client = Client(base.address.origin, options.policy, options.security)
+        self._index = Index(self._client, self._root)
+        self._has_suffix = True
+        self._has_head = True
+        self._feeder: Feeder | None = None
+        """The last one."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"options": Secret(self._options)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(state["options"].value)
+
+    def __repr__(self) -> str:
+        return self._repr
+
+    @property
+    def url(self) -> str:
+        """Where the values lie, without what is secret."""
+        return self._root.shown
+
+    @property
+    def identity(self) -> Hashable:
+        if not self._root.query:
+            return "http", *self._root.origin, self._root.path
+        from hashlib import sha256  # a query may hold a signature
+
+        digest = sha256(self._root.query.encode()).hexdigest()
+        return "http", *self._root.origin, self._root.path, digest
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        kind, scheme, host, port, path, *query = cast("tuple[Any, ...]", self.identity)
+        return (kind, scheme, host, port, *query), unquote(path).lstrip("/") + key
+
+    # -- reading ------------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        part = self._read(check_key(key), byte_range, self._clock())
+        return None if part is None else part.data
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        for key, _ in requests:
+            check_key(key)
+        workers = self.capabilities.requests
+        return parallel.each(lambda request: self.get(*request), requests, workers)
+
+    def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
+        if self._feeder is not None and not self._feeder.fits:
+            return None  # the server does not answer as it must for that
+        missing, allow_html = self._options.policy.missing, self._options.allow_html
+
+        def is_there(key: str, answer: Whole) -> bool:
+            if answer.status in missing:
+                return False
+            if answer.status not in (200, 206):
+                raise Unusual
+            check_content(answer, key, allow_html)
+            return True
+
+        def ordinary(key: str, clock: Clock) -> Buffer | None:
+            part = self._read(key, byte_range, clock)
+            return None if part is None else part.data
+
+        def target(key: str) -> str:
+            return self._root.below(check_key(key)).target
+
+        found = feeder_of(self._client, target, byte_range, requests, is_there, ordinary)
+        self._feeder = found or self._feeder
+        return found
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        return nullcontext(_Snapshot(self, check_key(key)).read)
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        clock = self._clock()
+        part = self._read(check_key(key), byte_range, clock)
+        if part is None:
+            return None
+        found = part.version
+        if not found.told and byte_range is None:
+            return Versioned(part.data, part.data)
+        if not found.told and not part.data:
+            # A range beyond the end is answered without a version.
+            headed = self._head(key, clock)
+            if headed is not None and headed.total == found.total:
+                found = headed
+        if not found.settled:
+            return Versioned(part.data, Unsettled())
+        return Versioned(part.data, found.strong or (found.etag, found.modified, found.total))
+
+    def exists(self, key: str) -> bool:
+        return self._head(check_key(key), self._clock()) is not None
+
+    def size(self, key: str) -> int | None:
+        clock = self._clock()
+        found = self._head(check_key(key), clock)
+        return None if found is None else self._length(key, found, clock)
+
+    def _clock(self) -> Clock:
+        return self._options.policy.clock()
+
+    def _where(self, key: str) -> str:
+        return f"{self._repr}, key {key!r}"
+
+    def _read(
+        self, key: str, byte_range: ByteRange | None, clock: Clock, match: str | None = None
+    ) -> Part | None:
+        if byte_range is None or byte_range == (0, None):
+            whole = self._ask(key, None, clock, match, take_all)
+            assert not isinstance(whole, Refused)
+            return whole
+        span(byte_range, 0)  # refuses what has no meaning
+        start, stop = byte_range
+        if start < 0:
+            return self._read_suffix(key, -start, clock, match)
+        if stop is not None and start >= stop:
+            found = self._head(key, clock)
+            return None if found is None else Part(b"", found)
+        return self._read_bounded(key, start, stop, clock, match)
+
+    def _read_bounded(
+        self, key: str, start: int, stop: int | None, clock: Clock, match: str | None
+    ) -> Part | None:
+        part = self._ask(
+            key,
+            ByteRange(start, stop),
+            clock,
+            match,
+            lambda answer: take_bounded(answer, start, stop),
+        )
+        if not isinstance(part, Refused):
+            return part
+        found = Version(None, None, part.total)
+        if part.total is None:
+            headed = self._head(key, clock)
+            if headed is None:
+                return None
+            found = headed._replace(total=self._length(key, headed, clock))
+        if found.total is None or found.total > start:
+            raise HTTPStatusError(
+                f"{self._where(key)}: the server refuses {header(ByteRange(start, stop))} of"
+                f" {found.total} bytes",
+                416,
+            )
+        return Part(b"", found)
+
+    def _read_suffix(self, key: str, count: int, clock: Clock, match: str | None) -> Part | None:
+        total: int | None = None
+        if self._has_suffix:
+            part = self._ask(
+                key,
+                ByteRange(-count),
+                clock,
+                match,
+                lambda answer: take_suffix(answer, count),
+                more=_NO_SUFFIX,
+            )
+            if not isinstance(part, Refused):
+                return part
+            total = part.total
+            if total == 0:
+                return Part(b"", Version(None, None, 0))
+        for _ in range(ATTEMPTS):
+            if total is None:
+                found = self._head(key, clock)
+                if found is None:
+                    return None
+                total = self._length(key, found, clock)
+                if total == 0:
+                    return Part(b"", found)
+            start = max(total - count, 0)
+            part = self._read_bounded(key, start, total, clock, match)
+            if part is None or part.version.total in (None, total):
+                self._has_suffix = False  # the length and a plain range do
+                return part
+            total = None  # it was replaced by one of another length
+        raise ValueChangedError(f"{self._where(key)}: its length changes with every look at it")
+
+    def _ask(
+        self,
+        key: str,
+        byte_range: ByteRange | None,
+        clock: Clock,
+        match: str | None,
+        take: Callable[[Answer], Part | Refused],
+        more: frozenset[int] = frozenset(),
+    ) -> Part | Refused | None:
+        """GET, with the answer checked and taken; None if there is no such key."""
+        headers: dict[str, str] = {}
+        accept = {200, *more}
+        if byte_range is not None:
+            headers["Range"] = header(byte_range)
+            accept |= {206, 416}
+        if match is not None:
+            headers["If-Match"] = match
+            accept.add(412)
+
+        def checked(answer: Answer) -> Part | Refused:
+            check_content(answer, key, self._options.allow_html)
+            return take(answer)
+
+        return self._client.fetch(
+            "GET",
+            self._root.below(key),
+            checked,
+            clock,
+            self._where(key),
+            headers=headers,
+            accept=frozenset(accept),
+        )
+
+    def _head(self, key: str, clock: Clock) -> Version | None:
+        """What the server says of a value without sending it; None if there is none."""
+
+        def take(answer: Answer) -> Version:
+            check_content(answer, key, self._options.allow_html)
+            return version(answer, answer.declared)
+
+        if self._has_head:
+            try:
+                return self._client.fetch(
+                    "HEAD", self._root.below(key), take, clock, self._where(key)
+                )
+            except HTTPStatusError as error:
+                if error.status not in _NO_HEAD:
+                    raise
+            except StoreAccessError:
+                pass  # a signature may be good for GET alone
+        found = self._first_byte(key, clock)
+        self._has_head = False
+        return found
+
+    def _first_byte(self, key: str, clock: Clock) -> Version | None:
+        part = self._ask(
+            key, ByteRange(0, 1), clock, None, lambda answer: take_bounded(answer, 0, 1)
+        )
+        if isinstance(part, Refused):
+            return Version(None, None, part.total)
+        return None if part is None else part.version
+
+    def _length(self, key: str, found: Version, clock: Clock) -> int:
+        if found.total is None and self._has_head:
+            found = self._first_byte(key, clock) or found
+        if found.total is None:
+            raise StoreError(f"{self._where(key)}: the server does not say how long the value is")
+        return found.total
+
+    # -- listing ------------------------------------------------------------------------------
+    def list_dir(self, prefix: str) -> Listing:
+        return self._index.list_dir(check_prefix(prefix), self._repr)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        check_prefix(prefix)
+        return self._index.list_prefix(prefix, self._repr, self.capabilities.requests)
+
+    # -- what a web server does not take ------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        raise ReadOnlyError(f"{self!r} is for reading only")
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        raise ReadOnlyError(f"{self!r} is for reading only")
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        raise ReadOnlyError(f"{self!r} is for reading only")
+
+    def delete(self, key: str) -> None:
+        raise ReadOnlyError(f"{self!r} is for reading only")
+
+    def delete_prefix(self, prefix: str) -> None:
+        raise ReadOnlyError(f"{self!r} is for reading only")
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class _Snapshot:
+    """Reads parts of one value, and notices if it is another.
+
+    A value that is replaced by one of the same length within the second may have the same ETag on
+    servers that make it of the file's time. So of one that is so new there is no second part: who
+    asks reads it whole, or waits a moment. A server that tells nothing is believed."""
+
+    def __init__(self, store: HTTPStore, key: str) -> None:
+        self._store = store
+        self._key = key
+        self._guard = threading.Lock()
+        self._version: Version | None = None
+        self._missing = False
+
+    def read(self, byte_range: ByteRange | None) -> Buffer | None:
+        store, key, before = self._store, self._key, self._version
+        if self._missing:
+            return None
+        if before is not None and before.is_new:
+            raise ValueChangedError(
+                f"{store._where(key)}: it is so new that its next version may look the same"
+            )
+        match = None if before is None else before.strong
+        part = store._read(key, byte_range, store._clock(), match)
+        with self._guard:
+            before = self._version
+            if part is None and before is None:
+                self._missing = True
+                return None
+            if part is None or (before is not None and before.differs(part.version)):
+                raise ValueChangedError(f"{store._where(key)}: it was replaced while it was read")
+            if before is None:
+                self._version = part.version
+        return part.data
+
+
+# -- opening ----------------------------------------------------------------------------------
+
+_KNOWN = (
+    "headers",
+    "auth",
+    "deadline",
+    "timeout",
+    "retries",
+    "missing_statuses",
+    "allow_redirects",
+    "untrusted",
+    "verify",
+    "cert",
+    "allow_html",
+    "requests",
+)
+
+
+def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> HTTPStore:
+    """See `stores.kinds`. fsspec's `client_kwargs` with headers and auth is understood too."""
+    given = dict(options)
+    client = given.pop("client_kwargs", None) or {}
+    if not isinstance(client, Mapping):
+        raise TypeError(f"client_kwargs must be a mapping, found {type(client).__name__}")
+    unknown = sorted(str(name) for name in {*given} - {*_KNOWN})
+    unknown += sorted(f"client_kwargs[{name!r}]" for name in {*client} - {"headers", "auth"})
+    if unknown:
+        raise TypeError(
+            f"unknown storage_options for a web store: {', '.join(unknown)};"
+            f" known are {', '.join(_KNOWN)}, and client_kwargs with headers and auth"
+        )
+    if "headers" in client:
+        given["headers"] = {**client["headers"], **(given.get("headers") or {})}
+    if "auth" in client:
+        given.setdefault("auth", client["auth"])
+    return HTTPStore(url, **given)

@@ -1,0 +1,1 @@
+"""Files below a directory, and what other stores on files share with it."""

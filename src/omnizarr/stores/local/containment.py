@@ -1,0 +1,210 @@
+"""The directories of a store: what is opened through them lies beneath the root.
+
+A symbolic link inside a store could lead anywhere. On Linux one system call (`openat2`) opens a
+path and fails if any part of it is a link. Where it fails for that reason, or does not exist, the
+path is walked: each directory is opened in the one above it, without following links, and a link
+that is met is resolved and the walk begins again at the root with what it leads to, if that is
+beneath the root. So nobody who replaces a directory by a link meanwhile can lead out of the store.
+
+What the root's own path leads through is resolved once, when it is first used.
+
+Where directories have no descriptors (Windows), each directory is looked at before it is first
+used. That is remembered, and a directory that is replaced by a link *while the store is open* is
+not noticed there.
+
+This module knows directories. It must not know values or how they are written.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from typing import Any
+
+from omnizarr.errors import NotAFileError
+from omnizarr.model.paths import ancestors
+from omnizarr.runtime.properties import cached_property
+from omnizarr.stores.local.folder import HAS_DESCRIPTORS, NOFOLLOW, SEARCH, Folder, opener
+
+_MOST_REMEMBERED = 1 << 16
+_MOST_LINKS = 40
+_NOT_A_DIRECTORY = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}  # what systems say of a link
+
+
+class Beneath:
+    """Directories beneath `root`, named relative to it with "/" between; "" is the root."""
+
+    def __init__(self, root: str, follow_symlinks: bool) -> None:
+        self.root = root
+        self.follow_symlinks = follow_symlinks
+        self._proved: set[str] = set()
+        """Directories that were proved to lie beneath the root, where there are only paths."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"root": self.root, "follow_symlinks": self.follow_symlinks, "_proved": set()}
+
+    @cached_property
+    def base(self) -> str:
+        """The root's path without a "/" at its end, and without links unless they are followed."""
+        root = self.root if self.follow_symlinks else os.path.realpath(self.root or "/")
+        return root.rstrip("/")
+
+    @cached_property
+    def _direct(self) -> Callable[[bytes, int], int] | None:
+        return opener()
+
+    @cached_property
+    def _prefix(self) -> bytes:
+        return os.fsencode(self.base) + b"/"
+
+    def path(self, directory: str) -> str:
+        return f"{self.base}/{directory}" if directory else self.base or "/"
+
+    def open(self, key: str, flags: int) -> int:
+        """Open a file to read it. What stands in its place may be a directory or a device; a link
+        is not followed unless all are."""
+        if self.follow_symlinks:
+            return os.open(f"{self.base}/{key}", flags)
+        direct = self._direct
+        if direct is not None:
+            file = direct(self._prefix + key.encode(), flags)
+            if file >= 0:
+                return file
+            if file not in (-errno.ELOOP, -errno.EINTR, -errno.EAGAIN):
+                raise OSError(-file, os.strerror(-file), f"{self.base}/{key}")
+        parent, _, name = key.rpartition("/")
+        with self.folder(parent) as folder:
+            return os.open(folder.of(name), flags | NOFOLLOW, dir_fd=folder.fd)
+
+    def folder(self, directory: str, flags: int = SEARCH) -> Folder:
+        """Open a directory. FileNotFoundError or NotADirectoryError if there is none; StoreError if
+        a link leads out of the store."""
+        path = self.path(directory)
+        if not HAS_DESCRIPTORS:
+            if not self.follow_symlinks:
+                self._prove(directory)
+            elif not os.path.isdir(path):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+            return Folder(None, path.rstrip("/") + "/")
+        if self.follow_symlinks or not directory:
+            return Folder(os.open(path, flags))
+        direct = self._direct
+        if direct is not None:
+            file = direct(self._prefix + directory.encode(), flags)
+            if file >= 0:
+                return Folder(file)
+            if file not in (-errno.ELOOP, -errno.EINTR, -errno.EAGAIN):
+                raise OSError(-file, os.strerror(-file), path)
+        return Folder(self._walk(directory.split("/"), flags))
+
+    def _walk(self, names: list[str], flags: int) -> int:
+        """A descriptor of the directory, from one opened without following links to the next."""
+        for _ in range(_MOST_LINKS):
+            current = os.open(self.base or "/", SEARCH if names else flags)
+            for depth, name in enumerate(names, 1):
+                step = flags if depth == len(names) else SEARCH
+                try:
+                    below = os.open(name, step | NOFOLLOW, dir_fd=current)
+                except OSError as error:
+                    if error.errno not in _NOT_A_DIRECTORY or not _is_link(name, current):
+                        raise
+                    names = self._target("/".join(names[:depth])) + names[depth:]
+                    break
+                finally:
+                    os.close(current)
+                current = below
+            else:
+                return current
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), self.path("/".join(names)))
+
+    def _target(self, link: str) -> list[str]:
+        """The names from the root to what a link leads to."""
+        path = self.path(link)
+        target, base = os.path.realpath(path), os.path.realpath(self.base or "/")
+        if target != base and not target.startswith(os.path.join(base, "")):
+            raise NotAFileError(
+                f"the symbolic link {path!r} leads outside the store (to {target!r});"
+                " pass follow_symlinks=True if you trust it"
+            )
+        return [name for name in target[len(base) :].split(os.sep) if name]
+
+    def _prove(self, directory: str) -> None:
+        """What `folder` does, for systems without descriptors of directories."""
+        for below in ["", *_from_the_top(directory)]:
+            path = self.path(below)
+            if below in self._proved and os.path.isdir(path):
+                continue
+            mode = os.lstat(path).st_mode
+            if stat.S_ISLNK(mode) and below:
+                self._target(below)
+            if not os.path.isdir(path):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+            if len(self._proved) >= _MOST_REMEMBERED:
+                self._proved = set()
+            self._proved.add(below)
+
+    def ensure(self, directory: str) -> None:
+        """Create `directory` and its parents where they are missing, beneath the root only."""
+        missing: list[str] = []
+        while True:
+            try:
+                self.folder(directory).close()
+                break
+            except FileNotFoundError:
+                if not directory:
+                    os.makedirs(self.base or "/", exist_ok=True)
+                    break
+                missing.append(directory)
+                directory = directory.rpartition("/")[0]
+        for below in reversed(missing):
+            parent, _, name = below.rpartition("/")
+            with self.folder(parent) as folder:
+                try:
+                    os.mkdir(folder.of(name), dir_fd=folder.fd)
+                except FileExistsError:
+                    if stat.S_ISLNK(folder.status(name).st_mode):  # it leads nowhere
+                        raise NotADirectoryError(
+                            errno.ENOTDIR, "a broken link, not a directory", self.path(below)
+                        ) from None
+
+    def prune(self, directory: str) -> None:
+        """Remove `directory` and its parents as far as they are empty, never the root."""
+        while directory:
+            parent, _, name = directory.rpartition("/")
+            try:
+                with self.folder(parent) as folder:
+                    os.rmdir(folder.of(name), dir_fd=folder.fd)
+            except OSError:
+                return  # not empty, gone already, or not ours to remove
+            directory = parent
+
+    def forget(self) -> None:
+        """Directories were moved or removed: prove them again."""
+        self._proved = set()
+
+    def check_no_loop(self, directory: str) -> None:
+        """Raise if `directory`, through a symbolic link, is one of its own parents."""
+        target = os.path.realpath(self.path(directory))
+        if target == self.path(directory):
+            return  # there is no link on the way
+        parent = directory
+        while parent:
+            parent = parent.rpartition("/")[0]
+            if os.path.realpath(self.path(parent)) == target:
+                raise NotAFileError(
+                    f"the symbolic link {self.path(directory)!r} leads to its own parent"
+                )
+
+
+def _is_link(name: str, directory: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _from_the_top(directory: str) -> list[str]:
+    """'a/b/c' as ['a', 'a/b', 'a/b/c']."""
+    return [*ancestors(directory)[1:], directory] if directory else []

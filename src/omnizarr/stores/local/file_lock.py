@@ -1,0 +1,296 @@
+"""A lock between processes (and threads) that leaves nothing behind.
+
+The lock is a file beside the value, locked with `flock`. Whoever holds it is the one whose open
+file is locked *and* still has the lock's name: the holder unlinks the name as its last act, so
+somebody who waited for the unlinked file finds, once the wait is over, that the name is gone or
+belongs to a newer file, and starts again. Only a holder unlinks, and only its own file, so two
+holders can never exist. A killed holder leaves an inert file: its lock ended with the process.
+
+`flock` belongs to the open file, which a forked child shares. Hence the explicit unlock before
+closing, and the hook that closes the child's copies, so that a child can neither prolong a lock
+nor wait for one that it has itself.
+
+A holder may also *become* the value: it writes into the lock file and renames that over the
+value (`publish`). The name of the lock is gone with the rename, which releases it; so writing a
+value under its lock costs hardly more than writing it to a temporary.
+
+A holder keeps the directory open, and every name is looked up in that directory, not by its path:
+when the directory is moved away and another one takes its place, the lock file of that name there
+is somebody else's and must not be renamed or unlinked. In the directory itself only its holder
+removes a lock file. A lock that moved away with its directory excludes nobody any more: `is_valid`
+says so. docs/design/002 has the whole argument.
+
+On Windows an open file can be neither unlinked nor renamed; the lock file stays, hidden, and is
+reused, and `publish` is not available (`CAN_PUBLISH`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable
+
+from omnizarr.model.store import Buffer
+from omnizarr.runtime import forks
+from omnizarr.stores.local.descriptors import write_fully
+from omnizarr.stores.local.folder import Folder
+
+_FLAGS = (
+    os.O_RDWR
+    | os.O_CREAT
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a FIFO of that name must not hold us up
+)
+_ATTEMPTS = 1000  # each means that somebody removed the directory in between
+
+_open_files: set[int] = set()
+
+CAN_PUBLISH = sys.platform != "win32"
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _acquire(file: int) -> None:
+        while True:
+            with contextlib.suppress(OSError):  # raised after ten seconds of waiting
+                msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+                return
+
+    def _try_acquire(file: int) -> bool:
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+    def _release(file: int, folder: Folder, name: str) -> None:
+        _unlock(file)
+
+else:
+    import fcntl
+
+    def _acquire(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    def _try_acquire(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+    def _release(file: int, folder: Folder, name: str) -> None:
+        try:
+            with contextlib.suppress(FileNotFoundError):  # the directory was moved away and emptied
+                if os.path.samestat(folder.status(name), os.fstat(file)):
+                    folder.unlink(name)
+        finally:
+            _unlock(file)
+
+
+def _close_in_child() -> None:
+    for file in _open_files:
+        with contextlib.suppress(OSError):
+            os.close(file)
+    _open_files.clear()
+
+
+forks.in_child(_close_in_child)
+
+
+def is_gone(error: OSError) -> bool:
+    """Whether it says that a name, or the open directory in which it was looked up, is gone."""
+    return error.errno in (errno.ENOENT, errno.ESTALE)
+
+
+def _named(path: str, file: int) -> os.stat_result | None:
+    """The state of the open file if `path` still names it; None if not."""
+    try:
+        there = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    here = os.fstat(file)
+    # Without a name: it was removed between the two looks.
+    return here if here.st_nlink and os.path.samestat(there, here) else None
+
+
+def _open(folder: Folder, name: str, flags: int) -> int:
+    # A child must know every open file, or it could not close its copy: no fork in between.
+    with forks.postponed:
+        file = os.open(folder.of(name), flags, 0o666, dir_fd=folder.fd)
+        _open_files.add(file)
+    return file
+
+
+def _close(file: int) -> None:
+    _open_files.discard(file)
+    os.close(file)
+
+
+def _give_up(file: int) -> None:
+    with contextlib.suppress(OSError):  # it need not be locked
+        _unlock(file)
+    _close(file)
+
+
+class FileLock:
+    """Excludes everybody else who locks `path`, while its `with` block runs. Not reentrant.
+
+    `prepare` is called when the directory of `path` does not exist, and has to create it;
+    `finish`, after the release, if that happened. `open_folder` opens the directory; without it,
+    the directory is its path, which nobody may move.
+    """
+
+    __slots__ = (
+        *("_file", "_finish", "_name", "_open_folder", "_path", "_prepare", "_prepared"),
+        *("_process", "_size", "folder"),
+    )
+
+    def __init__(
+        self,
+        path: str,
+        prepare: Callable[[], None],
+        finish: Callable[[], None],
+        open_folder: Callable[[], Folder] | None = None,
+    ) -> None:
+        self._path = path
+        self._prepare = prepare
+        self._finish = finish
+        self.folder = Folder(None)
+        """The directory in which the lock is held."""
+        self._open_folder: Callable[[], Folder] = open_folder or (lambda: self.folder)
+        if open_folder is None:
+            directory, self._name = os.path.split(path)
+            self.folder = Folder(None, os.path.join(directory, ""))
+        else:
+            self._name = path.rpartition("/")[2]
+        self._prepared = False
+        self._file = -1
+        self._process = 0
+        self._size = 0
+        """Not 0: there is something in the lock file."""
+
+    def __enter__(self) -> FileLock:
+        try:
+            return self._take()
+        except BaseException:
+            self.folder.close()
+            raise
+
+    def _take(self) -> FileLock:
+        attempts = 0
+        while True:
+            self.folder.close()  # of the attempt before
+            try:
+                folder = self.folder = self._open_folder()
+                file = _open(folder, self._name, _FLAGS)
+            except OSError as error:
+                attempts += 1
+                if not is_gone(error) or attempts > _ATTEMPTS:
+                    raise
+                with contextlib.suppress(FileNotFoundError):  # removed again: try again
+                    self._prepare()
+                self._prepared = True
+                continue
+            try:
+                _acquire(file)
+                state = _named(self._path, file)
+            except BaseException:
+                _give_up(file)
+                raise
+            if state is not None:
+                if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+                    _give_up(file)
+                    raise OSError(
+                        errno.EINVAL,
+                        f"{self._path!r} stands where the lock file should be, and is not a"
+                        " regular file of one name; remove it",
+                    )
+                self._size = state.st_size
+                self._file = file
+                self._process = os.getpid()
+                return self
+            _give_up(file)
+
+    @property
+    def held(self) -> bool:
+        """Whether this process holds the lock."""
+        return self._file >= 0 and self._process == os.getpid()
+
+    def finish_later(self) -> None:
+        """Call `finish` after the release, as if the directory had been missing."""
+        self._prepared = True
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the lock excludes others: its path still names the file that is locked."""
+        return _named(self._path, self._file) is not None
+
+    def publish(self, value: Buffer, name: str, fsync: bool) -> None:
+        """Write the value into the lock file and rename that to `name`, which ends the lock.
+
+        An error that `is_gone` if the directory was moved away and is being removed."""
+        file = self._file
+        if self._size:  # what a killed writer left, or an attempt that failed
+            os.ftruncate(file, 0)
+            os.lseek(file, 0, os.SEEK_SET)
+        self._size = 1
+        write_fully(file, value)
+        if fsync:
+            os.fsync(file)
+        else:
+            os.close(os.dup(file))  # a network file system tells of failed writes only here
+        self.folder.replace(self._name, name)
+        self._file = -1
+        self._prepared = False  # the directory holds a value now
+        try:
+            if fsync:
+                self.folder.sync()
+        finally:
+            with contextlib.suppress(OSError):  # the value is in place, whatever happens now
+                _unlock(file)
+                _close(file)
+            self.folder.close()
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._file < 0:
+            return  # published
+        if self._process != os.getpid():
+            return  # a forked child: the parent holds the lock
+        file, self._file = self._file, -1
+        try:
+            _release(file, self.folder, self._name)
+        finally:
+            _close(file)
+            self.folder.close()
+            if self._prepared:
+                self._finish()
+
+
+def remove_if_free(folder: Folder, name: str) -> bool:
+    """Remove a lock file that nobody holds; True if it was removed."""
+    try:
+        file = _open(folder, name, _FLAGS & ~os.O_CREAT)
+    except OSError:
+        return False
+    try:
+        if not _try_acquire(file):
+            return False
+        try:
+            free = os.path.samestat(folder.status(name), os.fstat(file))
+        except FileNotFoundError:
+            free = False
+        _release(file, folder, name)
+        return free
+    finally:
+        _close(file)

@@ -1,0 +1,499 @@
+"""`LocalStore`: every value is a file below one directory, and its key is its path.
+
+Reading costs four system calls: open, fstat, read, close. Nothing is followed out of the root
+(see `containment`), nothing but regular files is read, and reading never writes.
+
+A value is written to its lock file beside it, which is then renamed over it (see `file_lock`): a
+reader, or whatever comes after a crash, finds the old value or the new one, whole, and a writer
+waits while another one reads the value to change it. With `fsync=True` this also holds for a loss
+of power. What a killed writer leaves is hidden from listings; `sweep` removes it.
+
+This module knows files. It must not know what values mean.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, Literal
+
+from omnizarr import limits
+from omnizarr.errors import InvalidKeyError, LimitError, StoreError
+from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
+from omnizarr.runtime.properties import cached_property
+from omnizarr.stores import kinds
+from omnizarr.stores.local import files, leftovers
+from omnizarr.stores.local.containment import Beneath
+from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, is_gone
+from omnizarr.stores.local.files import is_missing, read_fully
+from omnizarr.stores.local.folder import LIST, NOFOLLOW, Folder, rename
+from omnizarr.stores.local.listing import FILE, scan, walk
+from omnizarr.stores.local.locks import KeyLocks, holding
+from omnizarr.stores.local.temporary_names import RESERVED, is_reserved, name_beside
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# A FIFO must not block the open, a terminal must not become ours.
+_READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+_ATTEMPTS = 1000  # each means that somebody removed the directory in between
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_DAY = 24 * 60 * 60.0
+
+
+class LocalStore(Store):
+    """Values as files below the directory `root`, which is created by the first `set`.
+
+    read_only: refuse every change.
+    fsync: wait until each written value has reached the disk.
+    follow_symlinks: read through symbolic links, also those that lead out of `root`. (Writing
+        replaces a link by a value and `delete` removes the link, never its target.)
+    locking: exclude other processes in `lock`; say False on a file system without locks if only
+        one process writes.
+    dimension_separator: what new arrays should have between chunk coordinates.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        fsync: bool = False,
+        follow_symlinks: bool = False,
+        locking: bool = True,
+        dimension_separator: Literal[".", "/"] | None = None,
+    ) -> None:
+        path = os.fspath(root)
+        if not isinstance(path, str):
+            raise TypeError(f"the root must be a str or a path, found {type(path).__name__}")
+        if not path or "\0" in path:
+            raise InvalidKeyError(f"invalid directory {path!r}")
+        kinds.refuse_url(path)
+        self.path = os.path.abspath(path)
+        self.read_only = read_only
+        self.fsync = fsync
+        self.follow_symlinks = follow_symlinks
+        self.locking = locking
+        self.capabilities = Capabilities(conditional=True, locks=locking, validators=True)
+        if dimension_separator is not None:
+            self.dimension_separator = dimension_separator
+        self._beneath = Beneath(self.path.rstrip("/"), follow_symlinks)
+        self._ensure = leftovers.Ensure(self._beneath, _DAY)
+        self._locks = KeyLocks(self._beneath, self._ensure, repr(self))
+        self._read_flags = _READ | (0 if follow_symlinks else NOFOLLOW)
+
+    @property
+    def root(self) -> Path:
+        from pathlib import Path  # takes longer to import than this module
+
+        return Path(self.path)
+
+    @cached_property
+    def identity(self) -> Hashable:
+        return "local", os.path.realpath(self.path)
+
+    def above(self, names: Collection[str]) -> Iterator[Store]:
+        for path in dict.fromkeys((self.path, os.path.realpath(self.path))):
+            while (parent := os.path.dirname(path)) != path:
+                if os.path.basename(path) in names:
+                    yield LocalStore(parent, read_only=True, follow_symlinks=self.follow_symlinks)
+                path = parent
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "identity"}
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        file = self._open(key)
+        if file < 0:
+            return None
+        try:
+            return self._read(file, key, byte_range)
+        finally:
+            os.close(file)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        answers: list[Buffer | None] = []
+        last: str | None = None
+        file = -1
+        try:
+            for key, byte_range in requests:
+                if key != last:
+                    if file >= 0:
+                        file, closing = -1, file
+                        os.close(closing)
+                    file = self._open(key)
+                    last = key
+                answers.append(None if file < 0 else self._read(file, key, byte_range))
+        finally:
+            if file >= 0:
+                os.close(file)
+        return answers
+
+    @contextmanager
+    def snapshot(self, key: str) -> Iterator[Read]:
+        # The open file stays what it is when another one takes its name.
+        file = self._open(key)
+        try:
+            if file < 0:
+                yield lambda byte_range: None
+            else:
+                yield lambda byte_range: self._read(file, key, byte_range)
+        finally:
+            if file >= 0:
+                os.close(file)
+
+    def size(self, key: str) -> int | None:
+        status = self._status(key)
+        return None if status is None else status.st_size
+
+    def version(self, key: str) -> Hashable | None:
+        status = self._status(key)
+        return None if status is None else files.version_of(status)
+
+    def _status(self, key: str) -> os.stat_result | None:
+        self._locks.note_read(key)
+        status = self._look(key, self.follow_symlinks)
+        if status is None or stat.S_ISDIR(status.st_mode):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            raise self._not_a_file(key, status.st_mode)
+        return status
+
+    def _look(self, key: str, follow_symlinks: bool = False) -> os.stat_result | None:
+        """What stands at the key's path, be it a value or not."""
+        parent, name = self._split(key)
+        try:
+            with self._beneath.folder(parent) as folder:
+                return folder.status(name, follow_symlinks=follow_symlinks)
+        except OSError as error:
+            if is_missing(error):
+                return None
+            raise self._failure("read", key, error) from error
+
+    def _check(self, key: str) -> None:
+        check_key(key)
+        if RESERVED in key and is_reserved(key):
+            raise InvalidKeyError(
+                f"invalid key {key!r}: {self!r} reserves names that begin with {RESERVED!r}"
+            )
+
+    def _split(self, key: str) -> tuple[str, str]:
+        """The directory and the name of a key that may be used."""
+        self._check(key)
+        parent, _, name = key.rpartition("/")
+        return parent, name
+
+    def _open(self, key: str) -> int:
+        """A descriptor, or -1 if there is no such key."""
+        self._check(key)
+        if holding:
+            self._locks.note_read(key)
+        try:
+            return self._beneath.open(key, self._read_flags)
+        except OSError as error:
+            if is_missing(error):
+                return -1
+            if error.errno == errno.ELOOP:
+                raise self._not_a_file(key, stat.S_IFLNK) from error
+            if error.errno == errno.ENXIO:  # a socket
+                raise self._not_a_file(key, stat.S_IFSOCK) from error
+            raise self._failure("read", key, error) from error
+
+    def _read(self, file: int, key: str, byte_range: ByteRange | None) -> Buffer | None:
+        try:
+            status = os.fstat(file)
+            mode = status.st_mode
+            if not stat.S_ISREG(mode):
+                if stat.S_ISDIR(mode):
+                    return None
+                raise self._not_a_file(key, mode)
+            start, stop = 0, status.st_size
+            if byte_range is not None:
+                start, stop = span(byte_range, stop)
+            length = stop - start
+            if length > limits.current.max_chunk_bytes:
+                raise LimitError(
+                    f"{self!r}: reading {length} bytes of {key!r} at once; the cap is"
+                    f" {limits.current.max_chunk_bytes} (limits.set(max_chunk_bytes=...))"
+                )
+            return read_fully(file, length, start)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise self._failure("read", key, error) from error
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        parent, name = self._split(key)
+        try:
+            held = self._locks.current(key)
+            if held is not None and self._write_in(held, name, value):
+                return
+            if self.locking and CAN_PUBLISH:
+                self._locks.current(key)  # raises if it was lost just now
+                self._publish(key, name, value)
+            else:
+                self._replace(key, parent, name, value)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise self._failure("write", key, error) from error
+
+    def _write_in(self, held: FileLock, name: str, value: Buffer) -> bool:
+        """Write the value in the directory of its lock; False if that was removed meanwhile."""
+        try:
+            if CAN_PUBLISH:
+                held.publish(value, name, self.fsync)
+            else:
+                files.put(held.folder, name, value, self.fsync)
+        except OSError as error:
+            if not is_gone(error):
+                raise
+            return False
+        return True
+
+    def _publish(self, key: str, name: str, value: Buffer) -> None:
+        """Write the value while nobody else reads it to change it."""
+        for _ in range(_ATTEMPTS):
+            lock = self._locks.lock_of(key)
+            try:
+                lock.__enter__()
+            except OSError as error:
+                if error.errno not in files.NO_LOCKS:
+                    raise
+                self._replace(key, key.rpartition("/")[0], name, value)  # no locks on this disk
+                return
+            try:
+                if self._write_in(lock, name, value):
+                    return
+            finally:
+                lock.__exit__()
+        raise FileNotFoundError(errno.ENOENT, "its directory is removed again and again", key)
+
+    def _replace(self, key: str, parent: str, name: str, value: Buffer) -> None:
+        """Write the value to a temporary and rename that."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                with self._beneath.folder(parent) as folder:
+                    files.put(folder, name, value, self.fsync)
+                return
+            except FileNotFoundError as error:
+                self._make_directory(key, attempt, error)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self.check_writable()
+        name = self._split(key)[1]
+        for attempt in range(_ATTEMPTS):
+            try:
+                there = self._look(key)
+                if there is not None:
+                    return self._refused(key, there)
+                # Who holds the lock may have seen that there is no value, and be about to set one.
+                with self._locks.excluding(key, self.locking) as folder:
+                    return self._link(key, folder, name, value)
+            except FileNotFoundError as error:
+                self._make_directory(key, attempt, error)
+            except OSError as error:
+                if isinstance(error, StoreError):
+                    raise
+                raise self._failure("write", key, error) from error
+        raise AssertionError("unreachable: the last attempt raises")
+
+    def _link(self, key: str, folder: Folder, name: str, value: Buffer) -> bool:
+        """Write the value to a temporary and give that the name, if it is free."""
+        try:
+            files.put(folder, name, value, self.fsync, replace=False)
+        except FileExistsError:
+            return self._refused(key, folder.status(name))
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            with suppress(FileNotFoundError):  # a file system without hard links: the lock excludes
+                return self._refused(key, folder.status(name))
+            files.put(folder, name, value, self.fsync)
+        return True
+
+    def _refused(self, key: str, status: os.stat_result) -> bool:
+        if stat.S_ISDIR(status.st_mode):
+            raise StoreError(f"{self!r}: cannot write {key!r}: keys lie below it")
+        return False
+
+    def _make_directory(self, key: str, attempt: int, cause: OSError) -> None:
+        if attempt == _ATTEMPTS - 1:
+            raise self._failure("write", key, cause) from cause
+        try:
+            self._ensure(key.rpartition("/")[0])
+        except FileNotFoundError:
+            return  # removed again by somebody else: the next attempt creates it
+        except OSError as error:
+            raise self._failure("write", key, error) from error
+
+    def delete(self, key: str) -> None:
+        """Remove the value, and the directories above it that are then empty."""
+        self.check_writable()
+        parent, name = self._split(key)
+        there = self._look(key)
+        if there is None or stat.S_ISDIR(there.st_mode):
+            return
+        try:
+            with self._locks.excluding(key, self.locking) as folder:
+                folder.unlink(name)
+        except OSError as error:
+            if isinstance(error, StoreError):
+                raise
+            if not is_missing(error):
+                raise self._failure("delete", key, error) from error
+        self._locks.finish_later(key)  # a lock that is held is a file there
+        self._beneath.prune(parent)
+
+    def delete_prefix(self, prefix: str) -> None:
+        """Remove everything below `prefix`: it vanishes at once, then its space is freed.
+
+        Below the root, the root's own documents go first, then one entry after the other."""
+        self.check_writable()
+        if check_prefix(prefix):
+            self._remove_directory(prefix[:-1])
+            return
+        entries = self._scan("")
+        names = [name for name, kind in entries if kind is FILE]
+        documents = [name for name in names if DOCUMENT.search(name)]
+        for step in deletion_steps(documents):
+            for name in step:
+                self.delete(name)
+        for name, kind in entries:
+            if kind is not FILE:
+                self._remove_directory(name)
+        self._remove_files([name for name in names if not DOCUMENT.search(name)])
+
+    def _remove_files(self, names: Sequence[str]) -> None:
+        """Remove values in the root. Those that somebody is changing are waited for."""
+        if not names:
+            return
+        try:
+            with self._beneath.folder("", LIST) as root:
+                present = set(root.names())
+                for name in names:
+                    if name_beside(name, "lock") in present:
+                        self.delete(name)
+                    else:
+                        with suppress(FileNotFoundError):
+                            root.unlink(name)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise self._failure("delete", "", error) from error
+
+    def make_prefix(self, prefix: str) -> None:
+        super().make_prefix(prefix)
+        self._make_directory(prefix, 0, FileNotFoundError(prefix))
+
+    def _remove_directory(self, directory: str) -> None:
+        parent, name = self._split(directory)
+        try:
+            with self._beneath.folder(parent) as folder:
+                mode = folder.status(name).st_mode
+                if stat.S_ISLNK(mode):
+                    if stat.S_ISDIR(folder.status(name, follow_symlinks=True).st_mode):
+                        folder.unlink(name)  # the link goes, what it leads to stays
+                elif stat.S_ISDIR(mode):
+                    leftovers.remove_aside(self._beneath, folder, name, _DAY)
+        except OSError as error:
+            if isinstance(error, StoreError) or not is_missing(error):
+                raise self._failure("delete", directory + "/", error) from error
+        finally:
+            self._beneath.forget()
+        self._beneath.prune(parent)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        """One rename, whatever lies below `source`."""
+        if not source or not target:
+            super().move_prefix(source, target)
+            return
+        self.check_move(source, target)
+        (parent, name), (above, new) = self._split(source[:-1]), self._split(target[:-1])
+        for attempt in range(_ATTEMPTS):
+            there = self._look(source[:-1], follow_symlinks=True)
+            if there is None or not stat.S_ISDIR(there.st_mode):
+                return
+            try:
+                with self._beneath.folder(parent) as start, self._beneath.folder(above) as end:
+                    rename(start, name, end, new)
+                break
+            except FileNotFoundError as error:
+                self._make_directory(target[:-1], attempt, error)
+            except OSError as error:
+                raise self._failure("move", f"{source} to {target}", error) from error
+        self._beneath.forget()
+        self._beneath.prune(parent)
+
+    # -- listable -----------------------------------------------------------------------------
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return walk(self._beneath, check_prefix(prefix)[:-1], self._scan)
+
+    def list_dir(self, prefix: str) -> Listing:
+        keys: list[str] = []
+        prefixes: list[str] = []
+        directory = check_prefix(prefix)[:-1]
+        # Only a looping link itself cannot be listed; what lies beside it can.
+        self._beneath.check_no_loop(directory)
+        for name, kind in self._scan(directory):
+            if kind is FILE:
+                keys.append(prefix + name)
+            else:
+                prefixes.append(prefix + name + "/")
+        return Listing(keys, prefixes)
+
+    def _scan(self, directory: str) -> list[tuple[str, str]]:
+        try:
+            return scan(self._beneath, directory)
+        except OSError as error:
+            if is_missing(error):
+                return []
+            raise self._failure("list", directory and directory + "/", error) from error
+
+    # -- safe updates -------------------------------------------------------------------------
+    def lock(self, key: str) -> AbstractContextManager[object]:
+        """Keep other writers out, of any process, until the block ends or sets the key."""
+        self.check_writable()
+        self._check(key)
+        return self._locks.holding(key) if self.locking else nullcontext()
+
+    def sweep(self, older_than: float = _DAY) -> list[str]:
+        """Remove what killed processes left: temporaries, half-removed directories, free locks.
+
+        Files of another machine are removed only if they are older than `older_than` seconds.
+        Gives the removed names, relative to the root."""
+        self.check_writable()
+        return leftovers.sweep(self._beneath, older_than)
+
+    def leftovers(self) -> tuple[int, int]:
+        """How many names `sweep` would remove as left by killed writers and deletions (free locks
+        are not counted), and how many files these hold."""
+        return leftovers.count(self._beneath, _DAY)
+
+    # -- errors -------------------------------------------------------------------------------
+    def _failure(self, doing: str, key: str, error: OSError) -> StoreError:
+        return files.failure(repr(self), doing, key, error)
+
+    def _not_a_file(self, key: str, mode: int) -> StoreError:
+        return files.not_a_file(f"{self!r}: {key!r}", mode)
+
+
+class NestedDirectoryStore(LocalStore):
+    """A `LocalStore` whose new arrays have "/" between chunk coordinates."""
+
+    dimension_separator = "/"
+
+
+DirectoryStore = LocalStore

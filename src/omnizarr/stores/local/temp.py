@@ -1,0 +1,48 @@
+"""`TempStore`: a `LocalStore` in a new temporary directory that goes away with the store.
+
+This module knows when a directory ends. It must not know how values are kept in it.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any, Literal
+
+from omnizarr.runtime import forks
+from omnizarr.stores.local.files import remove_tree
+from omnizarr.stores.local.store import LocalStore
+
+
+class TempStore(LocalStore):
+    """Values below a new directory, removed when the store is closed, collected, or at exit.
+
+    A pickled `TempStore` comes back as a `LocalStore` on the same directory: the original decides
+    how long it lives.
+    """
+
+    def __init__(
+        self,
+        suffix: str = "",
+        prefix: str = "omnizarr",
+        dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the name that `tempfile` uses
+        *,
+        dimension_separator: Literal[".", "/"] | None = None,
+    ) -> None:
+        import tempfile
+
+        with forks.postponed:  # `tempfile` has a lock of its own, which a child could not take
+            path = tempfile.mkdtemp(suffix=suffix, prefix=prefix, dir=dir)
+        super().__init__(path, dimension_separator=dimension_separator)
+        self._end = weakref.finalize(self, _remove, path, os.getpid())
+
+    def close(self) -> None:
+        self._end()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LocalStore, (self.path,)
+
+
+def _remove(path: str, process: int) -> None:
+    if os.getpid() == process:  # a forked child must not take its parent's directory away
+        remove_tree(path)

@@ -1,0 +1,1 @@
+"""Bytes in other files, as kerchunk reference files name them."""

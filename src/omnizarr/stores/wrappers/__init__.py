@@ -1,0 +1,1 @@
+"""Stores around a store: prefix, read-only, cache, overlay, consolidated metadata."""

@@ -1,0 +1,462 @@
+"""`CacheStore`: keeps what was read of a slow store, and asks the store whether it is still so.
+
+A value is kept whole where all of it was read (the engine asks for "at most n bytes", and gets
+fewer: that is the whole), else every range that was read is kept on its own. Each entry remembers
+its version. By default every answer from the cache is confirmed first: one request that carries no
+value, or on a local store one look at the file. Parts read through one `snapshot` are confirmed
+once and are of one version, or `ValueChangedError` is raised.
+
+No lock is held while a store is asked. A read that was under way while its key was written through
+this cache is not kept. Failures are never kept. A thread that is inside `lock` reads from the
+store, whatever key it reads: an update of metadata reads several.
+
+A version may be one that equals no other: a server that tells none, or a file that was just
+written. What has such a version is not kept, and so nothing is asked about it.
+
+This module knows the interface of stores. It must not know any one store.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from typing import Any, Literal
+
+from omnizarr import limits
+from omnizarr.errors import StoreError, ValueChangedError
+from omnizarr.model.paths import check_key
+from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned, read_range
+from omnizarr.runtime import forks, parallel
+from omnizarr.stores.wrappers.base import WrapperStore
+from omnizarr.stores.wrappers.cache_entries import Entries, Entry, FolderEntries, MemoryEntries
+from omnizarr.stores.wrappers.cache_pinned import Pinned
+from omnizarr.stores.wrappers.cache_versions import (
+    UNKNOWN,
+    WHOLE,
+    is_whole,
+    mark,
+    part_name,
+    space_of,
+)
+
+Validate = Literal["always", "age", "never"]
+
+_MOST_UNTOLD = 10_000
+_PATIENCE = 2.5
+"""Seconds for which a key that had no version is not asked about; each time twice as long."""
+_MOST_PATIENCE = 60.0
+
+
+class CacheStore(WrapperStore):
+    """Keeps what is read of `store`, up to `max_bytes`; what was not used for longest goes first.
+
+    store: a store, or whatever else `as_store` takes: a URL, a path, …
+    folder: keep it in files below this folder, which several processes may share, not in memory.
+    validate: when the store is asked whether an entry is still valid.
+        "always" (the default): before each use, so that nothing outdated is ever given. The store
+            must tell versions of a value apart, as object stores, HTTP and local files do.
+        "age": if `max_age` seconds have passed since it was last asked. A change that somebody else
+            made is seen that much later; so is a key that was missing.
+        "never": for values that nobody changes, or only through this very cache.
+    """
+
+    def __init__(
+        self,
+        store: Store | str | os.PathLike[str] | Any,
+        *,
+        max_bytes: int = 256 * limits.MIB,
+        folder: str | os.PathLike[str] | None = None,
+        validate: Validate = "always",
+        max_age: float | None = None,
+    ) -> None:
+        if not isinstance(store, Store):
+            from omnizarr.stores.resolve import as_store
+
+            store = as_store(store)
+        super().__init__(store)
+        if validate not in ("always", "age", "never"):
+            raise ValueError(f"validate must be 'always', 'age' or 'never'; found {validate!r}")
+        if (validate == "age") != (max_age is not None):
+            raise ValueError("validate='age' needs max_age=seconds, and nothing else takes it")
+        if max_bytes < 0:
+            raise ValueError(f"max_bytes must not be negative, found {max_bytes}")
+        known = store.capabilities
+        if validate == "always" and not (known.versions or known.validators):
+            raise StoreError(
+                f"{store!r} does not tell versions of a value apart, so a cache cannot know what is"
+                " outdated: pass validate='age', max_age=seconds if you may see values that are"
+                " that old, or validate='never' if nobody else changes them"
+            )
+        self.max_bytes = max_bytes
+        self.validate = validate
+        self.max_age = max_age
+        self.hits = 0
+        self.misses = 0
+        self.capabilities = replace(known, ranges=True)
+        self._versions = known.versions and validate != "never"
+        self._validators = known.validators and validate != "never" and not self._versions
+        self._entries: Entries = (
+            MemoryEntries(max_bytes)
+            if folder is None
+            else FolderEntries(os.fspath(folder), max_bytes)
+        )
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._space = space_of(self.store.identity)
+        self._untold: dict[str, tuple[float, float]] = {}
+        """Keys whose versions equal no other: until when that is believed, and for how long."""
+        self._closed = False
+        self._forget_threads()
+        forks.in_child(self._forget_threads)
+
+    def _forget_threads(self) -> None:
+        """Nothing is being read and no lock is held, as far as this process is concerned."""
+        self._guard = threading.Lock()
+        self._reading: dict[str, list[_Reading]] = {}
+        self._held: dict[int, int] = {}
+        """How many locks each thread holds."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store!r}, validate={self.validate!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("_guard", "_reading", "_held", "_closed", "_space", "_untold")
+        return {name: value for name, value in self.__dict__.items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    def _bypassed(self) -> bool:
+        """Whether this thread must see what the store has now."""
+        return self._closed or (bool(self._held) and threading.get_ident() in self._held)
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        check_key(key)
+        if self._bypassed():
+            return self.store.get(key, byte_range)
+        entry = self._confirmed(key, byte_range)
+        if entry is not None:
+            self._count(1, 0)
+            return entry.value
+        self._count(0, 1)
+        found = self._fetch(key, byte_range)
+        return None if found is None else found[0]
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        if self._bypassed():
+            return self.store.get_many(requests)
+        if self._versions or self._validators:
+            workers = self.store.capabilities.requests
+            return parallel.each(lambda request: self.get(*request), list(requests), workers)
+        answers: list[Buffer | None] = [None] * len(requests)
+        missing: list[int] = []
+        for index, (key, byte_range) in enumerate(requests):
+            entry = self._confirmed(check_key(key), byte_range)
+            if entry is None:
+                missing.append(index)
+            else:
+                answers[index] = entry.value
+        self._count(len(requests) - len(missing), len(missing))
+        wanted = [requests[index] for index in missing]
+        asked = time.time()
+        readings = [self._begin(key) for key, _ in wanted]
+        try:
+            found = self.store.get_many(wanted) if wanted else []
+        finally:
+            for reading in readings:
+                self._end(reading)
+        for index, reading, value in zip(missing, readings, found, strict=True):
+            answers[index] = value
+            if not reading.spoiled:
+                self._keep(reading.key, requests[index][1], value, UNKNOWN, asked)
+        return answers
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        check_key(key)
+        if self._bypassed() or self._is_untold(key):
+            return self.store.snapshot(key)
+        if self._versions:
+            return self._pinned(key)
+        if self._validators:
+            return self._watched(key)
+        if self.validate == "never":
+            return nullcontext(lambda byte_range: self.get(key, byte_range))
+        whole = self._confirmed(key, None)
+        if whole is not None and (value := whole.value) is not None:
+            self._count(1, 0)
+            return nullcontext(lambda byte_range: read_range(value, byte_range))
+        return self.store.snapshot(key)  # ranges read one by one may be of several versions
+
+    @contextmanager
+    def _pinned(self, key: str) -> Iterator[Read]:
+        with ExitStack() as opened:
+            yield Pinned(self, key, opened).read
+
+    @contextmanager
+    def _watched(self, key: str) -> Iterator[Read]:
+        """A snapshot of a store that tells the version of what it holds, not of what it gives."""
+        before = self.store.version(key)
+        with self.store.snapshot(key) as inner:
+            version = mark(before) if self.store.version(key) == before else UNKNOWN
+
+            def read(byte_range: ByteRange | None) -> Buffer | None:
+                entry = self._find(key, byte_range)
+                if version and entry is not None and entry.version == version:
+                    self._count(1, 0)
+                    return entry.value
+                self._count(0, 1)
+                try:
+                    value = inner(byte_range)
+                except ValueChangedError:
+                    self._entries.drop(self._space + key)
+                    raise
+                if version and value is not None:
+                    self._keep(key, byte_range, value, version, time.time())
+                return value
+
+            yield read
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        return self.store.get_versioned(key, byte_range)  # what will be changed is read afresh
+
+    def exists(self, key: str) -> bool:
+        return self.size(key) is not None
+
+    def size(self, key: str) -> int | None:
+        check_key(key)
+        if not self._bypassed() and self.validate != "always":
+            entry = self._entries.get(self._space + key, WHOLE)
+            if entry is not None and self._fresh(entry):
+                return None if entry.value is None else len(entry.value)
+        return self.store.size(key)
+
+    # -- entries ------------------------------------------------------------------------------
+    def _find(self, key: str, byte_range: ByteRange | None) -> Entry | None:
+        """The entry for a part, cut from the whole if that is there."""
+        name = self._space + key
+        entry = self._entries.get(name, WHOLE)
+        if entry is None and byte_range is not None:
+            return self._entries.get(name, part_name(byte_range))
+        if entry is None or entry.value is None or byte_range is None:
+            return entry
+        value = entry.value if isinstance(entry.value, bytes) else memoryview(entry.value)
+        return entry._replace(value=read_range(value, byte_range))
+
+    def _fresh(self, entry: Entry) -> bool:
+        if self.max_age is None:
+            return self.validate == "never"
+        return 0 <= time.time() - entry.asked <= self.max_age
+
+    def _confirmed(self, key: str, byte_range: ByteRange | None) -> Entry | None:
+        """The entry for a part, if it is valid."""
+        entry = self._find(key, byte_range)
+        if entry is None or self._fresh(entry):
+            return entry
+        if not self._versions and not self._validators:
+            return None
+        asked = time.time()
+        reading = self._begin(key)
+        try:
+            now = self.store.version(key)
+        finally:
+            self._end(reading)
+        if now is None and entry.value is not None:
+            self._entries.drop(self._space + key)
+            return None if self.validate == "age" else Entry(None, UNKNOWN, asked)
+        if now is not None and not mark(now):
+            self._tell_untold(key)
+        if entry.version != mark(now) or (now is not None and not entry.version):
+            return None
+        if self.validate == "age" and not reading.spoiled:
+            self._keep(key, byte_range, entry.value, entry.version, asked)
+        return entry
+
+    def _is_untold(self, key: str) -> bool:
+        return bool(self._untold) and self._untold.get(key, (0.0,))[0] > time.monotonic()
+
+    def _tell_untold(self, key: str) -> None:
+        """Asking about this key would be in vain: for a while it is read as without a cache."""
+        if self.validate == "always":
+            self._entries.drop(self._space + key)
+        with self._guard:
+            if len(self._untold) >= _MOST_UNTOLD:
+                self._untold.clear()
+            patience = min(2 * self._untold.get(key, (0.0, _PATIENCE / 2))[1], _MOST_PATIENCE)
+            self._untold[key] = time.monotonic() + patience, patience
+
+    def _keep(
+        self,
+        key: str,
+        byte_range: ByteRange | None,
+        value: Buffer | None,
+        version: bytes,
+        asked: float,
+    ) -> None:
+        if self._closed or (self.validate == "always" and not version):
+            return  # it could never be confirmed
+        if self.validate == "always" and self._is_untold(key):
+            return
+        whole = value is None or byte_range is None or is_whole(byte_range, len(value))
+        part = WHOLE if whole or byte_range is None else part_name(byte_range)
+        self._entries.put(self._space + key, part, Entry(value, version, asked))
+
+    def _fetch(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
+        """A part as the store has it now, with its version; kept if that is sound."""
+        asked = time.time()
+        reading = self._begin(key)
+        try:
+            found = self._read(key, byte_range)
+        finally:
+            self._end(reading)
+        if not reading.spoiled:
+            value, version = (None, UNKNOWN) if found is None else found
+            if self._versions and found is not None and not version:
+                self._tell_untold(key)
+            self._keep(key, byte_range, value, version, asked)
+        return found
+
+    def _read(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
+        if self._versions:
+            found = self.store.get_versioned(key, byte_range)
+            return None if found is None else (found.value, mark(found.version))
+        before = self.store.version(key) if self._validators else None
+        value = self.store.get(key, byte_range)
+        if value is None:
+            return None
+        if before is None or self.store.version(key) != before:
+            return value, UNKNOWN
+        return value, mark(before)
+
+    def _begin(self, key: str) -> _Reading:
+        reading = _Reading(key)
+        with self._guard:
+            self._reading.setdefault(key, []).append(reading)
+        return reading
+
+    def _end(self, reading: _Reading) -> None:
+        with self._guard:
+            under_way = self._reading.get(reading.key, [])
+            if reading in under_way:
+                under_way.remove(reading)
+            if not under_way:
+                self._reading.pop(reading.key, None)
+
+    def _changed(self, key: str) -> None:
+        """After a key was written, or may have been: what was read before is outdated."""
+        with self._guard:
+            self._untold.pop(key, None)
+            for reading in self._reading.get(key, ()):
+                reading.spoiled = True
+        self._entries.drop(self._space + key)
+
+    def _all_changed(self) -> None:
+        with self._guard:
+            for under_way in self._reading.values():
+                for reading in under_way:
+                    reading.spoiled = True
+        if self.validate != "always":
+            self._entries.clear()
+
+    def _count(self, hits: int, misses: int) -> None:
+        with self._guard:
+            self.hits += hits
+            self.misses += misses
+
+    def invalidate(self) -> None:
+        """Forget everything. (In a folder: what other stores and processes keep there, too.)"""
+        self.invalidate_values()
+
+    def invalidate_values(self) -> None:
+        self._all_changed()
+        self._entries.clear()
+
+    def invalidate_keys(self) -> None:
+        """Nothing to forget: listings are not kept."""
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        check_key(key)
+        try:
+            self.store.set(key, value)
+        finally:
+            self._changed(key)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        check_key(key)
+        try:
+            return self.store.set_if_absent(key, value)
+        finally:
+            self._changed(key)
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        check_key(key)
+        try:
+            return self.store.set_if_version(key, value, version)
+        finally:
+            self._changed(key)
+
+    def delete(self, key: str) -> None:
+        check_key(key)
+        try:
+            self.store.delete(key)
+        finally:
+            self._changed(key)
+
+    def delete_prefix(self, prefix: str) -> None:
+        try:
+            self.store.delete_prefix(prefix)
+        finally:
+            self._all_changed()
+
+    def move_prefix(self, source: str, target: str) -> None:
+        try:
+            self.store.move_prefix(source, target)
+        finally:
+            self._all_changed()
+
+    @contextmanager
+    def lock(self, key: str) -> Iterator[object]:
+        with self.store.lock(key) as held:
+            thread = threading.get_ident()
+            self._held[thread] = self._held.get(thread, 0) + 1
+            try:
+                yield held
+            finally:
+                left = self._held.get(thread, 1) - 1
+                if left:
+                    self._held[thread] = left
+                else:
+                    self._held.pop(thread, None)
+
+    def close(self) -> None:
+        self._closed = True
+        if isinstance(self._entries, MemoryEntries):
+            self._entries.clear()
+        self.store.close()
+
+
+class LRUStoreCache(CacheStore):
+    """`CacheStore` with the arguments of zarr-python 2, whose cache never asks the store whether a
+    value has changed: for values that nobody else changes. `max_size=None` is no bound."""
+
+    def __init__(self, store: Store | Mapping[str, bytes], max_size: int | None) -> None:
+        bound = (1 << 62) if max_size is None else max_size
+        super().__init__(store, max_bytes=bound, validate="never")
+
+
+class _Reading:
+    """A read that is under way."""
+
+    __slots__ = ("key", "spoiled")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.spoiled = False
+        """Whether the key was written meanwhile."""

@@ -1,0 +1,270 @@
+"""`ConsolidatedStore`: documents from the one document that repeats them, the rest from a store.
+
+Such a document has one of two shapes. In one, the member `metadata` maps keys to documents. In the
+other, `consolidated_metadata` holds a member `metadata` that maps paths to documents; each lies
+at its path under the name of the document that it is read from. Documents of groups in there may
+hold such a member too.
+
+What has the name of a metadata document and is not in there does not exist. A document with a
+member `shape` describes values that lie in chunks beside it, and these only the store can list.
+
+This module knows where such a document says that documents lie. It must not know what they mean.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ReadOnlyError
+from omnizarr.model import json
+from omnizarr.model.codec import Json
+from omnizarr.model.paths import check_key, check_prefix, is_key, join, name_of, parent
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Listing,
+    Read,
+    Store,
+    Versioned,
+    listing_of,
+    read_range,
+)
+from omnizarr.stores.wrappers.base import WrapperStore
+
+FLAT = ".zmetadata"
+INLINE = "zarr.json"
+DOCUMENTS = frozenset({".zarray", ".zattrs", ".zgroup", FLAT, INLINE})
+"""How the documents are called of hierarchies that can be consolidated."""
+
+
+def _is_document(key: str) -> bool:
+    return name_of(key) in DOCUMENTS
+
+
+class ConsolidatedStore(WrapperStore):
+    """`store` with its metadata documents as the consolidated document `key` gives them.
+
+    store: a store, or whatever else `as_store` takes: a URL, a path, …
+    key: where that document lies; None for ".zmetadata" or, if there is none, "zarr.json".
+
+    The document is read once. Metadata cannot be changed through this store, chunks can. A store
+    that cannot list is browsed with what the document tells; where it tells nothing (the chunks
+    of an array), listing raises `NotListableError`.
+    """
+
+    def __init__(self, store: Store | Any, key: str | None = None) -> None:
+        if not isinstance(store, Store):
+            from omnizarr.stores.resolve import as_store
+
+            store = as_store(store)
+        super().__init__(store)
+        self.key, document = _read(store, key)
+        self._folder = parent(self.key) + "/" if "/" in self.key else ""
+        found = _documents(document, self.key)
+        self._documents = {name: json.dumps(value).encode() for name, value in found.items()}
+        self._with_chunks = frozenset(
+            parent(name) for name, value in found.items() if _has_shape(value)
+        )
+        self._listable = store.capabilities.listable
+        self.capabilities = replace(store.capabilities, listable=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store!r}, {self.key!r})"
+
+    def _covers(self, key: str) -> bool:
+        """Whether the document says what this key holds, or that it does not exist."""
+        if not _is_document(check_key(key)) or not key.startswith(self._folder):
+            return False
+        return key != self.key or key in self._documents
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        if not self._covers(key):
+            return self.store.get(key, byte_range)
+        value = self._documents.get(key)
+        return None if value is None else read_range(value, byte_range)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        answers: list[Buffer | None] = [None] * len(requests)
+        others: list[int] = []
+        for index, (key, byte_range) in enumerate(requests):
+            if self._covers(key):
+                answers[index] = self.get(key, byte_range)
+            else:
+                others.append(index)
+        if others:
+            found = self.store.get_many([requests[index] for index in others])
+            for index, answer in zip(others, found, strict=True):
+                answers[index] = answer
+        return answers
+
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        if self._covers(key):
+            return nullcontext(lambda byte_range: self.get(key, byte_range))
+        return self.store.snapshot(key)
+
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
+        if not self._covers(key):
+            return self.store.get_versioned(key, byte_range)
+        value = self._documents.get(key)
+        return None if value is None else Versioned(read_range(value, byte_range), value)
+
+    def version(self, key: str) -> Hashable | None:
+        return self._documents.get(key) if self._covers(key) else self.store.version(key)
+
+    def exists(self, key: str) -> bool:
+        return key in self._documents if self._covers(key) else self.store.exists(key)
+
+    def size(self, key: str) -> int | None:
+        if not self._covers(key):
+            return self.store.size(key)
+        value = self._documents.get(key)
+        return None if value is None else len(value)
+
+    # -- writeable ----------------------------------------------------------------------------
+    def _check_change(self, *keys: str) -> None:
+        self.check_writable()
+        for key in keys:
+            if key == self.key or self._covers(key):
+                raise self._refusal(key)
+
+    def _check_prefixes(self, *prefixes: str) -> None:
+        self.check_writable()
+        for prefix in prefixes:
+            if any(key.startswith(check_prefix(prefix)) for key in (self.key, *self._documents)):
+                raise self._refusal(prefix)
+
+    def _refusal(self, what: str) -> ReadOnlyError:
+        return ReadOnlyError(
+            f"{self!r}: {what!r} is given by the consolidated metadata, which this change would"
+            " make wrong: change the store inside, and consolidate again"
+        )
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_change(key)
+        self.store.set(key, value)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self._check_change(key)
+        return self.store.set_if_absent(key, value)
+
+    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
+        self._check_change(key)
+        return self.store.set_if_version(key, value, version)
+
+    def delete(self, key: str) -> None:
+        self._check_change(key)
+        self.store.delete(key)
+
+    def delete_prefix(self, prefix: str) -> None:
+        self._check_prefixes(prefix)
+        self.store.delete_prefix(prefix)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        self._check_prefixes(source, target)
+        self.store.move_prefix(source, target)
+
+    # -- listable -----------------------------------------------------------------------------
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        check_prefix(prefix)
+        if not self._listable:
+            raise NotListableError(
+                f"{self!r}: the chunks below {prefix!r} cannot be listed; what the consolidated"
+                " metadata describe can be, with list_dir"
+            )
+        others = (key for key in self.store.list_prefix(prefix) if not self._replaced(key))
+        own = (key for key in self._documents if key.startswith(prefix))
+        return iter(sorted({*own, *others}))
+
+    def list_dir(self, prefix: str) -> Listing:
+        check_prefix(prefix)
+        own = listing_of(self._documents, prefix)
+        if not self._listable:
+            if prefix[:-1] in self._with_chunks or not (own.keys or own.prefixes):
+                raise NotListableError(
+                    f"{self!r}: what lies below {prefix!r} cannot be listed: the store cannot, and"
+                    " the consolidated metadata do not say"
+                )
+            return own
+        keys, prefixes = self.store.list_dir(prefix)
+        others = [key for key in keys if not self._replaced(key)]
+        besides = [name for name in prefixes if name not in own.prefixes and self._remains(name)]
+        return Listing(sorted({*own.keys, *others}), sorted([*own.prefixes, *besides]))
+
+    def _replaced(self, key: str) -> bool:
+        # The document itself is no part of the hierarchy unless it describes its root.
+        return self._covers(key) or key == self.key
+
+    def _remains(self, prefix: str) -> bool:
+        """Whether the store has anything below `prefix` but documents that are no longer valid."""
+        if not prefix.startswith(self._folder):
+            return True
+        return any(not self._replaced(key) for key in self.store.list_prefix(prefix))
+
+    @property
+    def identity(self) -> Hashable:
+        return "consolidated", self.store.identity, self.key
+
+
+class ConsolidatedMetadataStore(ConsolidatedStore):
+    """`ConsolidatedStore`, as zarr-python 2 calls it."""
+
+    def __init__(self, store: Store | Mapping[str, bytes], metadata_key: str = FLAT) -> None:
+        super().__init__(store, metadata_key)
+
+
+def _read(store: Store, key: str | None) -> tuple[str, Mapping[str, Json]]:
+    candidates = (FLAT, INLINE) if key is None else (check_key(key),)
+    for name, value in zip(
+        candidates, store.get_many([(name, None) for name in candidates]), strict=True
+    ):
+        if value is None:
+            continue
+        document = json.loads(value, f"{store!r}, key {name!r}")
+        if isinstance(document, dict) and _metadata(document) is not None:
+            return name, document
+        if key is not None:
+            raise MetadataError(
+                f"{store!r}, key {name!r}: expected consolidated metadata, an object with the"
+                " member 'metadata' or 'consolidated_metadata'"
+            )
+    raise NodeNotFoundError(
+        f"{store!r} has no consolidated metadata at {' or '.join(map(repr, candidates))};"
+        " omnizarr.consolidate_metadata(store) writes it"
+    )
+
+
+def _metadata(document: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    holder = document.get("consolidated_metadata", document)
+    found = holder.get("metadata") if isinstance(holder, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def _documents(document: Mapping[str, Json], key: str) -> dict[str, Json]:
+    """Every document, by its key; names that could not be keys are left out."""
+    folder, name = parent(key), name_of(key)
+    found: dict[str, Json] = {}
+    if "consolidated_metadata" not in document:
+        for below, value in (_metadata(document) or {}).items():
+            if is_key(join(folder, below)):
+                found[join(folder, below)] = value
+        return dict(sorted(found.items()))
+    pending: deque[tuple[str, Json]] = deque([(folder, dict(document))])
+    while pending:
+        path, value = pending.popleft()
+        place = join(path, name)
+        if place in found or not is_key(place):
+            continue
+        found[place] = value
+        if isinstance(value, dict):
+            inner = _metadata(value) if "consolidated_metadata" in value else None
+            pending += ((join(path, below), child) for below, child in (inner or {}).items())
+    return dict(sorted(found.items()))
+
+
+def _has_shape(document: Json) -> bool:
+    return isinstance(document, dict) and "shape" in document

@@ -1,0 +1,1 @@
+"""Any store of zarr-python, and sessions of Icechunk."""

@@ -1,0 +1,424 @@
+"""`ZarrPythonStore`: any store of zarr-python as one of ours, Icechunk's sessions among them.
+
+Its methods are awaited in a loop of our own (`loop`), or called at once where the store
+can do that. What it holds is what zarr-python sees: both may work on it side by side.
+
+Icechunk: values go into the session; `session.commit` makes them a snapshot, and finds what another
+session changed meanwhile (`icechunk.ConflictError`). Until then nobody else sees them.
+
+This module knows zarr-python's interface. What single stores make of it, `rules` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from omnizarr.errors import NotListableError, ReadOnlyError, StoreError
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Listing,
+    Read,
+    Store,
+    listing_of,
+    sorted_under,
+    span,
+)
+from omnizarr.runtime import parallel
+from omnizarr.runtime.properties import cached_property
+from omnizarr.stores.exact_ranges import exact
+from omnizarr.stores.fsspec.faults import cause, failure
+from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore
+from omnizarr.stores.zarr_python import loop as loop
+from omnizarr.stores.zarr_python import rules as rules
+
+T = TypeVar("T")
+DEADLINE = 60.0
+REQUESTS = 64
+_SYNCHRONOUS = ("get_sync", "set_sync", "delete_sync")
+_MISSING = FileNotFoundError, KeyError
+_WHOLE = ByteRange(0)
+
+
+class _Same:
+    """A hash for stores that can be compared and have none."""
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Same) or type(self.store) is not type(other.store):
+            return False
+        return self.store is other.store or bool(self.store == other.store)
+
+    def __hash__(self) -> int:
+        return hash(type(self.store))
+
+
+class ZarrPythonStore(Store):
+    """The values of `store`, a `zarr.abc.store.Store`.
+
+    deadline: seconds after which a request is given up.
+    """
+
+    def __init__(self, store: Any, *, read_only: bool = False, deadline: float = DEADLINE) -> None:
+        base = rules.module("abc.store").Store
+        if not isinstance(store, base):
+            raise TypeError(f"expected a store of zarr-python, found {type(store).__name__}")
+        self.store = store
+        self.deadline = deadline
+        self.read_only = bool(read_only or store.read_only or not store.supports_writes)
+        self._rules = rules.rules_for(store)
+        self._process = os.getpid()
+        self._direct = all(hasattr(store, name) for name in _SYNCHRONOUS) and bool(
+            getattr(store, "_supports_sync_io", True)
+        )
+        self.capabilities = Capabilities(
+            listable=bool(store.supports_listing) or self._rules.keys is not None,
+            requests=1 if self._direct else REQUESTS,
+            gap=Capabilities().gap if self._direct else 1 << 20,
+            hierarchies_only=self._rules.nodes,
+        )
+
+    @property
+    def identity(self) -> Hashable:
+        values = getattr(self.store, "_store_dict", None)
+        if isinstance(values, dict):  # a MemoryStore; a read-only one shares them
+            return "mapping", id(values)
+        if self._inside is not None:
+            return self._inside.identity
+        if type(self.store) is rules.module("storage").ZipStore:
+            return "zip", os.path.realpath(self.store.path), ""
+        # Comparing others may mean to compare all their values.
+        return "zarr-python", _Same(self.store) if self._rules.nodes else id(self.store)
+
+    def locate(self, key: str) -> tuple[Hashable, str]:
+        return (self.identity, key) if self._inside is None else self._inside.locate(key)
+
+    @cached_property
+    def _inside(self) -> Store | None:
+        """The store that a wrapper of zarr-python (one that logs, or caches) forwards to."""
+        storage = rules.module("storage")
+        wrapper: Any = getattr(storage, "WrapperStore", ())
+        if not isinstance(self.store, wrapper):
+            return None
+        inner: Any = self.store._store
+        archive = type(inner) is storage.ZipStore  # which is not to be opened twice
+        return ZarrPythonStore(inner) if archive else adopt(inner, read_only=self.read_only)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<{type(self.store).__name__}>)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        try:
+            store = pickle.dumps(self.store)
+        except Exception as error:
+            raise TypeError(f"{self!r} cannot be pickled: {error}") from error
+        return {"store": store, "read_only": self.read_only, "deadline": self.deadline}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(  # type: ignore[misc]  # what was checked there is made there
+            pickle.loads(state["store"]), read_only=state["read_only"], deadline=state["deadline"]
+        )
+
+    # -- asking -------------------------------------------------------------------------------
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]], doing: str, rounds: int = 1) -> T:
+        """What a coroutine of the store gives; `LookupError`s of missing keys pass."""
+        if not self._rules.forks and self._process != os.getpid():
+            raise StoreError(
+                f"{self!r}: cannot {doing}: {self._rules.name} has threads that a forked process"
+                " lacks; start processes with spawn, or open the store in each of them"
+            )
+        try:
+            return loop.run(work, self.deadline * rounds)
+        except _MISSING:
+            raise
+        except Exception as error:
+            raise self._failed(doing, error) from cause(error)
+
+    def _failed(self, doing: str, error: BaseException) -> StoreError:
+        """Our own error for one of the store's; one of ours is itself."""
+        if isinstance(error, StoreError):
+            return error
+        if "read-only" in str(error):
+            hint = f": {self._rules.committed}" if self._rules.committed else ""
+            return ReadOnlyError(f"{self!r}: cannot {doing}: the store is read-only{hint}")
+        return failure(error, repr(self), doing, ())
+
+    def check_storable(self, key: str) -> None:
+        self.check_writable()
+        if not self._rules.holds(check_key(key)):
+            raise StoreError(
+                f"{self!r}: cannot write {key!r}: {self._rules.name} holds nothing but the"
+                " documents (zarr.json) and chunks of Zarr format 3, with '/' between the"
+                " coordinates of chunks"
+            )
+
+    # -- readable -----------------------------------------------------------------------------
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        part = None if byte_range == _WHOLE else byte_range
+        return self._exact(key, part, partial(self._fetch, key))
+
+    def _exact(self, key: str, byte_range: ByteRange | None, fetch: Read) -> Buffer | None:
+        span(byte_range or ByteRange(0), 0)  # refuses what has no meaning
+        if not self._rules.holds(check_key(key)):
+            return None
+        return fetch(byte_range) if self._rules.exact else exact(byte_range, fetch)
+
+    def _fetch(self, key: str, byte_range: ByteRange | None) -> Buffer | None:
+        doing = f"read {key!r}"
+        try:
+            if self._direct:
+                part = rules.request(byte_range)
+                found = self.store.get_sync(key, prototype=rules.prototype(), byte_range=part)
+                return rules.contents(found)
+            return self._run(lambda: self._rules.fetch(self.store, key, byte_range), doing)
+        except Exception as error:  # a store answers None for what is missing
+            raise self._failed(doing, error) from cause(error)
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        if self._direct or len(requests) < 2:
+            return [self.get(key, byte_range) for key, byte_range in requests]
+        requests = [(key, None if part == _WHOLE else part) for key, part in requests]
+        asked = list(dict.fromkeys(filter(self._askable, requests)))
+
+        async def every() -> list[Any]:
+            turn = asyncio.Semaphore(REQUESTS)
+
+            async def one(key: str, byte_range: ByteRange | None) -> Any:
+                async with turn:
+                    found = self._rules.fetch(self.store, key, byte_range)
+                    return await asyncio.wait_for(found, self.deadline)
+
+            return await asyncio.gather(*(one(*each) for each in asked), return_exceptions=True)
+
+        found = self._run(every, "read many values", 1 + len(asked) // REQUESTS) if asked else []
+        answers = dict(zip(asked, found, strict=True))
+        return [
+            self._exact(key, byte_range, self._reader(key, byte_range, answers))
+            for key, byte_range in requests
+        ]
+
+    def _askable(self, request: tuple[str, ByteRange | None]) -> bool:
+        """Whether a request can be passed on as it is."""
+        key, byte_range = request
+        if not self._rules.holds(check_key(key)):
+            return False
+        if byte_range is None:
+            return True
+        start, stop = byte_range
+        return stop is None or 0 <= start < stop
+
+    def _reader(self, key: str, asked: ByteRange | None, answers: dict[Any, Any]) -> Read:
+        """What `get` would fetch, from an answer that is there already where it fits."""
+
+        def fetch(byte_range: ByteRange | None) -> Buffer | None:
+            if byte_range != asked or (key, asked) not in answers:
+                return self._fetch(key, byte_range)
+            found: Buffer | BaseException | None = answers[key, asked]
+            if isinstance(found, BaseException):
+                raise self._failed(f"read {key!r}", found) from cause(found)
+            return found
+
+        return fetch
+
+    def exists(self, key: str) -> bool:
+        if not self._rules.holds(check_key(key)) or self._rules.keys is not None:
+            return key in (self._rules.keys or ())
+        try:
+            return bool(self._run(lambda: self.store.exists(key), f"look for {key!r}"))
+        except _MISSING:
+            return False
+
+    def size(self, key: str) -> int | None:
+        if self._direct or self._rules.keys is not None or not self._rules.holds(check_key(key)):
+            return super().size(key)
+        try:
+            size = int(self._run(lambda: self.store.getsize(key), f"read the size of {key!r}"))
+        except _MISSING:
+            return None
+        # Icechunk says 0 for a chunk that is not there.
+        return size if size or self.exists(key) else None
+
+    # -- writeable ----------------------------------------------------------------------------
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_storable(key)
+        buffer = rules.prototype().buffer.from_bytes(bytes(value))
+        doing = f"write {key!r}"
+        try:
+            if self._direct:
+                self.store.set_sync(key, buffer)
+            else:
+                self._run(lambda: self.store.set(key, buffer), doing)
+        except Exception as error:
+            if isinstance(error, KeyError) and self._rules.nodes:
+                raise StoreError(
+                    f"{self!r}: cannot {doing}: there is no array; write its zarr.json first"
+                ) from error
+            raise self._failed(doing, error) from cause(error)
+
+    def set_if_absent(self, key: str, value: Buffer) -> bool:
+        self.check_storable(key)
+        return super().set_if_absent(key, value)
+
+    def delete(self, key: str) -> None:
+        self.check_writable()
+        if not self._rules.holds(check_key(key)):
+            return
+        doing = f"delete {key!r}"
+        if not self.store.supports_deletes:
+            raise StoreError(f"{self!r}: cannot {doing}: the store does not delete")
+        if not self._rules.nodes and not self.exists(key):
+            return  # some remove a whole folder of that name
+        try:
+            if self._direct:
+                self.store.delete_sync(key)
+            else:
+                self._run(lambda: self.store.delete(key), doing)
+        except _MISSING:
+            return
+        except Exception as error:
+            raise self._failed(doing, error) from cause(error)
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        steps = deletion_steps(self.list_prefix(check_prefix(prefix)))
+        if self._rules.nodes and self.exists(f"{prefix}zarr.json"):
+            remove = partial(self.store.delete_dir, prefix) if prefix else self.store.clear
+            self._run(remove, f"delete {prefix!r}")
+        else:
+            for step in steps:
+                parallel.each(self.delete, step, self.capabilities.requests)
+
+    def move_prefix(self, source: str, target: str) -> None:
+        if not self._rules.nodes:
+            super().move_prefix(source, target)
+            return
+        self.check_move(source, target)
+        for key in sorted(self.list_prefix(source), key=_documents_first):
+            value = self.get(key)
+            if value is not None:
+                self.set(target + key[len(source) :], value)
+        self.delete_prefix(source)
+
+    # -- listable -----------------------------------------------------------------------------
+    def _listed(self, names: Callable[[], AsyncIterator[str]], prefix: str) -> list[str]:
+        if not self.capabilities.listable:
+            raise NotListableError(f"{self!r}: the store does not list its keys")
+
+        async def collect() -> list[str]:
+            return [name async for name in names()]
+
+        doing = f"list {prefix!r}"
+        try:
+            return self._run(collect, doing)
+        except _MISSING as error:
+            raise self._failed(doing, error) from cause(error)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        check_prefix(prefix)
+        if self._rules.keys is not None:
+            return sorted_under(self._rules.keys, prefix)
+        if self._rules.nodes and prefix and not self.exists(f"{prefix}zarr.json"):
+            found = self._listed(self.store.list, prefix)
+        else:
+            found = self._listed(lambda: self.store.list_prefix(prefix), prefix)
+        return sorted_under({key for key in found if is_key(key)}, prefix)
+
+    def list_dir(self, prefix: str) -> Listing:
+        check_prefix(prefix)
+        if self._rules.keys is not None:
+            return listing_of(self._rules.keys, prefix)
+        if self._direct:
+            return listing_of(self.list_prefix(prefix), prefix)
+        # zarr-python gives names, and does not say which of them are keys.
+        found = self._listed(lambda: self.store.list_dir(prefix[:-1]), prefix)
+        names = sorted({name.strip("/") for name in found if is_key(name.strip("/"))})
+        values = parallel.each(lambda name: self.exists(prefix + name), names, REQUESTS)
+        keys = [name for name, is_value in zip(names, values, strict=True) if is_value]
+        prefixes = set(names).difference(keys)
+        if not self._rules.nodes:  # elsewhere a key may also be the beginning of others
+            both = parallel.each(lambda name: self._has_below(f"{prefix}{name}/"), keys, REQUESTS)
+            prefixes.update(name for name, has in zip(keys, both, strict=True) if has)
+        return Listing(
+            [prefix + name for name in keys], sorted(f"{prefix}{name}/" for name in prefixes)
+        )
+
+    def _has_below(self, prefix: str) -> bool:
+        """Whether any key begins with `prefix`; the first one ends the search."""
+
+        async def first() -> bool:
+            async for name in self.store.list_prefix(prefix):
+                if name.startswith(prefix) and name != prefix:
+                    return True
+            return False
+
+        try:
+            return self._run(first, f"list {prefix!r}")
+        except _MISSING:
+            return False
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def _documents_first(key: str) -> tuple[bool, int, str]:
+    """The order in which keys of nodes are written, groups before what lies in them."""
+    return not key.endswith("zarr.json"), key.count("/"), key
+
+
+# -- what `stores.kinds` asks for -------------------------------------------------------------
+
+
+def adopt(obj: Any, *, read_only: bool) -> Store | None:
+    """The store of a store of zarr-python, of a path in one, or of a session of Icechunk."""
+    package_name = type(obj).__module__.partition(".")[0]
+    if package_name == "icechunk" and not hasattr(obj, "get"):
+        if type(obj).__name__ == "Repository":
+            raise TypeError(
+                "an Icechunk repository is read and written through a session: give"
+                " repository.readonly_session(branch='main') or .writable_session('main')"
+            )
+        obj = getattr(obj, "store", None)
+    words = rules.module("abc.store")
+    path_type = rules.module("storage").StorePath
+    if isinstance(obj, path_type):
+        inner = adopt(obj.store, read_only=read_only or obj.read_only)
+        return PrefixStore(inner, obj.path) if inner is not None and obj.path else inner
+    if not isinstance(obj, words.Store):
+        return None
+    return _same_place(obj, read_only or obj.read_only) or ZarrPythonStore(obj, read_only=read_only)
+
+
+def _same_place(store: Any, read_only: bool) -> Store | None:
+    """Our own store of the same place, where zarr-python keeps nothing in memory that we would
+    not see."""
+    storage = rules.module("storage")
+    kind = type(store)
+    if kind is storage.LocalStore:
+        from omnizarr.stores.local.store import LocalStore
+
+        return LocalStore(store.root, read_only=read_only)
+    if kind is storage.ZipStore and store.read_only:
+        from omnizarr.stores.zip.store import ZipStore
+
+        return ZipStore(store.path, mode="r")
+    if kind is storage.FsspecStore:
+        from omnizarr.stores.fsspec.store import FsspecStore
+
+        return FsspecStore(store.fs, store.path, read_only=read_only)
+    if kind is getattr(storage, "ObjectStore", None):
+        from omnizarr.stores import kinds
+
+        return kinds.adopt(store.store, read_only=read_only)
+    inner = getattr(store, "store", None)
+    if kind.__module__ == "omnizarr.integrations.zarr_python" and isinstance(inner, Store):
+        return ReadOnlyStore(inner) if read_only and not inner.read_only else inner
+    return None

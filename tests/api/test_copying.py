@@ -1,0 +1,57 @@
+"""Copying nodes between groups, as zarr-python 2 does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.nodes.group import Group
+
+
+@pytest.fixture
+def source() -> Group:
+    group = omnizarr.group(attributes={"root": 1})
+    group.create_array("g/a", data=np.arange(6), chunks=2)
+    group.create_array("g/inner/b", data=np.arange(4))
+    group["c"] = np.ones(3)
+    return group
+
+
+def names(group: Group) -> list[str]:
+    return [name for name, _ in group.members(None)]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_shallow_copy_leaves_out_groups_inside(source: Group, dry_run: bool) -> None:
+    dest = omnizarr.group()
+    omnizarr.copy(source["g"], dest, shallow=True, dry_run=dry_run)
+    assert names(dest) == ([] if dry_run else ["g", "g/a"])
+
+
+def test_a_shallow_copy_of_all_members_copies_arrays_only(source: Group) -> None:
+    dest = omnizarr.group()
+    result = omnizarr.copy_all(source, dest, shallow=True)
+    assert names(dest) == ["c"] and result.copied == 1
+    assert dest.attrs.asdict() == {"root": 1}
+
+
+def test_a_deep_copy(source: Group) -> None:
+    dest = omnizarr.group()
+    omnizarr.copy_all(source, dest)
+    assert names(dest) == names(source)
+    assert dest["g/inner/b"][...].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("dest", [None, "x.zarr", {}, np.zeros(3), omnizarr.zeros(3)])
+def test_a_destination_that_is_no_group(source: Group, dest: Any) -> None:
+    for copy in (omnizarr.copy, omnizarr.copy_all):
+        with pytest.raises(TypeError, match=r"destination .* found .*; open one with"):
+            copy(source["g"], dest)
+
+
+def test_the_members_of_an_array(source: Group) -> None:
+    with pytest.raises(TypeError, match="members of a group, found Array"):
+        omnizarr.copy_all(source["c"], omnizarr.group())

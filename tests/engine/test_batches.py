@@ -1,0 +1,312 @@
+"""Many chunks in one native call: the same values, and the same errors, as one by one."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import omnizarr
+from omnizarr.codecs.blocks import Blocks
+from omnizarr.config import config
+from omnizarr.engine import batches
+from omnizarr.errors import ChunkNotFoundError, DecodeError
+from omnizarr.model.store import Capabilities
+from omnizarr.runtime import native_core, parallel
+from omnizarr.stores import MemoryStore
+from tests.codecs.mutation_worker import mutate
+from tests.codecs.support import BIG, LITTLE, v3
+from tests.model.columns import mode, outcome
+from tests.native.installed import needed
+
+needed()
+
+CODECS: dict[str, list[Any]] = {
+    "raw": [LITTLE],
+    "raw crc32c": [LITTLE, "crc32c"],
+    "big": [BIG],
+    "zstd": [LITTLE, v3("zstd", level=1, checksum=False)],
+    "zstd checked": [LITTLE, v3("zstd", level=1, checksum=True), "crc32c"],
+    "big zstd": [BIG, v3("zstd", level=1, checksum=False)],
+    "blosc": [LITTLE, v3("blosc", cname="lz4", clevel=5, shuffle="shuffle", typesize=4)],
+    "fast": [LITTLE, v3("blosc", cname="zstd", clevel=1, shuffle="bitshuffle"), "crc32c"],
+    "lz4": [LITTLE, v3("numcodecs.lz4", acceleration=1)],
+    "transpose": [v3("transpose", order=[1, 0]), LITTLE, v3("zstd", level=1, checksum=False)],
+    "transpose big": [v3("transpose", order=[1, 0]), BIG, "crc32c"],
+    "gzip": [LITTLE, v3("gzip", level=1)],
+}
+TYPES = ("uint8", "bool", "int16", "float32", "float64", "complex64", "datetime64[s]", "U2")
+SHAPE = (30, 44)
+
+
+def values(dtype: str) -> np.ndarray:
+    numbers = np.random.default_rng(1).integers(0, 90, SHAPE)
+    return numbers.astype("i8").astype(dtype) if dtype != "U2" else numbers.astype("U2")
+
+
+def stored(dtype: str, codecs: list[Any], shards: bool, index: str = "end") -> Any:
+    chunks, store = (5, 4), MemoryStore()
+    if shards:
+        inner = v3("sharding_indexed", chunk_shape=chunks, codecs=codecs, index_location=index,
+                   index_codecs=[LITTLE, "crc32c"])  # fmt: skip
+        chunks, codecs = (10, 20), [inner]
+    data = values(dtype)
+    fill = np.zeros((), data.dtype)[()]
+    array = omnizarr.create_array(store, shape=SHAPE, dtype=data.dtype, chunks=chunks,
+                                  codecs=codecs, fill_value=fill)  # fmt: skip
+    array[...] = data
+    return array
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few() -> Iterator[None]:
+    """Let two chunks be many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "FEW", 2)
+        patch.setattr(batches, "SMALL", 2)
+        yield
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """How many chunks the core was given, and how many of them it left."""
+    counts = [0, 0]
+    decode = Blocks.decode
+
+    def counting(self: Blocks, data: Any, places: Any, starts: Any, working: Any) -> list[int]:
+        left = decode(self, data, places, starts, working)
+        counts[0] += len(data) if places is None else len(places)
+        counts[1] += len(left)
+        return left
+
+    monkeypatch.setattr(Blocks, "decode", counting)
+    yield counts
+
+
+def slices(length: int) -> st.SearchStrategy[Any]:
+    ends = st.integers(-length, length) | st.none()
+    whole = st.just(slice(None))
+    cut = st.builds(slice, ends, ends, st.sampled_from([None, 1, 1, 2, -1, 7]))
+    some = st.lists(st.integers(0, length - 1), min_size=1, max_size=length).map(sorted)
+    run = st.integers(0, length // 2).map(lambda n: list(range(n, length)))
+    return st.one_of(whole, whole, cut, cut, some, run, st.integers(0, length - 1))
+
+
+@given(
+    st.sampled_from(TYPES),
+    st.sampled_from(sorted(CODECS)),
+    st.sampled_from(["chunks", "start", "end"]),
+    st.lists(st.tuples(slices(SHAPE[0]), slices(SHAPE[1])), min_size=1, max_size=4),
+    st.sets(st.tuples(st.integers(0, 5), st.integers(0, 10)), max_size=5),
+    st.sampled_from([1, 2]),
+    st.booleans(),
+)
+def test_values_are_numpys_either_way(
+    dtype: str, name: str, layout: str, selections: Any, missing: Any, workers: int, far: bool
+) -> None:
+    array = stored(dtype, CODECS[name], layout != "chunks", layout)
+    expected = values(dtype)
+    for row, column in missing:
+        place = slice(5 * row, 5 * row + 5), slice(4 * column, 4 * column + 4)
+        array[place] = expected[place] = expected.dtype.type()
+    if far:
+        array.store.capabilities = Capabilities(requests=4)
+    with config.set({"threads": workers}):
+        for selection in selections:
+            wanted = expected[selection[0]][..., selection[1]]
+            for name in ("native", "python"):
+                with mode(name):
+                    np.testing.assert_array_equal(array.oindex[selection], wanted)
+
+
+@pytest.mark.parametrize("shards", [True, False])
+@pytest.mark.parametrize("name", CODECS)
+def test_the_core_is_asked_where_it_can(name: str, shards: bool, counted: list[int]) -> None:
+    array = stored("float32", CODECS[name], shards)
+    with mode("native"):
+        np.testing.assert_array_equal(array[...], values("float32"))
+    assert counted == ([0, 0] if name == "gzip" else [6 * 11, 0])
+
+
+@pytest.mark.parametrize("shards", [True, False])
+def test_a_few_are_decoded_one_by_one(
+    shards: bool, counted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "FEW", 8)
+    monkeypatch.setattr(batches, "SMALL", 8)
+    array = stored("float32", CODECS["fast"], shards)
+    with mode("native"):
+        for place in (slice(0, 10), slice(0, 12)), (slice(0, 5), slice(0, 4)):
+            np.testing.assert_array_equal(array[place], values("float32")[place])
+        assert counted == [0, 0]
+        np.testing.assert_array_equal(array[:10, :16], values("float32")[:10, :16])
+    assert counted == [8, 0]
+
+
+def test_parts_of_shards_and_edges(counted: list[int]) -> None:
+    array = stored("float32", CODECS["fast"], True)
+    with mode("native"):
+        np.testing.assert_array_equal(array[3:29, 2:41], values("float32")[3:29, 2:41])
+    assert counted == [4 * 9, 0]
+
+
+@pytest.mark.parametrize("shards", [True, False])
+def test_types_that_need_more_than_their_bytes(shards: bool, counted: list[int]) -> None:
+    with mode("native"):
+        np.testing.assert_array_equal(stored("U2", CODECS["zstd"], shards)[...], values("U2"))
+        texts = np.array(["a", "bc", "", "d" * 40] * 8, object).reshape(4, 8)
+        array = omnizarr.create_array(MemoryStore(), data=texts, chunks=(1, 2), dtype="string")
+        assert array[...].tolist() == texts.tolist()
+        padded = np.dtype({"names": ["a", "b"], "formats": ["u1", "<f8"], "offsets": [0, 8]})
+        records = np.zeros((6, 6), padded)
+        records["b"] = np.arange(36).reshape(6, 6)
+        array = omnizarr.create_array(MemoryStore(), data=records, chunks=(2, 2), zarr_format=2)
+        np.testing.assert_array_equal(array[...], records)
+    assert counted == [0, 0]
+
+
+def test_without_dimensions(counted: list[int]) -> None:
+    with mode("native"):
+        array = omnizarr.create_array(MemoryStore(), shape=(), dtype="f4", codecs=CODECS["zstd"])
+        assert array[...] == 0
+        array[...] = 7
+        assert array[...] == 7 == array[()]
+
+
+@pytest.mark.parametrize("shards", [True, False])
+def test_into_the_callers_array(shards: bool) -> None:
+    array = stored("float32", CODECS["fast"], shards)
+    expected = values("float32")
+    with mode("native"):
+        for out in (
+            np.empty(SHAPE, "f4", order="F"),
+            np.empty((60, 88), "f4")[::2, ::-2],
+            np.empty(SHAPE, ">f4"),
+            np.empty(SHAPE, "f8"),
+            np.empty(SHAPE, "f4").view(np.recarray),
+        ):
+            found = outcome(lambda out=out: array.read(out=out))
+            if out.dtype == "f4" or not isinstance(found, tuple):
+                np.testing.assert_array_equal(out, expected)
+        frozen = np.zeros(SHAPE, "f4")
+        frozen.flags.writeable = False
+        told = outcome(lambda: array.read(out=frozen))
+        assert not frozen.any()
+    with mode("python"):
+        assert outcome(lambda: array.read(out=frozen)) == told
+
+
+@pytest.mark.parametrize("name", ["raw crc32c", "zstd", "zstd checked", "fast", "blosc", "lz4"])
+@pytest.mark.parametrize("shards", [True, False])
+def test_damage_is_told_in_the_same_words(name: str, shards: bool) -> None:
+    array = stored("float32", CODECS[name], shards)
+    rnd = random.Random(5)
+    keys = [key for key in array.store.list() if not key.endswith(".json")]
+    refused = 0
+    with config.set({"threads": 1}):
+        for _ in range(150):
+            key = rnd.choice(keys)
+            sound = bytes(array.store.get(key))
+            array.store.set(key, bytes(mutate(sound, rnd, 16 if not shards else len(sound))))
+            found = []
+            for way in ("native", "python"):
+                with mode(way):
+                    found.append(outcome(lambda: array[...].tobytes()))
+            array.store.set(key, sound)
+            assert found[0] == found[1]
+            refused += isinstance(found[0], tuple)
+    assert refused > 50
+
+
+@pytest.mark.parametrize("size", [0, 3, 10**6, 2**61])
+@pytest.mark.parametrize("offset", [0, 17, 10**6, 2**61])
+def test_a_lying_index(offset: int, size: int) -> None:
+    """Inner chunks that overlap, that are too long, or that lie outside the shard."""
+    array = stored("float32", CODECS["zstd"], True)
+    shard = array._source.regular_chain.shard
+    data = bytes(array.store.get("c/0/0"))
+    index = shard.read_index(lambda part: data[part.start : part.stop])
+    table = index.table.copy()
+    table[1, 2] = offset, size
+    body = data[: -shard.index_bytes] + bytes(shard.index_chain.encode(table))
+    array.store.set("c/0/0", body)
+    for selection in (..., (slice(0, 10), slice(0, 18))):
+        found = []
+        for way in ("native", "python"):
+            with mode(way):
+                found.append(outcome(lambda s=selection: array[s]))
+        assert found[0] == found[1] and found[0][0] is DecodeError
+
+
+def test_missing_chunks_can_be_an_error() -> None:
+    array = stored("float32", CODECS["fast"], False)
+    array.store.delete("c/1/1")
+    with mode("native"):
+        assert (array[5:10, 4:8] == 0).all() and (array[:5] == values("float32")[:5]).all()
+        with pytest.raises(ChunkNotFoundError, match="c/1/1"):
+            omnizarr.open_array(array.store, on_missing="raise")[...]
+
+
+THREADED: dict[str, dict[str, Any]] = {
+    "shards": {"chunks": (8, 8), "shards": (256, 256)},
+    "one shard": {"chunks": (8, 8), "shards": (512, 512)},
+    "chunks": {"chunks": (16, 16)},
+}
+
+
+@pytest.mark.parametrize("layout", THREADED)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_batches_are_shared_by_threads(
+    layout: str, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = np.arange(512 * 512, dtype="f4").reshape(512, 512)
+    array = omnizarr.create_array(MemoryStore(), data=data, **THREADED[layout])
+    decode, used = Blocks.decode, set()
+
+    def seen(self: Blocks, *arguments: Any) -> list[int]:
+        used.add(threading.get_ident())
+        time.sleep(0.01)
+        return decode(self, *arguments)
+
+    monkeypatch.setattr(Blocks, "decode", seen)
+    with config.set({"threads": workers}), mode("native"):
+        np.testing.assert_array_equal(array[...], data)
+    assert len(used) == workers
+
+
+@pytest.mark.parametrize("layout", THREADED)
+def test_a_read_can_be_called_off_between_batches(
+    layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = np.arange(512 * 512, dtype="f4").reshape(512, 512)
+    monkeypatch.setattr("omnizarr.codecs.blocks.CALL_BYTES", 8192)
+    array = omnizarr.create_array(MemoryStore(), data=data, **THREADED[layout])
+    decode, event, calls = Blocks.decode, threading.Event(), []
+
+    def seen(self: Blocks, *arguments: Any) -> list[int]:
+        calls.append(1)
+        if len(calls) == 3:
+            event.set()
+        return decode(self, *arguments)
+
+    monkeypatch.setattr(Blocks, "decode", seen)
+    with parallel.abandoned_by(event), mode("native"), pytest.raises(parallel.Abandoned):
+        array[...]
+    assert 3 <= len(calls) <= 5
+
+
+def test_libraries_that_export_nothing_are_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("zstd", "blosc", "lz4"):
+        monkeypatch.setattr(f"omnizarr.codecs.{module}.addresses", lambda *names: None)
+    for name in ("zstd", "fast", "lz4"):
+        array = stored("float32", CODECS[name], True)
+        with mode("native"):
+            assert native_core.core() is not None
+            np.testing.assert_array_equal(array[...], values("float32"))

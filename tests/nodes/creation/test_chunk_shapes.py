@@ -1,0 +1,84 @@
+"""Chunks and shards by size: `chunks="10 MB"`."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import omnizarr as zarr
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shards, parse_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("10MB", 10_000_000), ("10 MB", 10_000_000), ("256kB", 256_000), ("1 MiB", 1 << 20),
+        ("1.5 GiB", 3 << 29), ("2m", 2_000_000), ("512 B", 512), ("10", None), ("big", None),
+        ("", None), ("MB", None), ("1e6 B", None), ("-1 MB", None), ("1 iB", None),
+    ],
+)  # fmt: skip
+def test_sizes(text: str, size: int | None) -> None:
+    assert parse_bytes(text) == size
+
+
+@given(
+    shape=st.lists(st.integers(0, 5000), max_size=4).map(tuple),
+    itemsize=st.sampled_from([1, 2, 8, 16]),
+    size=st.integers(1, 10**8),
+)
+def test_chunks_of_a_size_stay_near_it(shape: tuple[int, ...], itemsize: int, size: int) -> None:
+    chunks = normalize_chunks(f"{size} B", shape, itemsize)
+    lengths = [edge for edge in chunks if isinstance(edge, int)]
+    nbytes = prod(lengths) * itemsize
+    assert all(1 <= edge <= max(1, n) for edge, n in zip(lengths, shape, strict=True))
+    assert nbytes <= max(size, itemsize)
+    whole = prod(max(1, n) for n in shape) * itemsize
+    assert nbytes in (whole, itemsize) or 3 * nbytes >= size
+
+
+@given(
+    shape=st.lists(st.integers(1, 5000), min_size=1, max_size=3).map(tuple),
+    chunk=st.integers(1, 64),
+    size=st.integers(1, 10**8),
+)
+def test_shards_of_a_size_hold_whole_chunks(shape: tuple[int, ...], chunk: int, size: int) -> None:
+    chunks = (chunk,) * len(shape)
+    if prod(chunks) * 4 > size:
+        with pytest.raises(MetadataError, match="smaller than one chunk"):
+            normalize_shards(f"{size} B", shape, chunks, 4)
+        return
+    shards = normalize_shards(f"{size} B", shape, chunks, 4)
+    assert shards is not None
+    assert all(shard % chunk == 0 for shard in shards)
+    assert prod(shards) * 4 <= size
+
+
+def test_a_whole_array_by_size() -> None:
+    array = zarr.create_array({}, shape=(4000, 3000), dtype="f4", chunks="1MB", shards="20 MB")
+    assert array.chunks == (500, 500) or prod(array.chunks) * 4 > 900_000
+    assert array.shards is not None and 15_000_000 < prod(array.shards) * 4 <= 20_000_000
+    array[10, 10] = 1
+    assert array[10, 10] == 1
+    with zarr.config.set({"array.target_shard_size_bytes": 5_000_000}):
+        auto = zarr.create_array({}, shape=(4000, 3000), dtype="f4", chunks="1MB", shards="auto")
+    assert auto.shards is not None and prod(auto.shards) * 4 <= 5_000_000
+
+
+@pytest.mark.parametrize("value", ["big", "10", "0 MB", b"10MB", ""])
+def test_other_text_is_refused(value: str) -> None:
+    for name in ("chunks", "shards"):
+        with pytest.raises(MetadataError, match=f"{name} must be .* or a size such as '10 MB'"):
+            zarr.create_array({}, **{"shape": (10, 10), "chunks": 5, name: value})
+
+
+def test_an_index_location_is_not_forgotten() -> None:
+    shards = {"shape": (10,), "index_location": "end"}
+    assert zarr.create_array({}, shape=10, chunks=5, shards=shards).shards == (10,)
+    with pytest.raises(UnsupportedError, match="ShardingCodec"):
+        zarr.create_array({}, shape=10, chunks=5, shards={**shards, "index_location": "start"})
+    with pytest.raises(TypeError, match="index_location"):
+        zarr.create_array({}, shape=10, chunks=5, shards={"shape": (10,), "index_locaton": "end"})
