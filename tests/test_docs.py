@@ -58,3 +58,19 @@ def test_a_failing_block_is_found() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     targets = LINK.findall(page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+FILE = re.compile(
+    r"`((?:src|tests|docs|examples|benchmarks|scripts|native|[a-z]+)/[\w/]+\.(?:py|rs|md))`"
+)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs" / "design").glob("*.md"))],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_files_that_are_named_exist(page: Path) -> None:
+    named = FILE.findall(page.read_text(encoding="utf-8"))
+    roots = (ROOT, ROOT / "src" / "omnizarr")
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
