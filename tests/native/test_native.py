@@ -536,7 +536,7 @@ def test_twenty_thousand_mutations_crash_nothing() -> None:
 
 
 def test_it_works_after_a_fork() -> None:
-    assert run("runtime/forks.py", "30") == "30 forks"
+    assert run("forks.py", "30") == "30 forks"
 
 
 def test_threads_fill_one_array_and_their_own() -> None:

@@ -352,6 +352,7 @@ def test_what_is_collected_is_forgotten() -> None:
         def begin(self) -> None:
             os._exit(3)
 
+    gc.collect()
     before = len(forks._functions), len(forks._locks)
     owner = Owner()
     assert (len(forks._functions), len(forks._locks)) == (before[0] + 1, before[1] + 1)

@@ -114,16 +114,16 @@ def test_every_store_is_found_by_name(name: str) -> None:
 
 
 def test_names_and_first_bytes_choose_the_kind(tmp_path: Path) -> None:
-    for suffix, module in ((".sqlite", "sqlite"), (".lmdb", "lmdb"), (".dbm", "dbm")):
+    for suffix in (".sqlite", ".lmdb", ".dbm"):
         kind = kinds.for_path(str(tmp_path / f"new{suffix}"))
-        assert kind is not None and kind.module == module
+        assert kind is not None and kind.module == f"databases{suffix}"
     assert kinds.for_path(str(tmp_path / "new.json")) is None, "references are never made"
     assert kinds.for_path(str(tmp_path / "x.zarr")) is None
     (tmp_path / "folder.sqlite").mkdir()
     assert kinds.for_path(str(tmp_path / "folder.sqlite")) is None
     (tmp_path / "unnamed").write_bytes(b"SQLite format 3\0" + bytes(84))
     kind = kinds.for_path(str(tmp_path / "unnamed"))
-    assert kind is not None and kind.module == "sqlite"
+    assert kind is not None and kind.module == "databases.sqlite"
 
 
 @pytest.mark.parametrize(

@@ -411,4 +411,4 @@ def test_an_open_file_is_not_opened_once_more(tmp_path: Path, monkeypatch: Any) 
 
         monkeypatch.setattr("builtins.open", refuse)
         kind = kinds.for_path(str(path))
-        assert kind is not None and kind.module == "sqlite"
+        assert kind is not None and kind.module == "databases.sqlite"

@@ -136,7 +136,7 @@ def guess_chunks(shape: Shape, itemsize: int) -> Shape:
     target = min(
         LARGEST_BYTES, max(TARGET_BYTES, int((total / TARGET_BYTES) ** 0.25 * TARGET_BYTES))
     )
-    while prod(chunks) * itemsize > target:
+    while chunks and prod(chunks) * itemsize > target:
         longest = max(range(len(chunks)), key=lambda dimension: chunks[dimension])
         if chunks[longest] == 1:
             break
@@ -155,7 +155,7 @@ def _cut(shape: Shape, itemsize: int, target: int) -> Shape:
     """The largest chunk shape that stays below a size, cut along the longest dimensions first."""
     chunks = [max(1, n) for n in shape]
     itemsize = max(1, itemsize)
-    while prod(chunks) * itemsize > target:
+    while chunks and prod(chunks) * itemsize > target:
         longest = max(range(len(chunks)), key=lambda dimension: chunks[dimension])
         if chunks[longest] == 1:
             break
