@@ -4,7 +4,7 @@
 `register_codec` find and describe single codecs. The codec classes that users name are listed
 here under zarr-python's names and imported when they are first used.
 
-This package knows bytes and arrays. It must not know stores, formats, or where a chunk lies.
+This package knows bytes and arrays. It must not know stores, formats, or where a chunk is stored.
 """
 
 from __future__ import annotations

@@ -375,7 +375,7 @@ def _nearest(values: Array, dtype: np.dtype[Any]) -> Array:
     """The nearest floats, of two the even one.
 
     The types of ml_dtypes are reached through float32, and rounding twice is not rounding once. A
-    float32 that is not exact is therefore made odd: it then lies on no halfway point.
+    float32 that is not exact is therefore made odd: it is then no halfway point.
     """
     if dtype.isbuiltin != 2 or values.dtype.itemsize < 4 or values.dtype == np.float32:
         return values.astype(dtype)

@@ -73,7 +73,7 @@ class CategorizeCodec:
             return np.array([codes.get(item, 0) for item in items], astype).reshape(array.shape)
 
         def decode(array: Array) -> Array:
-            # What lies beyond the labels is no label, as 0 is.
+            # A code beyond the labels means no label, as 0 does.
             known = np.where((array > 0) & (array < len(labels)), array, 0).astype(np.intp)
             return table[known]
 

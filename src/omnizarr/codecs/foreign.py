@@ -1,7 +1,7 @@
 """Codecs of others: a class that numcodecs knows, from its registry or its entry points.
 
 Such a codec takes a chunk (an array, or the bytes that other codecs left) and gives bytes, and the
-reverse. It is code that somebody installed here; what it yields is checked, what it allocates is
+reverse. It is code installed in this environment; what it yields is checked, what it allocates is
 its own affair.
 """
 

@@ -1,7 +1,7 @@
 """`packbits`: elements in as many bits as they have, one after the other.
 
 Spec: zarr-extensions, codecs/packbits. Configuration: `padding_encoding` (none, first_byte,
-last_byte), `first_bit`, `last_bit`. The text leaves open where in a byte the first bit lies; all
+last_byte), `first_bit`, `last_bit`. The text leaves open where in a byte the first bit is; all
 software puts it lowest (`numcodecs.packbits`, which is another codec, puts it highest).
 
 zarrs (up to 0.23 at least) leaves the byte of the padding out where all bits of whole bytes are

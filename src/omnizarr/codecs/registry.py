@@ -339,7 +339,7 @@ def specs_from(value: Json, where: str) -> tuple[CodecSpec, ...]:
 
 
 def spec_document(spec: CodecSpec) -> dict[str, Json]:
-    """A spec as the JSON object that lies inside another codec's configuration."""
+    """A spec as the JSON object inside another codec's configuration."""
     document: dict[str, Json] = {"name": spec.name}
     if spec.configuration:
         document["configuration"] = dict(spec.configuration)

@@ -82,7 +82,7 @@ def _further(
     while position < len(data) and total <= most:
         window = data[position : position + WINDOW]
         if not started:
-            # Padding lies between streams only.
+            # Padding occurs between streams only.
             skipped = len(window) - len(bytes(window).lstrip(b"\0"))
             position += skipped
             if skipped == len(window):

@@ -37,7 +37,7 @@ _HEAD = {"i4": (1, 5), "i8": (1, 6), "f4": (9, 15), "f8": (12, 19)}
 THIN = 20
 """How many times the bytes of a large chunk its longest stream may take."""
 WINDOW = 8192
-"""More bytes than three blocks of `MAX_BITS`. Reading goes forward, so whoever reads behind the end
+"""More bytes than three blocks of `MAX_BITS`. Reading goes forward, so a read past the end
 of a stream reads one whole block of nothing but this padding, before anything behind it."""
 
 
@@ -197,7 +197,7 @@ def _plain(module: Any) -> Functions:
         settings = options(found, out.ndim)
         kind = TYPES[out.dtype.str[1:]]
         results = []
-        for padding in (0, 255):  # what lies behind the stream must not matter
+        for padding in (0, 255):  # bytes after the stream must not matter
             data[length : length + WINDOW] = padding
             results.append(module._decompress(data, kind, out.shape, **settings))
         if results[0].tobytes() != results[1].tobytes():

@@ -4,7 +4,7 @@ It knows how counts, weights and streams of bits are laid out; what the symbols 
 caller's (`zstd_legacy`). Nothing here allocates more than a fixed multiple of one zstd block.
 
 Streams of bits are written forwards and read backwards: the highest set bit of the last byte is
-an end mark, and each field lies directly below the one read before it. A position counts the bits
+an end mark, and each field is directly below the one read before it. A position counts the bits
 that are left, so reading `n` bits at `position` means those from `position - n` up.
 """
 

@@ -49,7 +49,7 @@ class Gathered:
             return [column for column in self._merged() if column.size] or [self._nothing()]
         if not self._parts:
             return [self._nothing().reshape(wanted.shape)]
-        # Which element of all gathered ones lies at each place of the working array.
+        # For each position of the working array, the index of its element.
         together = concatenated(self._merged(), self.text)
         places = np.empty(self.shape, np.int64)
         begin = 0

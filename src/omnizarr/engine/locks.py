@@ -2,7 +2,7 @@
 
 A store whose own locks exclude processes and threads (`capabilities.locks`) is trusted with it. For
 every other store there is a table here, for the threads of this process; it is keyed by the
-store's identity, so that two handles on one store share a lock. A lock lives only while somebody
+store's identity, so that two handles on one store share a lock. A lock lives only while a thread
 holds or awaits it, so the table stays as small as the number of writes in flight.
 
 A store that has no locks but tells versions apart (`capabilities.versions`) is updated
@@ -81,7 +81,7 @@ class _InProcess:
 
 
 def exclusive(store: Store, key: str) -> AbstractContextManager[object]:
-    """Exclude everybody else from writing `key`: threads always, processes where the store can."""
+    """Exclude other writers of `key`: threads always, processes where the store can."""
     if store.capabilities.locks:
         return store.lock(key)
     return _InProcess(store, key)
@@ -119,14 +119,14 @@ class Optimistic(WrapperStore):
         if before is not None and before == value:
             return  # nothing to change, so nothing to be overtaken in
         if not self.store.set_if_version(key, value, version):
-            raise ConflictError(f"{self.store!r}: {key!r} was changed by somebody else")
+            raise ConflictError(f"{self.store!r}: {key!r} was changed by another writer")
 
 
 def update(store: Store, key: str, function: Callable[[Store], T], *, repeatable: bool = True) -> T:
     """Call `function(held)`, which reads, changes and writes back values around `key`, so that no
-    change of anybody else is lost. Where the store has no locks the call may be repeated.
+    concurrent change is lost. Where the store has no locks the call may be repeated.
 
-    repeatable: whether a change may be made once more if nobody can tell that it was made; if not,
+    repeatable: whether a change may be made once more if its outcome is unknown; if not,
     `UncertainWriteError` is raised."""
     if store.capabilities.locks:
 
@@ -134,7 +134,7 @@ def update(store: Store, key: str, function: Callable[[Store], T], *, repeatable
             with store.lock(key):
                 return function(store)
 
-        # A lock is lost when the directory in which it lies is deleted; nothing was written then.
+        # Deleting its directory breaks a lock; nothing was written then.
         return _repeated(locked, (ConflictError,))
     # Tell caches to bypass stale entries.
     with exclusive(store, key), store.lock(key):
@@ -159,7 +159,7 @@ def _repeated(attempt: Callable[[], T], kinds: tuple[type[Exception], ...]) -> T
 
 
 def setting(store: Store, key: str) -> AbstractContextManager[object]:
-    """What one `store.set` of a whole value needs to wait for those who hold `exclusive`.
+    """The lock that one `store.set` of a whole value takes, to wait for holders of `exclusive`.
 
     A store with locks of its own takes them in `set`."""
     return nullcontext() if store.capabilities.locks else _InProcess(store, key)

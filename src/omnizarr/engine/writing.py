@@ -8,9 +8,9 @@ not touch keep their encoded bytes.
 A chunk that holds nothing but the fill value, bit for bit, is not stored, unless the array has no
 fill value or the caller asked for empty chunks.
 
-`trim` forgets what an array that was made smaller no longer has. Whoever makes it larger again
-changes the shape first and writes chunks afterwards; so a chunk is held, or its version known,
-before the shape is looked at, and what somebody else has put there meanwhile is never lost.
+`trim` deletes what a shrunk array no longer covers. A concurrent writer that grows the array
+changes the shape first and writes chunks afterwards. So `trim` locks a chunk, or notes its version, before
+it reads the shape: a chunk that was written meanwhile is never lost.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _store_part(source: Source, part: Part, data: Encoded, working: Working, fie
 
 
 def _change_chunk(source: Source, part: Part, working: Working, field: Field) -> None:
-    """Read, change and write back one chunk, which nobody else changes meanwhile."""
+    """Read, change and write back one chunk that is held exclusively."""
     coordinates = part.coordinates
     key = source.key(coordinates)
     chain = source.chain_for(coordinates)
@@ -141,7 +141,7 @@ def _emptied(source: Source, chain: Chain) -> Buffer:
 
 def trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None]) -> None:
     """Forget what one stored chunk of an array that had `source.model.shape` holds outside of the
-    shape that `current` gives, which is asked for it when nobody can change the chunk unnoticed.
+    shape that `current` gives, which is called while the chunk is locked or its version known.
     Without a shape the chunk is left as it is."""
     key = source.key(coordinates)
     try:
@@ -154,7 +154,7 @@ def trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None]
 def _trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None]) -> None:
     key, chain = source.key(coordinates), source.chain_for(coordinates)
     names = (key, *source.alternative_keys(coordinates))
-    # No byte of it: a chunk that lies outside is not read.
+    # An empty range: a chunk outside of the array is not read.
     if all(source.store.get(name, ByteRange(0, 0)) is None for name in names):
         return
     shape = current()
@@ -176,13 +176,13 @@ def _trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None
 
 
 def _is_outside(source: Source, coordinates: Shape, shape: Shape) -> bool:
-    """Whether nothing of the chunk lies in an array of this shape."""
+    """Whether the chunk is wholly outside of an array of this shape."""
     axes = source.model.grid.axes
     return any(a.start(c) >= n for a, c, n in zip(axes, coordinates, shape, strict=True))
 
 
 def _outside(source: Source, coordinates: Shape, shape: Shape) -> Iterator[tuple[Part, Array]]:
-    """What of the chunk lies outside, dimension by dimension, and fill value to write there."""
+    """The parts of the chunk outside of the array, one per dimension, each with fill values."""
     model = source.model
     chunk = [
         slice(axis.start(c), min(axis.start(c) + axis.size(c), n))
@@ -212,7 +212,7 @@ def _store(source: Source, key: str, coordinates: tuple[int, ...], data: Buffer 
 
 
 def _covers(part: Part, field: Field) -> bool:
-    """Whether everything of the chunk that lies in the array is written."""
+    """Whether the write covers all elements of the chunk that are inside the array."""
     return part.whole and field is None
 
 

@@ -159,7 +159,7 @@ def documents_first(keys: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def explain_missing(store: Store, path: str) -> str:
-    """What was looked for at `path`, and what lies there instead."""
+    """What was looked for at `path`, and what was found instead."""
     keys = [key for known in FORMATS for key in known.probes(path)]
     above = {key for known in FORMATS for key in known.probes("")} if path else set()
     keys = [key for key in dict.fromkeys(keys) if is_key(key) and key not in above]

@@ -67,7 +67,7 @@ def text(document: Mapping[str, Json]) -> bytes:
 
 
 def loads_object(data: Buffer, key: str) -> dict[str, Json]:
-    """The JSON object that lies at a key."""
+    """The JSON object stored under a key."""
     where = f"key {key!r}"
     value = json.loads(data, where)
     if not isinstance(value, dict):
@@ -270,7 +270,7 @@ def decode_blosc(members: Mapping[str, Json], names: Sequence[str]) -> CodecSpec
 def encode_blosc(
     spec: CodecSpec, itemsize: int, names: Sequence[str], name: FormatName
 ) -> dict[str, Any]:
-    """Those members; UnsupportedError if there is more to say, or nobody could read it."""
+    """Those members; UnsupportedError if the format cannot express them."""
     given = spec.configuration
     core = spec.name == "blosc"
     cname = given.get("cname", "zstd" if core else "lz4")

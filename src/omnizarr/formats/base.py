@@ -128,7 +128,7 @@ class Format(Protocol):
         ...
 
     def move(self, store: Store, source: str, target: str) -> None:
-        """Give a node, and everything below it, another path where nothing lies."""
+        """Move a node, and everything below it, to a path where nothing is stored."""
         ...
 
     def chunk_prefix(self, path: str, model: ArrayModel) -> str:

@@ -24,7 +24,7 @@ Parse = Callable[[str, Mapping[str, Buffer]], Node | None]
 
 
 def child_names(store: Store, path: str) -> list[str]:
-    """What lies below `path` as a prefix; not every one need be a node."""
+    """Names directly below `path`; not each of them is a node."""
     prefix = f"{path}/" if path else ""
     return [found[len(prefix) : -1] for found in store.list_dir(prefix).prefixes]
 
@@ -109,7 +109,7 @@ def check_outside_drafts(store: Store, path: str) -> None:
         if folder and is_draft(store, folder):  # the root is left to `check_place`
             raise _inside_draft(store, path, f"its folder {folder!r}")
     for place in store.above(AREAS):
-        with suppress(StoreError):  # nobody is kept from writing by what may not be read
+        with suppress(StoreError):  # an unreadable neighbour must not prevent a write
             if is_draft(place):
                 raise _inside_draft(store, path, repr(place))
 
@@ -201,7 +201,7 @@ class BelowPath(ABC):
         return child_names(store, path)
 
     def hidden_members(self, store: Store, path: str) -> list[str]:
-        return []  # what lies below an array are its chunks
+        return []  # below an array there are only its chunks
 
     def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
         raise UnsupportedError(

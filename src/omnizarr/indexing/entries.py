@@ -1,7 +1,7 @@
 """What a key says, entry by entry, before any rule of how entries combine.
 
 NumPy's classification is the specification: what is an integer, a slice, a mask or an index
-array; how many dimensions each entry takes; where the Ellipsis lies; which values are out of
+array; how many dimensions each entry takes; where the Ellipsis is; which values are out of
 bounds. `resolve` gives entries that cover every dimension of a shape, checked and counted from
 the start of the axis.
 

@@ -62,7 +62,7 @@ class Part(NamedTuple):
     direct: bool
     """`chunk[inner]` is the chunk, and `working[outer]` a basic view of the same shape."""
     extent: tuple[int, ...]
-    """How much of the chunk lies in the array, along each axis."""
+    """Length of the chunk inside the array, along each axis."""
 
 
 # Makes a part from a tuple of its fields, without a Python frame.
@@ -143,7 +143,7 @@ class Plan:
         return _parts(self._runs, self._grouped(), self.grid.axes, self.transform.source_shape)
 
     def _grouped(self) -> list[Groups]:
-        # Grouping points sorts them: done once, and only if somebody asks.
+        # Grouping points sorts them: done once, on first use.
         if self._groups is None:
             self._groups = _group(self._points, self.grid.axes, self.transform.source_shape)
         return self._groups

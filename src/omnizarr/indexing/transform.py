@@ -52,7 +52,7 @@ Expression = Constant | Stride | Indexed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transform:
-    """Where every element of a result of `shape` lies in an array of `source_shape`."""
+    """Maps every element of a result of `shape` to a position in an array of `source_shape`."""
 
     source_shape: Shape
     shape: Shape

@@ -1,7 +1,7 @@
 """A block of variable-size elements in two buffers, as Arrow and document 004 have them.
 
 A column stands where an array of strings or byte strings could stand: it has a shape, it can be
-indexed, and NumPy takes it for an array (`__array__`). No element is touched until somebody asks
+indexed, and NumPy takes it for an array (`__array__`). No element is converted until a caller asks
 for NumPy's own form of it.
 
 This module knows offsets and bytes. It must not know codecs, stores or Arrow.
@@ -106,7 +106,7 @@ class Column:
 
     @cached_property
     def _places(self) -> npt.NDArray[np.intp]:
-        """The number of every element, where it lies."""
+        """The index of every element, in the column's shape."""
         return np.arange(self.size).reshape(self.shape)
 
     def chosen(self, indices: npt.NDArray[Any]) -> Column:

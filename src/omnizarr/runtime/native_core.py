@@ -1,6 +1,6 @@
 """The seam to the native core: `omnizarr_native`, a distribution of its own, if it is installed.
 
-Whoever can use the core asks `core()` and does the same work in Python when there is none; results
+Callers ask `core()` and do the same work in Python when it gives None; results
 and errors are the same. `OMNIZARR_NATIVE=0` in the environment switches the core off.
 
 This module knows the core's name, version and functions. It must not know what they are used for,

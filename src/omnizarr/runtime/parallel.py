@@ -30,7 +30,7 @@ _abandoned: ContextVar[threading.Event | None] = ContextVar("omnizarr.abandoned"
 
 
 class Abandoned(BaseException):
-    """The caller no longer wants the result. Not an `Exception`: nobody may take it for a fault."""
+    """The caller no longer wants the result. Not an `Exception`: no handler takes it for one."""
 
 
 @contextmanager
@@ -142,7 +142,7 @@ class _Between:
     def __init__(self) -> None:
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._lock = threading.Lock()
-        self._inside = 1  # whoever made it
+        self._inside = 1  # the creator
 
     def enter(self) -> None:
         with self._lock:
@@ -166,7 +166,7 @@ class _Between:
             while len(batch) < wanted and not queue.empty():
                 try:
                     found = queue.get_nowait()
-                except Empty:  # somebody else was faster
+                except Empty:  # another thread took it
                     break
                 if found is None:
                     queue.put(None)
@@ -231,7 +231,7 @@ class Desk(Generic[T, V]):
 
     @property
     def stopped(self) -> bool:
-        """Somebody failed: what is under way is in vain."""
+        """A thread failed: discard what is under way."""
         return self._shared.failure is not None
 
     def take(self, *, wait: bool = False) -> T | None:
@@ -285,7 +285,7 @@ def relay(
 
     def fail(error: BaseException) -> None:
         shared.fail(error)
-        release(workers)  # nobody waits for a place any more
+        release(workers)  # no thread waits for a slot any more
 
     def take() -> Iterator[T]:
         for item in shared:

@@ -10,7 +10,7 @@ and chunks are `dimensions` and `blockSize` reversed, and a chunk's key counts b
 What the specification leaves open, and what is done here:
 
 * A directory without `attributes.json` is a group only below a root that says `n5`, outside any
-  dataset, and if something lies in it: a store of keys does not know empty directories. Where the
+  dataset, and if it holds a key: a store of keys does not know empty directories. Where the
   root does not say so, the user can: with `zarr_format="n5"`.
 * Every group that is written says `n5`, as those of zarr-python do: it can then be opened as a
   root, and readers that take no bare directory for a group see it. The version is 2.0.0, the first

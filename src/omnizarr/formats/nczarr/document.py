@@ -11,7 +11,7 @@ netCDF-C       where                          what
 =============  =============================  ====================================================
 
 netCDF-C 4.9.0 stored `char` as "<U1" with one byte an element, where NumPy's type has four. Where
-its marker lies in `.zarray` the type is therefore read as "|S1", which later releases write.
+its marker is in `.zarray` the type is therefore read as "|S1", which later releases write.
 
 `_ARRAY_DIMENSIONS` comes first where it fits; then the last name of each reference is the name of
 the dimension. A scalar is stored with the shape `[1]`, and read so; its one dimension is called

@@ -189,7 +189,7 @@ def _claims(store: Store, path: str, inside: Inside | None) -> dict[Format, Clai
 
 
 def _named(path: str, inside: Inside) -> list[str]:
-    """What lies directly below `path` by the consolidated metadata of a group above or at it."""
+    """Direct children of `path`, by the consolidated metadata of a group at or above it."""
     group, listed = inside.consolidated.get(str(inside.format.name), ("", frozenset()))
     prefix = f"{path}/"[len(group) + 1 if group else 0 :] if path != group else ""
     return sorted(
@@ -201,7 +201,7 @@ def _named(path: str, inside: Inside) -> list[str]:
 def _not_looked_at(
     look: Look, inside: Inside | None, is_array: bool, told: bool
 ) -> Iterator[Finding]:
-    """What nobody can know without a listing is said, lest it be taken for sound. What holds for
+    """Report what cannot be checked without a listing. What holds for
     all below a place is said there only."""
     at = At(look.path, _stored_key(look.store, look.path, look.format), "omnizarr")
     said = inside is not None and inside.unlisted
@@ -245,7 +245,7 @@ def _document_of(known: Format, standard: Standard | None) -> str:
     return names.get(known.name, v3draft.DOCUMENT)
 
 
-# -- what lies above ------------------------------------------------------------------------------
+# -- nodes above ------------------------------------------------------------------------------
 def _about_parents(look: Look, rules: Rules, inside: Inside | None) -> Iterator[Finding]:
     if inside is None:
         yield from _ancestors(look, rules)
@@ -280,7 +280,7 @@ def _ancestors(look: Look, rules: Rules) -> Iterator[Finding]:
         if isinstance(found[1], ArrayModel):
             key = _stored_key(look.store, look.path, look.format)
             at = At(look.path, key, _document_of(look.format, look.standard))
-            yield at.error("Hierarchies", f"this node lies below the array at {'/' + path!r}")
+            yield at.error("Hierarchies", f"this node is below the array at {'/' + path!r}")
 
 
 def _consolidated(

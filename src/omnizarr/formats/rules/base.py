@@ -113,14 +113,14 @@ class Rules:
     missing_group: Callable[[str, Standard | None], Iterator[Finding]] = _nothing_missing
     """What it means that nodes lie below `path`, but no group at it."""
     orphans: Callable[[Look], Iterable[Finding]] = lambda look: ()
-    """What lies at a path below a group that has documents, but no node."""
+    """A path below a group that has documents, but no node."""
     listed: Callable[[Look], frozenset[str] | None] = lambda look: None
     """The paths, relative to this group, of the nodes that its consolidated metadata list."""
 
 
 @dataclass(frozen=True)
 class Inside:
-    """What lies above a place that is looked at."""
+    """The nodes above the path that is checked."""
 
     format: Format
     implied: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ class Inside:
     consolidated: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
     """For a format's name: the nearest group with consolidated metadata, and what it lists."""
     unlisted: bool = False
-    """Whether it has been said that what lies here could not be listed."""
+    """Whether the finding "cannot be listed" was reported already."""
 
 
 # -- small words for small rules ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What lies below an array's prefix: chunks, chunks that are none, and their sizes.
+"""Keys below an array's prefix: chunks, keys that are no chunks, and their sizes.
 
 Keys are listed one after the other and counted; no chunk is read. Only where every chunk must
 have the same number of bytes is its size asked for.
@@ -27,7 +27,7 @@ class Layout:
     own: frozenset[str] = frozenset()
     """Names, relative to the prefix, of the array's own documents."""
     nodes: frozenset[str] = frozenset()
-    """Last names of keys that say that another node lies below."""
+    """Last names of keys that mark another node below."""
     nodes_section: str = ""
     known: Callable[[str], tuple[Level, str] | None] = lambda name: None
     """What a name that is no chunk key is known to be left by: level and description."""

@@ -115,7 +115,7 @@ def _paths(metadata: Mapping[str, Json], above: str, depth: int) -> frozenset[st
 
 
 def _essence(value: Json) -> Json:
-    """A document without what says nothing, and without its own copy of what lies below it."""
+    """A document without empty members, and without its copy of the documents below it."""
     if not isinstance(value, dict):
         return value
     silent: dict[str, Json] = {

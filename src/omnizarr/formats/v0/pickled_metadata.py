@@ -350,7 +350,7 @@ class _Describer:
             if offset > end:
                 result.append(["", f"|V{offset - end}"])
             elif offset < end:
-                raise MetadataError(f"dtype: the field {show(name)} lies over another one")
+                raise MetadataError(f"dtype: the field {show(name)} overlaps another one")
             field = [name, described, shape] if shape else [name, described]
             result.append(field)
             end = offset + data_types.decode([field]).numpy.itemsize

@@ -106,7 +106,7 @@ def _dtype(at: At, value: Json) -> Iterator[Finding]:
 
 
 def _beside(look: Look) -> Iterator[Finding]:
-    """What lies in the root directory that the document does not name."""
+    """Keys in the root directory that the document does not name."""
     if not look.store.capabilities.listable:
         return
     prefix = f"{look.path}/" if look.path else ""

@@ -124,7 +124,7 @@ class V2(hierarchy.BelowPath):
         found = hierarchy.fetch(store, list(self.keys(path)))
         if not isinstance(self.parse(path, found), GroupModel):
             raise MetadataError(
-                f"key {join(path, GROUP)!r}: no group of format 2 lies here to consolidate"
+                f"key {join(path, GROUP)!r}: there is no group of format 2 here to consolidate"
             )
         start = f"{path}/" if path else ""
         documents = dict(found)

@@ -124,7 +124,7 @@ class V3(hierarchy.BelowPath):
         key = join(path, DOCUMENT)
         root = self.parse(path, hierarchy.fetch(store, [key]))
         if not isinstance(root, GroupModel):
-            raise MetadataError(f"key {key!r}: no group of format 3 lies here to consolidate")
+            raise MetadataError(f"key {key!r}: there is no group of format 3 here to consolidate")
         return root
 
     def consolidated_in(self, model: GroupModel) -> GroupModel | None:

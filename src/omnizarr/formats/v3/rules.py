@@ -43,7 +43,7 @@ ARRAY, GROUP, NAMES = "Array metadata", "Group metadata", "Node names"
 MANDATORY = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 OPTIONAL = ("attributes", "storage_transformers", "dimension_names")
 FORMAT_2 = (".zarray", ".zgroup", ".zattrs", ".zmetadata")
-"""Documents of a node that lies at the same path in format 2 too, as after a migration."""
+"""Documents of a node that exists at the same path in format 2 too, as after a migration."""
 _PORTABLE = re.compile(r"[A-Za-z0-9._-]+\Z")
 
 

@@ -129,7 +129,7 @@ def are_filters(value: Json) -> bool:
 
 
 def hidden_filters(attributes: Json) -> tuple[CodecSpec, ...]:
-    """The filters among the attributes; none if the attribute of that name is somebody else's."""
+    """The filters among the attributes; none if the attribute of that name has another meaning."""
     value: Json = attributes.get(FILTERS) if isinstance(attributes, dict) else None
     if not are_filters(value):
         return ()

@@ -2,7 +2,7 @@
 
 Where document 002 contradicts itself or leaves something open, this follows what its writers did:
 
-1. An array's document lies below `meta/root`, as in the example, not below `meta`, as in the prose.
+1. An array's document is below `meta/root`, as in the example, not below `meta`, as in the prose.
 2. Chunks lie at `data/P/…` and those of a root array at `data/…`; later layouts say `data/root`.
 3. The example for finding children names the key `meta/root/foo/bar/baz/qux.array`; it means
    `meta/root/foo/baz/qux.array`.
@@ -195,7 +195,7 @@ class Draft:
     def check_place(self, store: Store, path: str, besides: str = "") -> None:
         if not path:
             self._check_areas(store)
-            return  # whatever lies at the root would have to be replaced with the whole store
+            return  # replacing the root would replace the whole store
         suffix = self._check_hierarchy(store)
         self._check_names(path)
         self._check_siblings(store, path, suffix, besides)
@@ -255,7 +255,7 @@ class Draft:
             for key in store.list_prefix(f"{area}/"):
                 if name_of(key) in names:
                     raise UnsupportedError(
-                        f"{store!r}, key {key!r}: a node of another format lies where a hierarchy"
+                        f"{store!r}, key {key!r}: a node of another format is where a hierarchy"
                         f" of {self.name} keeps its chunks and documents; choose another store"
                     )
 
@@ -274,11 +274,11 @@ class Draft:
                         what="name",
                     )
             if name not in names:
-                return  # nothing lies below it yet
+                return  # nothing is stored below it yet
             above = join(above, name)
 
     def parent_documents(self, path: str) -> dict[str, bytes]:
-        """Groups are implied by what lies below them; only the bootstrap must be there."""
+        """Keys below a path imply a group; only the bootstrap document must exist."""
         return {} if path else {BOOTSTRAP: self.layout.bootstrap}
 
     def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:

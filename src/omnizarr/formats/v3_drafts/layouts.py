@@ -208,7 +208,7 @@ class Members(NamedTuple):
     arrays: frozenset[str]
     groups: frozenset[str]
     implied: frozenset[str]
-    """Names below which something lies."""
+    """Names that are prefixes of stored keys."""
 
     @property
     def all(self) -> frozenset[str]:

@@ -37,7 +37,7 @@ def check(look: Look) -> Iterator[Finding]:
     array_key, group_key = f"{base}.array{suffix}", f"{base}.group{suffix}"
     stored = _fetch(look, array_key, group_key)
     names = _names(look, suffix)
-    # A group without a document is there because something lies below it.
+    # Keys below a path imply a group without a document.
     at = At(look.path, next(iter(stored), f"{base}/" if names else "zarr.json"), DOCUMENT)
     yield from _name(at, name_of(look.path))
     if array_key in stored and group_key in stored:

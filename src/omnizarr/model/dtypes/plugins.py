@@ -3,7 +3,7 @@
 A type is a subclass of `DataType`. It is known by a name through `register`, or through an entry
 point of that name in the group `omnizarr.data_types`. Entry points are looked at only when a name,
 or a NumPy dtype, is not known otherwise; one that cannot be used is an error for who asks for its
-name and for nobody else.
+name and for no other.
 
 This module knows how to find classes. It must not know any data type.
 """
