@@ -9,8 +9,8 @@ A chunk that holds nothing but the fill value, bit for bit, is not stored, unles
 fill value or the caller asked for empty chunks.
 
 `trim` deletes what a shrunk array no longer covers. A concurrent writer that grows the array
-changes the shape first and writes chunks afterwards. So `trim` locks a chunk, or notes its version, before
-it reads the shape: a chunk that was written meanwhile is never lost.
+changes the shape first and writes chunks afterwards. So `trim` locks a chunk, or notes its version,
+before it reads the shape: a chunk that was written meanwhile is never lost.
 """
 
 from __future__ import annotations
