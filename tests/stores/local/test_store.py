@@ -162,11 +162,11 @@ def test_a_temp_store_goes_away(tmp_path: Path) -> None:
 
 def test_a_value_and_a_prefix_exclude_each_other(store: LocalStore) -> None:
     store.set("a/b", b"1")
-    for key, reason in (("a", "keys lie below it"), ("a/b/c", "a value lies above it")):
+    for key, reason in (("a", "keys lie below it"), ("a/b/c", "a value is stored above it")):
         for write in (store.set, store.set_if_absent):
             with pytest.raises(StoreError, match=reason):
                 write(key, b"2")
-    with pytest.raises(StoreError, match="a value lies above it"), store.lock("a/b/c"):
+    with pytest.raises(StoreError, match="a value is stored above it"), store.lock("a/b/c"):
         pass
     assert everything(store.root) == ["a", "a/b"]
     assert store.get("a") is None

@@ -535,7 +535,7 @@ def test_only_the_user_can_look_into_the_folder(tmp_path: Path) -> None:
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
     os.rename(made, tmp_path / "elsewhere")
     made.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StoreError, match="somebody else"):
+    with pytest.raises(StoreError, match="another user"):
         CacheStore(Versions(), folder=folder)
 
 

@@ -302,10 +302,10 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     path = make(tmp_path / "x.zip", [("a", b"1")])
     with ZipStore(path) as first, ZipStore(path) as second:
         first.set("b", b"2")
-        with pytest.raises(StoreError, match="written by somebody else"):
+        with pytest.raises(StoreError, match="written by another store"):
             second.set("c", b"3")
         first.flush()
-        with pytest.raises(StoreError, match="written by somebody else"):
+        with pytest.raises(StoreError, match="written by another store"):
             second.set("c", b"3")
         first.close()
         with pytest.raises(StoreError, match="changed since it was opened"):

@@ -1,8 +1,8 @@
 """The chunks of one array as work: which are stored, and in what portions they are converted.
 
 Chunks are found by listing, so that a sparse array of 10¹² chunks costs what is stored of it. A
-listing is taken once, nine bytes for each chunk, and has a digest: whoever works through it knows
-that it is the one that was planned with. Portions are numbered; the same listing gives the same
+listing is taken once, nine bytes for each chunk, and has a digest, so that a worker knows that it
+is the planned one. Portions are numbered; the same listing gives the same
 portions every time, so that a journal can name them. Two kinds: *copying* stored values under their
 new keys, and *encoding* regions again, each aligned with what the destination writes as one value.
 
@@ -70,8 +70,8 @@ Portion = Copying | Encoding
 
 
 def is_whole(portion: Portion, target: Source) -> bool:
-    """Whether every chunk that a portion can write lies at the destination. One that holds nothing
-    but fill values is not written, so a portion may be complete and not look so."""
+    """Whether every chunk that a portion can write is stored at the destination. Chunks of nothing
+    but fill values are not written, so a complete portion may look incomplete."""
     if isinstance(portion, Copying):
         keys: Iterable[str] = (new for _, _, new in portion.keys)
     else:
@@ -91,13 +91,12 @@ def stored_chunks(source: Source) -> Iterator[tuple[str, Shape, int]]:
     """Key, grid coordinates and spelling (0 for the array's own, else that of the alternatives) of
     every stored chunk, in the order of the store's listing.
 
-    What lies outside the grid (after a shrink) is not part of the array. Where a chunk is stored
+    Chunks outside the grid (after a shrink) are not part of the array. Where a chunk is stored
     under two spellings of its key, the one that is read is the one that counts."""
     store, model, prefix = source.store, source.model, source.prefix
     if not store.capabilities.listable:
         raise StoreError(
-            f"{store!r} cannot be listed, so nobody knows which chunks it holds; convert from a"
-            " store that can"
+            f"{store!r} cannot be listed, so its chunks are unknown; convert from a store that can"
         )
     spellings = (model.keys, *model.keys.alternatives)
     encoders = [keys.encoder(model.ndim) for keys in spellings]

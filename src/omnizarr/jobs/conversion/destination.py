@@ -1,8 +1,8 @@
-"""Beginning a conversion, again or anew: what may lie at the destination, and what is removed.
+"""Begin a conversion, again or anew: what may be at the destination, and what is removed.
 
 A journal names every node that its conversion writes: where its documents lie, and how its chunks
 are called. When that conversion is begun anew, what is under those names goes, and nothing else: a
-folder may hold other things. Only `overwrite` replaces a node that lies there, with everything
+folder may hold other things. Only `overwrite` replaces a node at the destination, with everything
 below it. As long as something is being removed, the journal says so, and nothing is resumed.
 
 This module knows nodes and journals. It must not know how chunks are converted.
@@ -76,7 +76,7 @@ class Unfinished(NamedTuple):
 
     fingerprint: Any
     empty: bool
-    """Whether all that lies there is what the conversion wrote."""
+    """Whether the conversion wrote everything that is there."""
     written: tuple[Written, ...]
     replaced: tuple[Replaced, ...]
 
@@ -109,7 +109,7 @@ def start(plan: Plan, manner: Manner) -> tuple[Journal, bool]:
 
 
 def _check_untouched(plan: Plan) -> None:
-    """Refuse to go on where somebody has stored documents of his own meanwhile."""
+    """Refuse to go on where another writer has stored documents meanwhile."""
     store = plan.target.store
     for planned in plan.nodes:
         for key, found in fetch(store, list(planned.documents)).items():
@@ -157,7 +157,7 @@ def is_taken(store: Store, path: str) -> bool:
 
 
 def check_free(plan: Plan, manner: Manner) -> None:
-    """Refuse a destination where something lies that may not be replaced."""
+    """Refuse a destination that holds something that must not be replaced."""
     if manner.overwrite:
         return
     where = f"{plan.target.store!r}, key {plan.journal_key!r}"

@@ -36,7 +36,7 @@ _UNSEEN = "no chunk was read; verify finds those that are damaged or in a form o
 
 
 def source_of(store: Store, path: str, target: Format) -> tuple[Place, Node] | None:
-    """The node to migrate: what lies there in any format but the target's."""
+    """The node to migrate, in any format but the target's."""
     for known in FORMATS:
         if known is not target:
             found = formats.read(known, store, path)

@@ -14,7 +14,7 @@ __all__ = ["Location", "check_apart", "check_nodes_apart"]
 
 
 def check_apart(sources: Iterable[Location], target: Location) -> None:
-    """Refuse a destination that lies in a source, around it, or is the same."""
+    """Refuse a destination that is in a source, around it, or the same."""
     for source in sources:
         if overlap(source, target):
             raise _in_the_way(source, target)

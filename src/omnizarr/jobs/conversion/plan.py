@@ -204,6 +204,6 @@ def region_blocks(source: Array, target: Array) -> Blocks:
 
 def source_changed(where: str) -> StoreError:
     return StoreError(
-        f"{where}: the source changed while it was converted; nobody may write to it meanwhile."
+        f"{where}: the source changed while it was converted; do not write to it meanwhile."
         " Convert again once it is at rest"
     )

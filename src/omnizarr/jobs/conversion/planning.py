@@ -241,7 +241,7 @@ def _planned(
 
 
 def _check_written(planned: NodePlan) -> None:
-    """Refuse to write very many missing chunks that nobody asked for."""
+    """Refuse to write very many missing chunks unasked."""
     source, target = planned.arrays()
     total = prod(source._stored.grid.shape)
     stored = len(Listed(source._source))

@@ -57,7 +57,7 @@ class Exclusion:
 
 
 def _kind(place: Place) -> Kind | None:
-    """What lies there, as far as it can be told."""
+    """What is stored there, as far as it can be told."""
     try:
         found = formats.read(place.format, place.store, place.path)
     except ZarrError:
@@ -84,7 +84,7 @@ def walk(
 
 
 def _check_below(here: Place, path: str, exclusion: Exclusion | None) -> None:
-    """An array with nodes below it becomes an array alone: nobody's data vanish unsaid."""
+    """Refuse an array with nodes below it: they would be lost without a word."""
     names = [paths.join(path, name) for name in here.format.hidden_members(here.store, here.path)]
     kept = [name for name in names if exclusion is None or not exclusion.covers(name)]
     if kept:
@@ -127,7 +127,7 @@ class _Without(WrapperStore):
         )
 
     def _is_hidden(self, found: str, prefix: str) -> bool:
-        """Whether a key is a document of a hidden member, or a prefix what lies below one."""
+        """Whether a key is a document of a hidden member, or a prefix is below one."""
         name = found[len(prefix) :].rstrip("/")
         if found.endswith("/"):
             own = self._format.keys(paths.join(self._path, name))

@@ -1,7 +1,7 @@
 """Attempts at a conditional write, one by one, so that it is known which of them are in doubt.
 
-A service that does what it is asked for and whose answer is then lost looks, at the next attempt,
-like one that somebody else was faster at: the condition does not hold any more. obstore repeats
+If the answer to a successful write is lost, the next attempt looks like a lost race: the condition
+does not hold any more. obstore repeats
 requests by itself and does not tell; so the client for conditional writes does not repeat
 (`clients`, role "once"), and it is done here.
 

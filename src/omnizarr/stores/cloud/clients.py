@@ -91,7 +91,7 @@ class Recipe:
     credential_provider: Any = field(default=None, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What the caller gave must travel, but nobody shall read it over a shoulder or in a log.
+        # The caller's secrets must be pickled, but not be readable in a log.
         facts = (
             self.kind,
             self.prefix,

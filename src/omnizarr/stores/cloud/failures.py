@@ -130,7 +130,7 @@ def classify(error: Exception, secrets: Callable[[], Iterable[str]] = tuple) -> 
     if kind == "missing" and _NO_CONTAINER.search(text):
         kind = "container"
     elif kind == "missing" and status == 404 and "<html" in text.lower():
-        kind = "status"  # a page of somebody in between, who knows nothing of objects
+        kind = "status"  # a page of a proxy in between
     elif kind == "other":
         kind = _of_text(text, status)
     return Failure(kind, error, status, secrets)

@@ -55,7 +55,7 @@ def objects(functions: Any, store: Any, path: str, deadline: float | None) -> li
 
 
 def folder(functions: Any, store: Any, path: str, deadline: float | None) -> Any:
-    """What lies directly below `path`, as obstore gives it."""
+    """Direct children of `path`, as obstore gives them."""
     if deadline is None:
         return functions.list_with_delimiter(store, path or None)
 

@@ -24,7 +24,7 @@ def range_of(byte_range: ByteRange | None, *, checked: bool) -> dict[str, Any]:
     """The options of a request for it. It must not be empty.
 
     checked: ask for the whole value as a range too. The answer then says twice how long it is, and
-    cannot come from somebody who knows nothing of objects.
+    cannot come from a proxy that knows nothing of objects.
     """
     if byte_range is None:
         return {"range": {"offset": 0}} if checked else {}

@@ -33,7 +33,7 @@ def _after_fork() -> None:
     _kept.append(_module)
     _module = None
     _epoch += 1
-    # Whoever imported obstore may have used it, not only this package.
+    # Other packages may have used obstore too.
     _forked = _forked or "obstore" in sys.modules
 
 

@@ -35,7 +35,7 @@ REQUESTS = 64
 _STRIPES = 64
 _LISTINGS = 16  # folders that are listed at once
 _GRACE = 2.0  # how long a loop may take to call a request off
-_RETRIES = 100  # each means that somebody removed the folder in between
+_RETRIES = 100  # each means that the folder was removed in between
 
 
 class Files(Protocol):
@@ -213,7 +213,7 @@ forks.in_child(_after_fork)
 
 
 class CachedFiles(DirectFiles):
-    """One of fsspec's caches: read through it, ask and write what lies behind it."""
+    """One of fsspec's caches: read through it, list and write past it."""
 
     def __init__(self, fs: Any, deadline: float) -> None:
         super().__init__(fs, deadline)

@@ -179,7 +179,7 @@ def creates(fs: Any) -> bool:
 
 
 def place_of(fs: Any) -> str:
-    """Equal for filesystems that hold the same files, whoever opened them; it tells no secret."""
+    """Equal for filesystems that hold the same files; shows no secret."""
     if is_memory(fs):
         return f"memory {id(fs.store)}"
     told = [type(fs).__qualname__, repr(_told(fs.storage_args)), repr(_told(fs.storage_options))]

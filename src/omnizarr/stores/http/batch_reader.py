@@ -139,7 +139,7 @@ class Line:
         self.pieces.append(data)
         self.missing -= len(data)
         if self.missing < 0:
-            raise Unusual  # somebody sends what nobody asked for
+            raise Unusual  # an unrequested answer
         return self.missing == 0
 
     def answer(self) -> Whole:
@@ -181,7 +181,7 @@ def feeder_of(
 
 
 def _check_silence(sock: Any) -> None:
-    """Nobody may have said anything before the next question: it would be taken for the answer."""
+    """Refuse bytes that arrive before the next request: they would be taken for its answer."""
     try:
         sock.recv(1)
     except (BlockingIOError, ssl.SSLWantReadError):

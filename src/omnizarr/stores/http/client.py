@@ -43,7 +43,7 @@ BUSY = frozenset({408, 425, 429})
 """What is worth another attempt, besides every status from 500 but 501 and 505."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 DRAINED = 64 * 1024
-"""What is read of a body that nobody wants, so that its connection can be used again."""
+"""Bytes of an unwanted body that are read so that its connection can be reused."""
 PIECE = 8 * 1024 * 1024
 """What is read at once: no server makes us allocate what it only promises."""
 _NUMBER = re.compile(r"[0-9]{1,18}\Z")

@@ -64,7 +64,7 @@ class Security:
     cert: str | tuple[str, str] | None = None
     """Our own certificate and its key, if a server wants to see one."""
     untrusted: bool = False
-    """Whether the URL comes from somebody else, who may mean a server of our own network."""
+    """Whether the URL is untrusted and may name a server of our own network."""
 
     def context(self) -> ssl.SSLContext:
         authorities = self.verify if isinstance(self.verify, str) else None
@@ -153,7 +153,7 @@ class Connection(http.client.HTTPConnection):
 
     @property
     def usable(self) -> bool:
-        """Whether the other side kept it open, and has said nothing that nobody asked for."""
+        """Whether the server kept it open and sent nothing unrequested."""
         if self.sock is None or (isinstance(self.sock, ssl.SSLSocket) and self.sock.pending()):
             return False
         try:
@@ -288,7 +288,7 @@ def _is_literal(host: str) -> bool:
 
 
 _PUBLIC = ipaddress.IPv6Network("2000::/3")
-"""All that is given out; what lies elsewhere means this machine, this site, or something else."""
+"""Public addresses; any other means this machine, this site, or something reserved."""
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 _EXAMPLES = ipaddress.IPv6Network("3fff::/20")
 _PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")

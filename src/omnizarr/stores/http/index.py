@@ -71,10 +71,10 @@ class Index:
         if prefix and not self._is_shown(prefix, name, clock):
             return Listing([], [])
         raise NotListableError(
-            f"{name}, prefix {prefix!r}: the server offers no listing, so nobody can tell what lies"
-            " there. Name what you want to open (path=…). A group with consolidated metadata can"
-            " be browsed when it is opened itself; where there are none, let whoever keeps the data"
-            " write them (omnizarr.consolidate_metadata) or switch on an index"
+            f"{name}, prefix {prefix!r}: the server offers no listing, so its keys are unknown."
+            " Name what you want to open (path=…). A group with consolidated metadata can be"
+            " browsed when it is opened itself; where there are none, ask the owner of the data to"
+            " write them (omnizarr.consolidate_metadata) or to switch on an index"
         )
 
     def list_prefix(self, prefix: str, name: str, workers: int) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Listings that web servers offer: index pages for people, JSON ones, and S3's XML.
 
 A page is taken for a listing only if it says that it is one; any other page would look like an
-empty folder. Only links to what lies directly below the page count: what leads up, away, or sorts
+empty folder. Only links to names directly below the page count: what leads up, away, or sorts
 the page anew is no member of the folder.
 
 This module knows what such pages look like. It must not ask for them.

@@ -1,8 +1,7 @@
 """Links and headings of a page for people, found in one pass.
 
-The page comes from somebody else, so that the time it takes grows with its length alone: every
-character is looked at once, whatever is left open, nested or repeated. What a browser would
-do with broken markup is followed as far as links go.
+The page is untrusted, so the time grows with its length alone: every character is looked at once,
+whatever is left open, nested or repeated. Links in broken markup are found as a browser finds them.
 
 This module knows HTML's outline. It must not know which pages are listings.
 """

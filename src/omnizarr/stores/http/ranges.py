@@ -55,7 +55,7 @@ class Version(NamedTuple):
 
         A server's ETag may be made of a file's time and length, and times have grains: what
         changed less than `SETTLED` seconds before the answer may change once more without showing
-        it (RFC 9110, 8.8.2.2). Which ETags are made otherwise nobody can tell."""
+        it (RFC 9110, 8.8.2.2). An ETag does not tell how it was made."""
         if self.modified is None:
             return self.told
         changed, said = _seconds(self.modified), _seconds(self.date)
@@ -89,7 +89,7 @@ class Version(NamedTuple):
 
 
 class Unsettled:
-    """A version that is equal to no other: nobody knows which one it is."""
+    """A version that is equal to no other, because it is unknown."""
 
     __slots__ = ()
 
@@ -129,7 +129,7 @@ def _seconds(date: str | None) -> int | None:
 
 
 def check_content(answer: Answer, key: str, allow_html: bool) -> None:
-    """Refuse what cannot be the value: pages for people, and encodings that nobody asked for."""
+    """Refuse what cannot be the value: HTML pages, and encodings that were not requested."""
     if answer.status == 412:
         raise ValueChangedError("the value was replaced while it was read")
     if answer.status not in (200, 206):

@@ -1,4 +1,4 @@
-"""Where a web store lies: a URL taken apart, with what is secret in it kept apart.
+"""The URL of a web store, parsed, with its secrets kept apart.
 
 This module knows URLs. It must not know connections.
 """

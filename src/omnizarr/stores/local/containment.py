@@ -1,10 +1,10 @@
-"""The directories of a store: what is opened through them lies beneath the root.
+"""The directories of a store: nothing outside of the root can be opened through them.
 
 A symbolic link inside a store could lead anywhere. On Linux one system call (`openat2`) opens a
 path and fails if any part of it is a link. Where it fails for that reason, or does not exist, the
 path is walked: each directory is opened in the one above it, without following links, and a link
 that is met is resolved and the walk begins again at the root with what it leads to, if that is
-beneath the root. So nobody who replaces a directory by a link meanwhile can lead out of the store.
+beneath the root. So replacing a directory by a link meanwhile cannot lead out of the store.
 
 What the root's own path leads through is resolved once, when it is first used.
 

@@ -1,9 +1,9 @@
 """A lock between processes (and threads) that leaves nothing behind.
 
-The lock is a file beside the value, locked with `flock`. Whoever holds it is the one whose open
-file is locked *and* still has the lock's name: the holder unlinks the name as its last act, so
-somebody who waited for the unlinked file finds, once the wait is over, that the name is gone or
-belongs to a newer file, and starts again. Only a holder unlinks, and only its own file, so two
+The lock is a file beside the value, locked with `flock`. A process holds the lock if its open file
+is locked *and* still has the lock's name. The holder unlinks the name as its last act. A process
+that waited for the unlinked file then finds that the name is gone or belongs to a newer file, and
+starts again. Only a holder unlinks, and only its own file, so two
 holders can never exist. A killed holder leaves an inert file: its lock ended with the process.
 
 `flock` belongs to the open file, which a forked child shares. Hence the explicit unlock before
@@ -16,9 +16,9 @@ value under its lock costs hardly more than writing it to a temporary.
 
 A holder keeps the directory open, and every name is looked up in that directory, not by its path:
 when the directory is moved away and another one takes its place, the lock file of that name there
-is somebody else's and must not be renamed or unlinked. In the directory itself only its holder
-removes a lock file. A lock that moved away with its directory excludes nobody any more: `is_valid`
-says so. docs/design/002 has the whole argument.
+belongs to another holder and must not be renamed or unlinked. In the directory itself only its
+holder removes a lock file. A lock that moved away with its directory excludes no process any more:
+`is_valid` says so. docs/design/002 has the whole argument.
 
 On Windows an open file can be neither unlinked nor renamed; the lock file stays, hidden, and is
 reused, and `publish` is not available (`CAN_PUBLISH`).
@@ -45,7 +45,7 @@ _FLAGS = (
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)  # a FIFO of that name must not hold us up
 )
-_ATTEMPTS = 1000  # each means that somebody removed the directory in between
+_ATTEMPTS = 1000  # each means that the directory was removed in between
 
 _open_files: set[int] = set()
 
@@ -144,11 +144,11 @@ def _give_up(file: int) -> None:
 
 
 class FileLock:
-    """Excludes everybody else who locks `path`, while its `with` block runs. Not reentrant.
+    """Exclude every other holder of the lock of `path` inside its `with` block. Not reentrant.
 
     `prepare` is called when the directory of `path` does not exist, and has to create it;
     `finish`, after the release, if that happened. `open_folder` opens the directory; without it,
-    the directory is its path, which nobody may move.
+    the directory is its path, which must not be moved.
     """
 
     __slots__ = (
@@ -278,7 +278,7 @@ class FileLock:
 
 
 def remove_if_free(folder: Folder, name: str) -> bool:
-    """Remove a lock file that nobody holds; True if it was removed."""
+    """Remove a lock file that no process holds; True if it was removed."""
     try:
         file = _open(folder, name, _FLAGS & ~os.O_CREAT)
     except OSError:

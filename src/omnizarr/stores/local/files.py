@@ -73,7 +73,7 @@ def failure(store: str, doing: str, key: str, error: OSError) -> StoreError:
     """The error of a store for one of the system's."""
     if isinstance(error, StoreError):
         return type(error)(f"{store}: cannot {doing} {key!r}: {error}")
-    reason = "a value lies above it" if error.errno == errno.ENOTDIR else str(error)
+    reason = "a value is stored above it" if error.errno == errno.ENOTDIR else str(error)
     if isinstance(error, IsADirectoryError):
         reason = "keys lie below it"
     if error.errno in NO_LOCKS and doing == "lock":

@@ -33,7 +33,7 @@ class Ensure:
 
 
 def sweep(beneath: Beneath, older_than: float) -> list[str]:
-    """Remove all that nobody uses; the names, relative to the root."""
+    """Remove everything unused; give the names, relative to the root."""
     removed = []
     for directory, folder, name in _reserved(beneath):
         if _remove_abandoned(folder, name, older_than) or (
@@ -62,14 +62,14 @@ def remove_aside(beneath: Beneath, folder: Folder, name: str, older_than: float)
 
 
 def remove_deleted(folder: Folder, older_than: float) -> None:
-    """Remove the half-removed directories that lie in the folder and that nobody removes."""
+    """Remove half-removed directories of the folder that no process is removing."""
     for name in folder.names():
         if name.startswith(RESERVED) and name.endswith(".deleted"):
             _remove_abandoned(folder, name, older_than)
 
 
 def count(beneath: Beneath, older_than: float) -> tuple[int, int]:
-    """How many temporaries and half-removed directories nobody uses, and how many files are in
+    """How many temporaries and half-removed directories are unused, and how many files are in
     them."""
     names = found = 0
     for directory, folder, name in _reserved(beneath):

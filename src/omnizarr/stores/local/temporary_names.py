@@ -59,7 +59,7 @@ def is_reserved(key: str) -> bool:
 
 
 def is_abandoned(name: str, age: float, older_than: float) -> bool | None:
-    """Whether nobody can still be writing the temporary `name`; None if it is not a temporary.
+    """Whether no process can still be writing the temporary `name`; None if it is not a temporary.
 
     A process of this machine is asked for; of another machine's files only the age is known.
     """
@@ -80,5 +80,5 @@ def _is_alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # it exists and belongs to somebody else
+        return True  # it exists and belongs to another user
     return True

@@ -41,7 +41,7 @@ _KEPT = 32 * limits.MIB
 
 
 class Place(NamedTuple):
-    """Where a value lies: in a file, from `offset`; `size` None means all of the file."""
+    """A span of a file, from `offset`; `size` None means all of the file."""
 
     url: str | None
     offset: int

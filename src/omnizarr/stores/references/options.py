@@ -1,7 +1,7 @@
 """Which options a store gets in which files lie that references name; and what tells two apart.
 
 `remote_options` are of one of two kinds. Either each name in them is a protocol or the beginning of
-a URL, with the options for what lies there:
+a URL, with the options for its store:
 
     {"s3": {"anon": True}, "https://data.org/": {"headers": {…}}}
 
@@ -120,7 +120,7 @@ def _is_place(name: object, value: object) -> bool:
 
 
 def _begins(origin: str, place: str) -> bool:
-    """Whether an origin lies at a server or bucket that a beginning of a URL names."""
+    """Whether an origin is the server or bucket that a URL prefix names."""
     plain, wanted = origin.partition("/?")[0].rstrip("/"), place.rstrip("/")
     return plain == wanted or plain.startswith(f"{wanted}/") or place.endswith("://")
 

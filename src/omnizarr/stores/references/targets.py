@@ -57,9 +57,9 @@ class Wanted(NamedTuple):
 class Targets:
     """Finds the store and key of a URL.
 
-    base: the folder or URL below which the reference file lies; None if it lies nowhere.
+    base: the folder or URL of the reference file; None if it has none.
     allow: what may be read besides; folders and beginnings of URLs.
-    options: for the stores in which the files lie.
+    options: for the stores that hold the files.
     stores: for each protocol a store (or a filesystem of fsspec), or options for one.
     """
 
@@ -167,7 +167,7 @@ class Targets:
         if allowed:
             raise StoreError(f"a reference names the local file {path!r}, which does not exist")
         raise StoreAccessError(
-            f"a reference names the local file {path!r}, which lies outside of the folder of the"
+            f"a reference names the local file {path!r}, which is outside of the folder of the"
             f" reference file; pass allow=[{os.path.dirname(os.path.normpath(path))!r}] if it may"
             " be read, or allow_local=True if every local file may be"
         )

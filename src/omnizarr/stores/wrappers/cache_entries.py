@@ -6,7 +6,7 @@ they are full.
 
 In a folder every entry is a file that is replaced whole, begins with a checksum of the rest, and is
 named by hashes: a torn or changed file, or one that belongs to another key, is no entry. Several
-processes may use one folder: whoever finds it too full removes the oldest files. How far several
+processes may use one folder: one that finds it too full removes the oldest files. How far several
 that write at once may pass the bound until then is an eighth of it for each.
 
 This module knows entries. It must not know stores.
@@ -150,7 +150,7 @@ class FolderEntries:
             status = os.lstat(self.folder)
             if status.st_uid != os.getuid() or status.st_mode & 0o170000 != 0o040000:
                 raise StoreError(
-                    f"the folder of a cache, {self.folder!r}, belongs to somebody else, who could"
+                    f"the folder of a cache, {self.folder!r}, belongs to another user, who could"
                     " put anything into it; choose another folder"
                 )
             if status.st_mode & 0o077:

@@ -40,7 +40,7 @@ def mark(version: Hashable) -> bytes:
 
 
 def _is_comparable(value: object) -> bool:
-    """Whether it equals itself, and `repr` says what it is, not where it lies in memory."""
+    """Whether it equals itself, and `repr` shows its value, not its address in memory."""
     if isinstance(value, tuple):
         return all(_is_comparable(item) for item in value)
     return value == value and type(value).__repr__ is not object.__repr__

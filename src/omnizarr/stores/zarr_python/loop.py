@@ -1,7 +1,7 @@
 """An event loop in a thread, for stores that can only be awaited.
 
 One loop for each process, made when it is first needed: a forked child makes its own. It is never
-the caller's loop, so that whoever is inside a running one can ask too.
+the caller's loop, so it can be used from inside a running one too.
 
 This module knows event loops. It must not know what they are used for.
 """

@@ -188,7 +188,7 @@ def exclude_writers(file: DescriptorFile, path: str) -> None:
         fcntl.flock(file.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         file.locked_by = os.getpid()
     except BlockingIOError as error:
-        raise StoreError(f"{path!r} is being written by somebody else") from error
+        raise StoreError(f"{path!r} is being written by another store or process") from error
     except OSError:
         return  # a file system without locks
 
@@ -240,7 +240,7 @@ def _checksum_before(file: ArchiveFile, start: int) -> int:
 
 
 def write_rollback(path: str, file: DescriptorFile, start: int) -> None:
-    """Keep what lies from `start` on, because it will be overwritten."""
+    """Save the bytes from `start` on, which will be overwritten."""
     tail = bytes(file.read_at(start, file.size() - start))
     inode = os.fstat(file.descriptor).st_ino & (1 << 64) - 1
     head = _ROLLBACK.pack(start, len(tail), inode, _checksum_before(file, start), zlib.crc32(tail))
