@@ -11,9 +11,8 @@ from typing import Any
 
 from omnizarr import codecs, errors, limits, stores
 from omnizarr.api.copying import copy, copy_all, copy_store
-from omnizarr.api.opening import (
+from omnizarr.api.creating import (
     array,
-    consolidate_metadata,
     create,
     create_array,
     create_group,
@@ -26,14 +25,17 @@ from omnizarr.api.opening import (
     group,
     ones,
     ones_like,
+    zeros,
+    zeros_like,
+)
+from omnizarr.api.opening import (
+    consolidate_metadata,
     open,  # noqa: A004 - the name that every user of Zarr knows
     open_array,
     open_consolidated,
     open_group,
     open_like,
     tree,
-    zeros,
-    zeros_like,
 )
 from omnizarr.api.saving import load, save, save_array, save_group
 from omnizarr.config import config

@@ -1,4 +1,4 @@
-"""The functions that a user calls first: open, create, save, load and their kin.
+"""Opening nodes: `open`, `open_array`, `open_group` and their kin.
 
 Modes: "r" reads and "r+" changes what exists; "a" creates what is missing; "w" replaces, after all
 arguments were checked; "w-" (or "x") creates and refuses to replace. No mode but "w" deletes.
@@ -6,7 +6,7 @@ arguments were checked; "w-" (or "x") creates and refuses to replace. No mode bu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from omnizarr import formats
@@ -23,7 +23,6 @@ from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import check_arguments, check_options, options_from
 from omnizarr.nodes.creation.arrays import like, make_array
-from omnizarr.nodes.creation.hierarchies import create_nodes
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import Options, Place
 from omnizarr.nodes.tree import Tree
@@ -32,7 +31,7 @@ from omnizarr.stores import as_store
 _MODES = ("r", "r+", "a", "w", "w-", "x")
 
 
-def _mode(mode: str | None, default: str = "a") -> str:
+def checked_mode(mode: str | None, default: str = "a") -> str:
     mode = default if mode is None else mode
     if mode not in _MODES:
         raise ValueError(f"mode must be one of {', '.join(map(repr, _MODES))}, found {mode!r}")
@@ -62,7 +61,14 @@ def format_of(arguments: dict[str, Any]) -> Any:
     return chosen
 
 
-# -- opening ----------------------------------------------------------------------------------
+POSITIONAL = ("chunks", "dtype", "compressor", "fill_value", "order")
+"""What zarr-python 2 takes by position behind a shape."""
+
+
+def named(positional: tuple[Any, ...], names: tuple[str, ...], function: str) -> dict[str, Any]:
+    if len(positional) > len(names):
+        raise TypeError(f"{function}() takes at most {len(names)} more positional arguments")
+    return dict(zip(names, positional, strict=False))
 
 
 def open(  # noqa: A001 - the name that every user of Zarr knows
@@ -90,7 +96,7 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
 
 def _opened(store: Any, mode: str | None, storage_options: Any) -> tuple[Store, str]:
     """The store, and the mode: where nothing was said, "a", or "r" of what cannot be written."""
-    wanted = _mode(mode)
+    wanted = checked_mode(mode)
     backing = open_store(store, wanted, storage_options)
     return backing, "r" if mode is None and backing.read_only else wanted
 
@@ -104,7 +110,7 @@ def open_array(
     **arguments: Any,
 ) -> Array:
     """Open an array, creating it as `mode` says; the keywords are those of `create_array`."""
-    arguments |= _named(positional, ("shape", *_POSITIONAL), "open_array")
+    arguments |= named(positional, ("shape", *POSITIONAL), "open_array")
     backing, wanted = _opened(store, mode, storage_options)
     return _open_array(backing, wanted, paths.normalize_path(path), arguments)
 
@@ -178,7 +184,7 @@ def _open_group(
                 model = consolidation.read_if_there(place, model) or model
             return warn_of_attributes(Group._of(place, model, options), attributes)
     try:
-        return _make_group(
+        return make_group(
             backing, normal, zarr_format, attributes, options, overwrite=wanted == "w"
         )
     except NodeExistsError:
@@ -189,7 +195,7 @@ def _open_group(
         return warn_of_attributes(Group._of(place, opened, options), attributes)
 
 
-def _make_group(
+def make_group(
     store: Store, path: str, zarr_format: Any, attributes: Any, options: Options, *, overwrite: bool
 ) -> Group:
     chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
@@ -222,191 +228,6 @@ def consolidate_metadata(
     return Group._of(place, consolidation.read(place), Options())
 
 
-# -- creating ---------------------------------------------------------------------------------
-
-
-def create_array(
-    store: Any = None,
-    *,
-    name: str | None = None,
-    overwrite: bool = False,
-    write_data: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
-    **arguments: Any,
-) -> Array:
-    """Create an array.
-
-    Keywords: shape, dtype, data, chunks, shards, filters, serializer, compressors, codecs,
-    fill_value, order, zarr_format, attributes, chunk_key_encoding, dimension_names, config,
-    and zarr-python 2's compressor, object_codec, dimension_separator, write_empty_chunks.
-    """
-    zarr_format = format_of(arguments)
-    path = paths.normalize_path(name or arguments.pop("path", None))
-    return make_array(
-        open_store(store, "a", storage_options), path, arguments, zarr_format=zarr_format,
-        overwrite=overwrite, write_data=write_data,
-    )  # fmt: skip
-
-
-_POSITIONAL = ("chunks", "dtype", "compressor", "fill_value", "order")
-"""What zarr-python 2 takes by position behind a shape."""
-
-
-def _named(positional: tuple[Any, ...], names: tuple[str, ...], function: str) -> dict[str, Any]:
-    if len(positional) > len(names):
-        raise TypeError(f"{function}() takes at most {len(names)} more positional arguments")
-    return dict(zip(names, positional, strict=False))
-
-
-def create(
-    shape: Any = None,
-    *positional: Any,
-    store: Any = None,
-    path: str | None = None,
-    overwrite: bool = False,
-    mode: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    **arguments: Any,
-) -> Array:
-    """Create an array of a shape; in memory if no store is given."""
-    arguments |= _named(positional, _POSITIONAL, "create")
-    zarr_format = format_of(arguments)
-    if mode is not None and _mode(mode) in ("r", "r+"):
-        raise ValueError(f"create() makes a new array, which mode {mode!r} does not allow")
-    overwrite = overwrite or mode == "w"
-    if shape is not None:
-        arguments["shape"] = shape
-    return make_array(
-        open_store(store, "w" if overwrite else "a", storage_options), paths.normalize_path(path),
-        arguments, zarr_format=zarr_format, overwrite=overwrite, function="create",
-    )  # fmt: skip
-
-
-def create_group(
-    store: Any = None,
-    *,
-    path: str | None = None,
-    zarr_format: Any = None,
-    overwrite: bool = False,
-    attributes: Mapping[str, Any] | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-) -> Group:
-    """Create a group; an error if there is one already, unless `overwrite`."""
-    backing = open_store(store, "w" if overwrite else "a", storage_options)
-    return _make_group(
-        backing, paths.normalize_path(path), zarr_format, attributes, Options(), overwrite=overwrite
-    )
-
-
-def group(
-    store: Any = None,
-    overwrite: bool = False,
-    *,
-    path: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    **arguments: Any,
-) -> Group:
-    """The group at `path`, created if there is none."""
-    return open_group(
-        store, "w" if overwrite else "a", path=path, storage_options=storage_options,
-        attributes=attributes, **arguments,
-    )  # fmt: skip
-
-
-def create_hierarchy(
-    *,
-    store: Any,
-    nodes: Mapping[str, Any],
-    overwrite: bool = False,
-    zarr_format: Any = None,
-    storage_options: Mapping[str, Any] | None = None,
-) -> Iterator[tuple[str, Array | Group]]:
-    """Create several nodes at once, parents first.
-
-    `nodes` maps a path to the arguments that create the node (with a shape or data: an array) or to
-    the `metadata` of another node. Gives pairs of path and node.
-    """
-    backing = open_store(store, "a", storage_options)
-    chosen = node.choose_format(backing, "", zarr_format, config.get("default_zarr_format"))
-    return create_nodes(Place(backing, "", chosen), Options(), nodes, overwrite=overwrite)
-
-
-def array(data: Any, **arguments: Any) -> Array:
-    """An array that holds `data`; in memory if no store is given."""
-    if isinstance(data, Array):
-        arguments = {**_alike(data), **arguments}
-    return create(data=data, **arguments)
-
-
-def from_array(
-    store: Any, *, data: Any, write_data: bool = True, name: str | None = None, **arguments: Any
-) -> Array:
-    """A new array like `data`, with its values unless `write_data` is False."""
-    arguments = {key: value for key, value in arguments.items() if not _is_keep(value)}
-    found = _alike(data)
-    if isinstance(data, Array):
-        found["attributes"] = data.attrs.asdict()
-    if "chunks" in arguments:
-        found.pop("shards", None)
-    if "shape" in arguments:
-        raise TypeError("from_array() takes no shape: it is that of data")
-    merged = {**found, **arguments}
-    del merged["shape"]
-    return create_array(store, name=name, data=data, write_data=write_data, **merged)
-
-
-def _alike(data: Any) -> dict[str, Any]:
-    """The arguments that make an array like another, its fill value included."""
-    fill = {"fill_value": data.fill_value} if isinstance(data, Array) else {}
-    return {**like(data), **fill}
-
-
-def _is_keep(value: Any) -> bool:
-    return isinstance(value, str) and value == "keep"
-
-
-def empty(shape: Any, **arguments: Any) -> Array:
-    """An array without a fill value, where the format has such; else filled with zeros."""
-    return create(shape, **{"fill_value": None, **arguments})
-
-
-def zeros(shape: Any, **arguments: Any) -> Array:
-    """An array of zeros: its fill value is 0, and nothing is stored but metadata."""
-    return create(shape, **{"fill_value": 0, **arguments})
-
-
-def ones(shape: Any, **arguments: Any) -> Array:
-    """An array of ones: its fill value is 1."""
-    return create(shape, **{"fill_value": 1, **arguments})
-
-
-def full(shape: Any, fill_value: Any, **arguments: Any) -> Array:
-    """An array of one value: its fill value."""
-    return create(shape, fill_value=fill_value, **arguments)
-
-
-def empty_like(a: Any, **arguments: Any) -> Array:
-    """An empty array with the shape, type and chunks of another."""
-    return empty(**{**like(a), "fill_value": None, **arguments})
-
-
-def zeros_like(a: Any, **arguments: Any) -> Array:
-    """An array of zeros with the shape, type and chunks of another."""
-    return zeros(**{**like(a), "fill_value": 0, **arguments})
-
-
-def ones_like(a: Any, **arguments: Any) -> Array:
-    """An array of ones with the shape, type and chunks of another."""
-    return ones(**{**like(a), "fill_value": 1, **arguments})
-
-
-def full_like(a: Any, fill_value: Any = None, **arguments: Any) -> Array:
-    """An array of one value with the shape, type and chunks of another."""
-    given = {} if fill_value is None else {"fill_value": fill_value}
-    return create(**{**_alike(a), **given, **arguments})
-
-
 def open_like(a: Any, path: Any, *, store: Any = None, **arguments: Any) -> Array:
     """Open an array, creating it like another if there is none.
 
@@ -423,12 +244,15 @@ def open_like(a: Any, path: Any, *, store: Any = None, **arguments: Any) -> Arra
 
     Examples
     --------
-    >>> a = zeros((4, 4), chunks=2)
-    >>> open_like(a, path="b", store={}).chunks
+    >>> import omnizarr
+    >>> a = omnizarr.zeros((4, 4), chunks=2)
+    >>> omnizarr.open_like(a, path="b", store={}).chunks
     (2, 2)
     """
     where = {} if store is None else {"path": path}
-    return open_array(path if store is None else store, **{**_alike(a), **arguments, **where})
+    return open_array(
+        path if store is None else store, **{**like(a, filled=True), **arguments, **where}
+    )
 
 
 @suggests

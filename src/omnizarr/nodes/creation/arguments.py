@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol, SupportsIndex, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from omnizarr import codecs as codec_registry
 from omnizarr.config import config
@@ -25,49 +27,106 @@ from omnizarr.model.dtypes.base import DataType
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
 from omnizarr.nodes.data.values import as_values, element_type, names_of
 from omnizarr.nodes.node import Options
+from omnizarr.stores import StoreLike, as_store
 
 
-class ArrayArguments(TypedDict, total=False):
+class _Named(Protocol):
+    """A codec of omnizarr."""
+
+    def spec(self) -> CodecSpec: ...
+
+
+class _Configured(Protocol):
+    """A codec of numcodecs."""
+
+    def get_config(self) -> Any: ...
+
+
+class _Described(Protocol):
+    """A codec or a key encoding of zarr-python."""
+
+    def to_dict(self) -> Any: ...
+
+
+class Synchronizer(Protocol):
+    """A lock per key, as `ThreadSynchronizer` and `ProcessSynchronizer` give it."""
+
+    def __getitem__(self, key: str, /) -> AbstractContextManager[Any]: ...
+
+
+Length = SupportsIndex
+ShapeLike = Length | Iterable[Length]
+"""The length of every dimension; one int makes a 1-d array."""
+ChunksLike = Length | bool | str | Iterable[Length | Iterable[Length] | None] | None
+"""See `omnizarr.nodes.creation.chunk_shapes`."""
+ShardsLike = Length | bool | str | Iterable[Length] | Mapping[str, object] | None
+DataTypeLike = npt.DTypeLike | DataType | Mapping[str, object] | None
+CodecLike = str | Mapping[str, object] | CodecSpec | _Named | _Configured | _Described
+"""A codec: its name, its document (format 2 or 3), or an object of omnizarr, numcodecs or
+zarr-python."""
+CodecsLike = CodecLike | Sequence[CodecLike] | None
+KeyEncodingLike = (
+    Literal["default", "v2"] | Sequence[str] | Mapping[str, object] | _Described | None
+)
+Order = Literal["C", "F"]
+
+
+class ArrayOptions(TypedDict, total=False):
+    """Keywords of a new array that are given by keyword in every function that creates one."""
+
+    chunk_shape: ChunksLike
+    shards: ShardsLike
+    cname: str | bytes
+    clevel: int
+    shuffle: int
+    compression: str | int | None
+    compression_opts: int | Sequence[object] | Mapping[str, object] | None
+    compressors: CodecsLike
+    filters: CodecsLike
+    serializer: CodecLike | None
+    codecs: Sequence[CodecLike] | None
+    object_codec: CodecLike | None
+    dimension_separator: Literal[".", "/"] | None
+    chunk_key_encoding: KeyEncodingLike
+    dimension_names: str | Iterable[str | None] | None
+    attributes: Mapping[str, object] | None
+    write_empty_chunks: bool | None
+    config: Mapping[str, object] | object
+    synchronizer: Synchronizer | None
+    chunk_store: StoreLike
+    cache_metadata: bool | None
+    cache_attrs: bool | None
+    read_only: bool | None
+    meta_array: object
+    allow_pickle: bool | None
+    on_missing: Literal["fill", "raise"] | None
+    text: Literal["string", "object", "bytes"] | None
+    storage_transformers: Sequence[object] | None
+
+
+class ChunkedOptions(ArrayOptions, total=False):
+    """All but shape, dtype, data and fill_value."""
+
+    chunks: ChunksLike
+    compressor: CodecsLike
+    order: Order | None
+
+
+class FilledOptions(ChunkedOptions, total=False):
+    """All but shape, dtype and data."""
+
+    fill_value: object
+
+
+class ArrayArguments(FilledOptions, total=False):
     """Every keyword that creating an array takes, beyond where it goes."""
 
-    shape: Any
-    dtype: Any
-    data: Any
-    chunks: Any
-    chunk_shape: Any
-    shards: Any
-    cname: Any
-    clevel: Any
-    shuffle: Any
-    compression: Any
-    compression_opts: Any
-    compressor: Any
-    compressors: Any
-    filters: Any
-    serializer: Any
-    codecs: Any
-    object_codec: Any
-    fill_value: Any
-    order: Any
-    dimension_separator: Any
-    chunk_key_encoding: Any
-    dimension_names: Any
-    attributes: Any
-    write_empty_chunks: Any
-    config: Any
-    synchronizer: Any
-    chunk_store: Any
-    cache_metadata: Any
-    cache_attrs: Any
-    read_only: Any
-    meta_array: Any
-    allow_pickle: Any
-    on_missing: Any
-    text: Any
-    storage_transformers: Any
+    shape: ShapeLike | None
+    dtype: DataTypeLike
+    data: object
 
 
-_KNOWN = frozenset(ArrayArguments.__annotations__)
+_KNOWN = ArrayArguments.__optional_keys__
 
 
 def check_arguments(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
@@ -121,8 +180,6 @@ def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
     if arguments.get("config") is not None:
         base = base.configured(arguments["config"])
     if arguments.get("chunk_store") is not None:
-        from omnizarr.stores import as_store
-
         chosen["chunk_store"] = as_store(arguments["chunk_store"])
     return base.changed(**chosen)
 

@@ -116,9 +116,9 @@ def regions(array: Array) -> Iterator[tuple[slice, ...]]:
         )
 
 
-def like(data: Any) -> dict[str, Any]:
+def like(data: Any, *, filled: bool = False) -> dict[str, Any]:
     """The arguments that make an array like another: shape, type, chunks and, if they are known,
-    shards, codecs and dimension names. The fill value is the caller's choice."""
+    shards, codecs and dimension names; with `filled` the fill value of an `Array` too."""
     if not isinstance(data, Array):
         values = as_values(data)
         found: dict[str, Any] = {
@@ -138,4 +138,5 @@ def like(data: Any) -> dict[str, Any]:
         "order": data._model.order,
         "dimension_names": data.dims,
         **data._pipeline.arguments(data._model),
+        **({"fill_value": data.fill_value} if filled else {}),
     }
