@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -37,8 +37,15 @@ def refuse_unknown(names: Iterable[str], known: Iterable[str], function: str) ->
 
 
 def suggests(function: Callable[P, R]) -> Callable[P, R]:
-    """Make the TypeError for an unknown keyword name the nearest known one."""
-    parameters = inspect.signature(function).parameters.values()
+    """Make the TypeError for an unknown keyword name the nearest known one.
+
+    ``**arguments: Unpack[Some]`` takes the keywords of the TypedDict `Some`. They are spelt out in
+    the signature that `help` and interactive completion show; ``...`` is the default of each.
+    """
+    signature = inspect.signature(function)
+    parameters = [
+        each for one in signature.parameters.values() for each in _spelt_out(one, function)
+    ]
     known = frozenset(each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY)
 
     @wraps(function)
@@ -47,4 +54,26 @@ def suggests(function: Callable[P, R]) -> Callable[P, R]:
             refuse_unknown(kwargs, known - {"self"}, function.__name__)
         return function(*args, **kwargs)
 
+    checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return checked
+
+
+def _spelt_out(
+    parameter: inspect.Parameter, function: Callable[..., object]
+) -> Iterable[inspect.Parameter]:
+    """The parameter, or those that ``**arguments: Unpack[…]`` stands for."""
+    if parameter.kind is not parameter.VAR_KEYWORD:
+        return (parameter,)
+    name = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
+    return _keyword_parameters(function.__globals__[name])
+
+
+@cache
+def _keyword_parameters(keywords: type) -> tuple[inspect.Parameter, ...]:
+    return tuple(
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=...,
+            annotation=getattr(annotation, "__forward_arg__", annotation),
+        )
+        for name, annotation in keywords.__annotations__.items()
+    )  # fmt: skip

@@ -6,7 +6,6 @@ what is stored, and one warning names all that differs.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from omnizarr.nodes.creation.arguments import request_from
 from omnizarr.nodes.creation.arrays import like
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
 from omnizarr.nodes.group import Group
+from omnizarr.runtime.warning import warn
 
 COMPRESSORS = frozenset(
     ("compressors", "compressor", "compression", "compression_opts", "cname", "clevel", "shuffle")
@@ -50,21 +50,19 @@ def warn_of_differences(array: Array, arguments: Mapping[str, Any]) -> None:
     if arguments.get("data") is not None:
         with_what += "; data was not written (array[...] = data writes it)"
     if with_what:
-        warnings.warn(
+        warn(
             f"{array!r} exists already{with_what}: these arguments have no effect."
             " Leave them out, or replace the array with mode 'w'",
             IgnoredArgumentWarning,
-            stacklevel=4,
         )
 
 
 def warn_of_attributes(group: Group, given: Mapping[str, Any] | None) -> Group:
     """The group; with a warning if attributes were given for a new one that it does not have."""
     if told := _other_attributes(group.attrs, given):
-        warnings.warn(
+        warn(
             f"{group!r} exists already, with {told[0]}: they have no effect",
             IgnoredArgumentWarning,
-            stacklevel=4,
         )
     return group
 

@@ -8,7 +8,6 @@ an `ArrayRequest`, which the format turns into a model.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, SupportsIndex, TypedDict
@@ -27,6 +26,7 @@ from omnizarr.model.dtypes.base import DataType
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
 from omnizarr.nodes.data.values import as_values, element_type, names_of
 from omnizarr.nodes.node import Options
+from omnizarr.runtime.warning import warn
 from omnizarr.stores import StoreLike, as_store
 
 
@@ -71,7 +71,23 @@ KeyEncodingLike = (
 Order = Literal["C", "F"]
 
 
-class ArrayOptions(TypedDict, total=False):
+class NodeOptions(TypedDict, total=False):
+    """How a node behaves once it is open; the members of a group inherit it."""
+
+    read_only: bool | None
+    write_empty_chunks: bool | None
+    on_missing: Literal["fill", "raise"] | None
+    text: Literal["string", "object", "bytes"] | None
+    allow_pickle: bool | None
+    synchronizer: Synchronizer | None
+    cache_metadata: bool | None
+    cache_attrs: bool | None
+    chunk_store: StoreLike
+    config: Mapping[str, object] | object
+    meta_array: object
+
+
+class ArrayOptions(NodeOptions, total=False):
     """Keywords of a new array that are given by keyword in every function that creates one."""
 
     chunk_shape: ChunksLike
@@ -90,17 +106,6 @@ class ArrayOptions(TypedDict, total=False):
     chunk_key_encoding: KeyEncodingLike
     dimension_names: str | Iterable[str | None] | None
     attributes: Mapping[str, object] | None
-    write_empty_chunks: bool | None
-    config: Mapping[str, object] | object
-    synchronizer: Synchronizer | None
-    chunk_store: StoreLike
-    cache_metadata: bool | None
-    cache_attrs: bool | None
-    read_only: bool | None
-    meta_array: object
-    allow_pickle: bool | None
-    on_missing: Literal["fill", "raise"] | None
-    text: Literal["string", "object", "bytes"] | None
     storage_transformers: Sequence[object] | None
 
 
@@ -127,17 +132,18 @@ class ArrayArguments(FilledOptions, total=False):
 
 
 _KNOWN = ArrayArguments.__optional_keys__
+_OPTIONS = NodeOptions.__optional_keys__
 
 
 def check_arguments(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
-    """TypeError for a keyword that nobody knows, with the nearest one that is known."""
+    """Refuse an unknown keyword with a TypeError that names the nearest known one."""
     refuse_unknown(arguments, _KNOWN | set(also), function)
     _check_meta_array(arguments)
 
 
 def check_options(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
     """The same for what opens a node and creates none: how it is to behave, and nothing else."""
-    refuse_unknown(arguments, {*_OPTIONS, *_MORE_OPTIONS, *also}, function)
+    refuse_unknown(arguments, _OPTIONS | set(also), function)
     _check_meta_array(arguments)
 
 
@@ -161,26 +167,14 @@ def refuse_settings(arrays: Mapping[str, Any], function: str) -> None:
             )
 
 
-_MORE_OPTIONS = ("chunk_store", "config", "meta_array")
-_OPTIONS = (
-    "write_empty_chunks",
-    "on_missing",
-    "text",
-    "allow_pickle",
-    "synchronizer",
-    "cache_metadata",
-    "cache_attrs",
-    "read_only",
-)
-
-
 def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
     """How the new array is to behave once it is open."""
     chosen = {name: arguments[name] for name in _OPTIONS if arguments.get(name) is not None}
-    if arguments.get("config") is not None:
-        base = base.configured(arguments["config"])
-    if arguments.get("chunk_store") is not None:
-        chosen["chunk_store"] = as_store(arguments["chunk_store"])
+    chosen.pop("meta_array", None)
+    if "config" in chosen:
+        base = base.configured(chosen.pop("config"))
+    if "chunk_store" in chosen:
+        chosen["chunk_store"] = as_store(chosen["chunk_store"])
     return base.changed(**chosen)
 
 
@@ -261,7 +255,7 @@ def _shape_and_type(
     if isinstance(dtype, DataType):
         return shape, dtype, object_codec
     if object_codec is not None and not (dtype := _with_objects(dtype)).hasobject:
-        warnings.warn(f"object_codec is for objects, not for {dtype}: it is left out", stacklevel=6)
+        warn(f"object_codec is for objects, not for {dtype}: it is left out")
         object_codec = None
     if dtype is None:
         dtype = np.float64
