@@ -36,3 +36,11 @@ def test_the_default_is_shown_as_it_is_stored() -> None:
     store["0"] = bytes(chunk)
     with pytest.raises(omnizarr.errors.DecodeError):
         array[:]
+
+
+@pytest.mark.parametrize(("version", "expected"), [(2, None), (3, ()), (1, ()), ("n5", ())])
+def test_an_array_without_filters(version: Any, expected: tuple[()] | None) -> None:
+    store: dict[str, bytes] = {}
+    array = omnizarr.create_array(store, shape=3, dtype="i4", zarr_format=version)
+    assert array.filters == expected
+    assert omnizarr.open_array(store).filters == expected

@@ -1,15 +1,14 @@
-"""What is known of an array without reading its data.
+"""What is known of an array without reading its data: shape, type, chunks, codecs.
 
-`ArrayFacts` answers questions about an array's shape, type, chunks and codecs. Reading, writing and
-resizing are `Array`'s, which stands on it.
+`ArrayFacts` is the base of `Array`, which reads, writes and resizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -20,13 +19,15 @@ from omnizarr.formats import Node
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
-from omnizarr.model.store import Store, keys_at
+from omnizarr.nodes import stored_chunks
 from omnizarr.nodes.codec_views import Pipeline
 from omnizarr.nodes.freshness import require_same
 from omnizarr.nodes.info import CallableInt
 from omnizarr.nodes.node_facts import NodeFacts
-from omnizarr.runtime import parallel
 from omnizarr.runtime.properties import cached_property
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.codec_views import ShownCodec
 
 TEXT_FORMS = ("string", "object", "bytes")
 
@@ -46,12 +47,6 @@ def presented(model: ArrayModel, text: str) -> ArrayModel:
     binary = data_type.fallback if isinstance(data_type, ArrowString) else Bytes()
     fill = None if model.fill_value is None else str(model.fill_value).encode()
     return replace(model, data_type=binary, fill_value=fill)
-
-
-def _total(store: Store, keys: Sequence[str]) -> int:
-    """How many bytes the values of these keys have together."""
-    sizes = parallel.each(store.size, keys, max(1, store.capabilities.requests))
-    return sum(size or 0 for size in sizes)
 
 
 class ArrayFacts(NodeFacts[ArrayModel]):
@@ -124,71 +119,136 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     # -- facts --------------------------------------------------------------------------------
     @property
     def config(self) -> dict[str, Any]:
-        """How the array behaves, as far as that is not stored: zarr-python's `ArrayConfig`."""
+        """Settings that are not stored, as zarr-python's `ArrayConfig` names them.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).config
+        {'order': 'C', 'write_empty_chunks': False}
+        """
         return {"order": self.order, "write_empty_chunks": self.write_empty_chunks}
 
-    def with_config(self, config: Any) -> Self:
-        """The same array, behaving in another way."""
+    def with_config(self, config: Mapping[str, object] | object) -> Self:
+        """Return the same array with other settings.
+
+        Parameters
+        ----------
+        config
+            A mapping, or an object of zarr-python, with any of `order`, `write_empty_chunks` and
+            `read_missing_chunks`.
+
+        Returns
+        -------
+        Array
+            A second handle of the array; this one keeps its settings.
+
+        Raises
+        ------
+        TypeError
+            If the mapping has another key.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros((2, 3))
+        >>> a.with_config({"order": "F"})[:].flags.f_contiguous
+        True
+        """
         return self._of(self._place, self._stored, self._options.configured(config))
 
     @property
     def write_empty_chunks(self) -> bool:
-        """Whether chunks that hold nothing but the fill value are stored."""
+        """Whether a chunk that holds nothing but the fill value is stored."""
         return self._source.write_empty_chunks
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Length of every dimension.
+
+        Examples
+        --------
+        >>> omnizarr.zeros((2, 3)).shape
+        (2, 3)
+        """
         return self._model.shape
 
     @property
     def ndim(self) -> int:
+        """Number of dimensions."""
         return len(self._model.shape)
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         return prod(self._model.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype of what is read."""
+        """NumPy dtype of the values that are read."""
         return self._source.model.dtype
 
     @property
     def data_type(self) -> DataType:
-        """The Zarr data type: `name`, `configuration`, and how fill values are written."""
+        """Zarr data type: its name, its configuration, how fill values are written.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, dtype="f4").data_type.name
+        'float32'
+        """
         return self._source.model.data_type
 
     @property
     def itemsize(self) -> int:
+        """Bytes of one element in memory."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Size of the array in memory, were it read whole."""
+        """Bytes of the whole array in memory.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(10, dtype="i4").nbytes
+        40
+        """
         return self.size * self.itemsize
 
     @property
     def fill_value(self) -> Any:
+        """Value of elements that were never written, a scalar of the array's type; None if the
+        array has no fill value, which format 2 allows."""
         return self._source.model.fill_value
 
     @property
     def order(self) -> Literal["C", "F"]:
-        """Memory order of what is read."""
+        """Memory order of the values that are read."""
         return self._options.order or self._stored.order
 
     @property
     def dims(self) -> tuple[str | None, ...] | None:
-        """Names of the dimensions, where the array has any."""
+        """Name of every dimension; None if the array has no names. Also `dimension_names`.
+
+        Examples
+        --------
+        >>> omnizarr.zeros((2, 3), dimension_names=("y", "x")).dims
+        ('y', 'x')
+        """
         return self._model.dimension_names
 
     dimension_names = dims
 
     # -- chunks -------------------------------------------------------------------------------
     @property
-    def chunks(self) -> Any:
-        """Shape of a chunk: the unit of reading (the inner one of a sharded array).
+    def chunks(self) -> tuple[int, ...] | tuple[int | tuple[int, ...], ...]:
+        """Shape of a chunk, the unit of reading; inside shards, of an inner chunk.
 
-        A rectilinear grid gives a tuple of lengths for every dimension, as Dask does.
+        A tuple of int. Where chunks along a dimension differ in length, the tuple holds a tuple of
+        lengths for that dimension, as Dask's `chunks` does.
+
+        Examples
+        --------
+        >>> omnizarr.zeros((100, 100), chunks=(10, 20)).chunks
+        (10, 20)
         """
         inner = self._pipeline.inner_chunks
         if inner is not None:
@@ -202,12 +262,25 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def shards(self) -> tuple[int, ...] | None:
-        """Shape of a shard: the unit of writing; None for an array without sharding."""
+        """Shape of a shard, the unit of writing; None for an array without shards.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(100, chunks=10, shards=50)
+        >>> a.chunks, a.shards
+        ((10,), (50,))
+        """
         return self._model.grid.chunk_shape if self._pipeline.inner_chunks is not None else None
 
     @property
     def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Length of every chunk along every dimension, clipped to the array."""
+        """Length of every chunk along every dimension, cut at the end of the array.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(10, chunks=4).read_chunk_sizes
+        ((4, 4, 2),)
+        """
         inner = self._pipeline.inner_chunks
         if inner is None:
             return self.write_chunk_sizes
@@ -218,7 +291,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """The same for what is written as one value: chunks, or shards."""
+        """Length of every unit of writing (chunk or shard) along every dimension."""
         return tuple(
             tuple(min(axis.size(i), axis.length - axis.start(i)) for i in range(axis.count))
             for axis in self._model.grid.axes
@@ -226,7 +299,13 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:
-        """How many chunks there are along every dimension."""
+        """Number of chunks along every dimension.
+
+        Examples
+        --------
+        >>> omnizarr.zeros((100, 100), chunks=(10, 20)).cdata_shape
+        (10, 5)
+        """
         inner = self._pipeline.inner_chunks
         if inner is None:
             return self._model.grid.shape
@@ -234,86 +313,140 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def nchunks(self) -> int:
+        """Number of chunks, stored or not."""
         return prod(self.cdata_shape)
 
     def _stored_chunks(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Key and grid coordinates of every stored chunk or shard."""
-        model, source = self._model, self._source
-        spellings = (model.keys, *model.keys.alternatives)
-        for key in keys_at(source.store, source.prefix):
-            for keys in spellings:
-                coordinates = keys.decode(key[len(source.prefix) :], model.ndim)
-                if coordinates is not None:
-                    yield key, coordinates
-                    break
+        return stored_chunks.listed(self._source.store, self._source.prefix, self._model)
 
     def stored_chunks(self) -> list[tuple[int, ...]]:
-        """Grid coordinates of every chunk that is stored, sorted; of every shard, where the array
-        has shards. It lists the store."""
-        grid = self._model.grid.shape
-        stored = {
-            coordinates
-            for _, coordinates in self._stored_chunks()
-            if all(c < n for c, n in zip(coordinates, grid, strict=True))
-        }
-        return sorted(stored)
+        """List the chunks that are stored; of a sharded array, the shards.
+
+        Returns
+        -------
+        list of tuple of int
+            Grid coordinates, sorted.
+
+        Raises
+        ------
+        NotListableError
+            If the store cannot be listed.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(100, chunks=10)
+        >>> a[35] = 1
+        >>> a.stored_chunks()
+        [(3,)]
+        """
+        return stored_chunks.within(self._model.grid.shape, self._stored_chunks())
 
     @property
     def nchunks_initialized(self) -> int:
-        """How many chunks are stored (every chunk of a stored shard counts)."""
+        """Number of chunks that are stored; every chunk of a stored shard counts.
+
+        It lists the store."""
         per_shard = self._pipeline.chunks_per_shard(self._model.grid.chunk_shape)
         return len(self.stored_chunks()) * per_shard
 
     @property
     def initialized(self) -> int:
+        """Number of chunks that are stored: zarr-python's other name of it."""
         return self.nchunks_initialized
 
     @property
     def nbytes_stored(self) -> CallableInt:
-        """Bytes that the array takes in its store, metadata included.
+        """Bytes that chunks and metadata take in the store. It lists the store.
 
-        zarr-python 2 has a property here, zarr-python 3 a method: both spellings work.
-        """
-        source = self._source
-        keys = {key for key, _ in self._stored_chunks()}
-        own = self._place.format.keys(self.path)
-        return CallableInt(_total(source.store, list(keys)) + _total(self.store, own))
+        zarr-python 2 has a property here, zarr-python 3 a method: `nbytes_stored` and
+        `nbytes_stored()` both work."""
+        chunks = self._stored_chunks()
+        return CallableInt(stored_chunks.bytes_stored(self._place, self._source.store, chunks))
 
     def digest(self, hashname: str = "sha1") -> bytes:
-        """A hash of what is stored: chunks in grid order, then metadata."""
-        import hashlib
+        """Hash the array as it is stored: chunks in grid order, then metadata.
 
-        summary = hashlib.new(hashname)
-        for key, _ in sorted(self._stored_chunks(), key=lambda item: item[1]):
-            summary.update(self._source.store.get(key) or b"")
-        for key in self._place.format.keys(self.path):
-            summary.update(self.store.get(key) or b"")
-        return summary.digest()
+        Parameters
+        ----------
+        hashname
+            Any name that `hashlib.new` takes.
+
+        Returns
+        -------
+        bytes
+            The digest.
+
+        Examples
+        --------
+        >>> len(omnizarr.zeros(3).digest("sha256"))
+        32
+        """
+        chunks = self._stored_chunks()
+        return stored_chunks.digest(self._place, self._source.store, chunks, hashname)
 
     def hexdigest(self, hashname: str = "sha1") -> str:
+        """Hash the array as `digest` does.
+
+        Parameters
+        ----------
+        hashname
+            Any name that `hashlib.new` takes.
+
+        Returns
+        -------
+        str
+            The digest in hexadecimal.
+
+        Examples
+        --------
+        >>> a, b = omnizarr.zeros(3), omnizarr.zeros(3)
+        >>> a.hexdigest() == b.hexdigest()
+        True
+        """
         return self.digest(hashname).hex()
 
     # -- codecs -------------------------------------------------------------------------------
     @property
-    def codecs(self) -> tuple[Any, ...]:
-        """The whole pipeline in encoding order."""
+    def codecs(self) -> tuple[ShownCodec, ...]:
+        """All codecs in the order in which they encode; inside shards, those of a chunk.
+
+        Examples
+        --------
+        >>> [codec.spec().name for codec in omnizarr.zeros(3).codecs]
+        ['bytes', 'zstd']
+        """
         return self._pipeline.all
 
     @property
-    def filters(self) -> Any:
-        return self._pipeline.filters
+    def filters(self) -> tuple[ShownCodec, ...] | None:
+        """Codecs before the serializer; where the metadata has a member `filters` (format 2), None
+        instead of an empty tuple, as in zarr-python 2.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).filters
+        ()
+        >>> omnizarr.zeros(3, zarr_format=2).filters is None
+        True
+        """
+        found = self._pipeline.filters
+        return None if not found and "filters" in self._stored.document else found
 
     @property
-    def serializer(self) -> Any:
+    def serializer(self) -> ShownCodec | None:
+        """Codec that turns an array into bytes; None where the format implies it."""
         return self._pipeline.serializer
 
     @property
-    def compressors(self) -> tuple[Any, ...]:
+    def compressors(self) -> tuple[ShownCodec, ...]:
+        """Codecs from bytes to bytes, checksums among them."""
         return self._pipeline.compressors
 
     @property
-    def compressor(self) -> Any:
-        """The one compressor that zarr-python 2's users know; None if there is none."""
+    def compressor(self) -> ShownCodec | None:
+        """The compressor, as zarr-python 2 has it: the last of `compressors` that is more than a
+        checksum; None if there is none."""
         return self._pipeline.compressor
 
     @property

@@ -6,13 +6,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from omnizarr import codecs
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import Bytes, String
 from omnizarr.runtime.properties import cached_property
+
+if TYPE_CHECKING:
+    import numcodecs.abc
+
+    ShownCodec: TypeAlias = codecs.Codec | numcodecs.abc.Codec
 
 SHARDING = "sharding_indexed"
 N5_BLOCK = "n5_default"
@@ -81,11 +86,11 @@ class Pipeline:
         return self.specs[1:] if implied else self.specs
 
     @cached_property
-    def all(self) -> tuple[Any, ...]:
+    def all(self) -> tuple[ShownCodec, ...]:
         return tuple(self._shown(spec) for spec in self.specs)
 
     @cached_property
-    def _sorted(self) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
+    def _sorted(self) -> tuple[tuple[ShownCodec, ...], ShownCodec | None, tuple[ShownCodec, ...]]:
         filters, serializer, compressors = [], None, []
         for spec in self._stored_specs(self.order):
             kind = codecs.kind_of(spec)
@@ -99,21 +104,21 @@ class Pipeline:
                 compressors.append(self._shown(spec))
         return tuple(filters), serializer, tuple(compressors)
 
-    def _shown(self, spec: CodecSpec) -> Any:
+    def _shown(self, spec: CodecSpec) -> ShownCodec:
         hidden = self.unnamed.get(spec.name, ())
         kept = {name: item for name, item in spec.configuration.items() if name not in hidden}
         return _shown(replace(spec, configuration=kept) if hidden else spec)
 
     @property
-    def filters(self) -> tuple[Any, ...]:
+    def filters(self) -> tuple[ShownCodec, ...]:
         return self._sorted[0]
 
     @property
-    def serializer(self) -> Any:
+    def serializer(self) -> ShownCodec | None:
         return self._sorted[1]
 
     @property
-    def compressor(self) -> Any:
+    def compressor(self) -> ShownCodec | None:
         """The last codec that compresses, not one that only adds a checksum."""
         for spec, shown in zip(reversed(self.specs), reversed(self.all), strict=True):
             if codecs.kind_of(spec) == "bytes" and not _CHECKSUM.search(spec.name):
@@ -121,7 +126,7 @@ class Pipeline:
         return None
 
     @property
-    def compressors(self) -> tuple[Any, ...]:
+    def compressors(self) -> tuple[ShownCodec, ...]:
         return self._sorted[2]
 
 
@@ -129,7 +134,7 @@ def _inner_specs(sharding: CodecSpec) -> tuple[CodecSpec, ...]:
     return tuple(codecs.codec_spec(codec) for codec in sharding.configuration.get("codecs", ()))
 
 
-def _shown(spec: CodecSpec) -> Any:
+def _shown(spec: CodecSpec) -> ShownCodec:
     """A codec as its users know it: numcodecs' own object where the name is numcodecs' own."""
     if spec.name.startswith("numcodecs."):
         import numcodecs

@@ -1,0 +1,55 @@
+"""What a store holds of an array: the chunks that are there, their bytes, a hash of them.
+
+This module lists and reads keys. It must not decode chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.store import Store, keys_at
+from omnizarr.nodes.node import Place
+from omnizarr.runtime import parallel
+
+Chunk = tuple[int, ...]
+
+
+def listed(store: Store, prefix: str, model: ArrayModel) -> Iterator[tuple[str, Chunk]]:
+    """Key and grid coordinates of every stored chunk or shard."""
+    spellings = (model.keys, *model.keys.alternatives)
+    for key in keys_at(store, prefix):
+        for keys in spellings:
+            coordinates = keys.decode(key[len(prefix) :], model.ndim)
+            if coordinates is not None:
+                yield key, coordinates
+                break
+
+
+def within(grid: tuple[int, ...], chunks: Iterable[tuple[str, Chunk]]) -> list[Chunk]:
+    """The coordinates that belong to a grid of this many chunks, sorted."""
+    inside = {chunk for _, chunk in chunks if all(c < n for c, n in zip(chunk, grid, strict=True))}
+    return sorted(inside)
+
+
+def bytes_stored(place: Place, store: Store, chunks: Iterable[tuple[str, Chunk]]) -> int:
+    """Count the bytes of chunks in `store` and of the documents beside them."""
+    keys = sorted({key for key, _ in chunks})
+    return _total(store, keys) + _total(place.store, place.format.keys(place.path))
+
+
+def _total(store: Store, keys: Sequence[str]) -> int:
+    sizes = parallel.each(store.size, keys, max(1, store.capabilities.requests))
+    return sum(size or 0 for size in sizes)
+
+
+def digest(place: Place, store: Store, chunks: Iterable[tuple[str, Chunk]], hashname: str) -> bytes:
+    """Hash the chunks in grid order, then the documents."""
+    import hashlib
+
+    summary = hashlib.new(hashname)
+    for key, _ in sorted(chunks, key=lambda item: item[1]):
+        summary.update(store.get(key) or b"")
+    for key in place.format.keys(place.path):
+        summary.update(place.store.get(key) or b"")
+    return summary.digest()
