@@ -1,0 +1,428 @@
+"""The public surface explains itself: docstrings, their parameters, types, and examples that run.
+
+`python tests/test_docstrings.py` prints what is missing, module by module.
+
+Each rule is a function from a public name to the problems that it has, so that every rule is
+first shown to find one. The rules:
+
+* A public class, function, method or property has a docstring. An override without one inherits.
+* Its "Parameters" section names every parameter. An override inherits the names that a base
+  documents. The fields of a dataclass or named tuple may have a docstring each instead.
+* `Any` is in no public signature, unless `ANY_IS_MEANT` says why.
+* Every example of a docstring in the package runs.
+
+Dunder methods are left out, except for `__init__`, which the docstring of its class describes.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import doctest
+import importlib
+import inspect
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.errors import MissingPackageError
+
+PACKAGE = Path(omnizarr.__file__).resolve().parent
+MODULES = (
+    "omnizarr",
+    "omnizarr.stores",
+    "omnizarr.codecs",
+    "omnizarr.aio",
+    "omnizarr.testing",
+    "omnizarr.errors",
+    "omnizarr.limits",
+    "omnizarr.config",
+    "omnizarr.integrations.zarr_python",
+)
+FINISHED: tuple[str, ...] = ()
+"""Modules, and packages with all their modules, whose public names have no problem left."""
+ANY_IS_MEANT: dict[str, str] = {}
+"""Names whose signature has `Any` where no other type is right, and why."""
+
+_GENERIC = re.compile(
+    r"\b(NDArray|dtype|np\.generic)\[Any\]|\bndarray\[Any, [^\]]*\]+|\.\.\., Any\]"
+)
+"""`Any` as the argument of a type that cannot be narrowed: the type of an array's values."""
+
+
+class Public(NamedTuple):
+    """A public callable or property, and where it is defined."""
+
+    name: str
+    module: str
+    value: object
+    owner: type | None = None
+
+
+# -- the public surface ----------------------------------------------------------------------
+
+
+def names_of(module: ModuleType) -> list[str]:
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return list(listed)
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+
+
+def is_ours(value: object) -> bool:
+    return (getattr(value, "__module__", None) or "").partition(".")[0] == "omnizarr"
+
+
+@cache
+def surface() -> tuple[Public, ...]:
+    """Every public class and function, and the methods and properties of these classes."""
+    found: dict[tuple[str, str], Public] = {}
+    for module_name in MODULES:
+        try:
+            module = importlib.import_module(module_name)
+        except MissingPackageError:
+            continue
+        for name in names_of(module):
+            value = getattr(module, name)
+            if isinstance(value, ModuleType) or not is_ours(value):
+                continue
+            if not (inspect.isclass(value) or inspect.isroutine(value)):
+                value = type(value)  # an instance, such as `config`
+            if not is_ours(value) or value.__qualname__.startswith("_"):
+                continue
+            for public in members(value):
+                found.setdefault((public.module, public.name), public)
+    return tuple(found.values())
+
+
+def members(value: Callable[..., object]) -> Iterator[Public]:
+    """A class or function; of a class also what it defines, and what private bases define."""
+    yield Public(value.__qualname__, value.__module__, value)
+    if not inspect.isclass(value):
+        return
+    for base in value.__mro__:
+        inherited = base is not value and not base.__name__.startswith("_")
+        if inherited or not is_ours(base):
+            continue
+        for name, member in vars(base).items():
+            if name.startswith("_") or inspect.isclass(member):
+                continue
+            function = function_of(member)
+            if function is not None:
+                yield Public(f"{base.__qualname__}.{name}", base.__module__, member, value)
+
+
+def function_of(member: object) -> Callable[..., object] | None:
+    """The function behind a method, property, class method or static method."""
+    if isinstance(member, staticmethod | classmethod):
+        member = member.__func__
+    if isinstance(member, property):
+        member = member.fget
+    elif not inspect.isfunction(member) and inspect.isfunction(getattr(member, "func", None)):
+        member = member.func  # type: ignore[attr-defined]  # a cached property
+    return member if inspect.isfunction(member) else None
+
+
+# -- the rules -------------------------------------------------------------------------------
+
+
+def docstrings(public: Public) -> list[str]:
+    """The docstring of a name, then those that it inherits."""
+    if inspect.isclass(public.value):
+        found = [public.value.__doc__, public.value.__init__.__doc__]
+        if public.value.__init__ is object.__init__:
+            found.pop()
+    elif public.owner is None:
+        found = [public.value.__doc__]
+    else:
+        name = public.name.rpartition(".")[2]
+        same = [vars(base)[name] for base in public.owner.__mro__ if name in vars(base)]
+        found = [getattr(member, "__doc__", None) for member in same]
+    return [inspect.cleandoc(text) for text in found if text]
+
+
+def section(docstring: str, title: str) -> list[str]:
+    """The lines of one section of a NumPy docstring."""
+    lines = docstring.splitlines()
+    for number, line in enumerate(lines[:-1]):
+        if line == title and set(lines[number + 1]) == {"-"}:
+            rest = lines[number + 2 :]
+            ends = (n - 1 for n, text in enumerate(rest) if n and set(text) == {"-"})
+            return rest[: next(ends, len(rest))]
+    return []
+
+
+def documented_parameters(docstring: str) -> set[str]:
+    lines = section(docstring, "Parameters") + section(docstring, "Other Parameters")
+    heads = [line.partition(":")[0] for line in lines if line and not line[0].isspace()]
+    return {name.strip().lstrip("*") for head in heads for name in head.split(",")}
+
+
+def documented_fields(value: type) -> set[str]:
+    """The fields of a dataclass or named tuple that a docstring of their own follows."""
+    found: set[str] = set()
+    for base in value.__mro__:
+        if takes_fields(base):
+            tree = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+            body = tree.body if isinstance(tree, ast.ClassDef) else []
+            for field, after in pairwise(body):
+                if isinstance(field, ast.AnnAssign) and isinstance(after, ast.Expr):
+                    found.add(ast.unparse(field.target))
+    return found
+
+
+def signature(public: Public) -> inspect.Signature | None:
+    value = public.value if public.owner is None else function_of(public.value)
+    if inspect.isclass(value) and value.__init__ is object.__init__ and not takes_fields(value):
+        return None
+    if (
+        inspect.isclass(value)
+        and issubclass(value, BaseException)
+        and "__init__" not in vars(value)
+    ):
+        return None
+    try:
+        return inspect.signature(value)  # type: ignore[arg-type]  # a class or function
+    except (TypeError, ValueError):
+        return None
+
+
+def takes_fields(value: type) -> bool:
+    return dataclasses.is_dataclass(value) or hasattr(value, "_fields")
+
+
+def parameters(public: Public) -> list[inspect.Parameter]:
+    found = signature(public)
+    if found is None:
+        return []
+    listed = list(found.parameters.values())
+    bound = public.owner is not None and not isinstance(public.value, staticmethod)
+    return [each for each in listed[bound:] if not each.name.startswith("_")]
+
+
+def has_no_docstring(public: Public) -> list[str]:
+    return [] if docstrings(public) else ["no docstring"]
+
+
+def has_undocumented_parameters(public: Public) -> list[str]:
+    if isinstance(public.value, property):
+        return []
+    known: set[str] = set().union(*map(documented_parameters, docstrings(public)))
+    if inspect.isclass(public.value):
+        known |= documented_fields(public.value)
+    missing = [each.name for each in parameters(public) if each.name not in known]
+    return [f"parameters not documented: {', '.join(missing)}"] if missing else []
+
+
+def has_any(public: Public) -> list[str]:
+    found = signature(public)
+    if found is None or f"{public.module}.{public.name}" in ANY_IS_MEANT:
+        return []
+    annotations = {each.name: each.annotation for each in parameters(public)}
+    if not inspect.isclass(public.value):
+        annotations["return"] = found.return_annotation
+    places = [
+        name
+        for name, annotation in annotations.items()
+        if re.search(r"\bAny\b", _GENERIC.sub("", str(annotation)))
+    ]
+    return [f"Any: {', '.join(places)}"] if places else []
+
+
+RULES = (has_no_docstring, has_undocumented_parameters, has_any)
+
+
+def problems(public: Public) -> list[str]:
+    return [problem for rule in RULES for problem in rule(public)]
+
+
+def is_finished(public: Public) -> bool:
+    return any(public.module == name or public.module.startswith(name + ".") for name in FINISHED)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_finished_modules_have_no_problem(rule: Callable[[Public], list[str]]) -> None:
+    found = {f"{each.module}.{each.name}": rule(each) for each in surface() if is_finished(each)}
+    assert {name: listed for name, listed in found.items() if listed} == {}
+
+
+def test_the_surface_is_walked() -> None:
+    names = {f"{each.module}.{each.name}" for each in surface()}
+    assert {
+        "omnizarr.nodes.array.Array",
+        "omnizarr.nodes.array.Array.resize",
+        "omnizarr.api.opening.create_array",
+        "omnizarr.stores.zip.store.ZipStore",
+        "omnizarr.model.store.Store.get",
+        "omnizarr.config.Config.set",
+        "omnizarr.errors.StoreError",
+    } <= names
+    assert len(names) > 400
+
+
+def test_the_table_names_modules() -> None:
+    assert [
+        name for name in FINISHED if not any(each.module.startswith(name) for each in surface())
+    ] == []
+    assert [
+        name
+        for name in ANY_IS_MEANT
+        if name not in {f"{each.module}.{each.name}" for each in surface()}
+    ] == []
+
+
+# -- samples of what the rules find ----------------------------------------------------------
+
+
+class Base:
+    """A class.
+
+    Parameters
+    ----------
+    size, shape
+        Two.
+    **more
+        The rest.
+    """
+
+    def __init__(self, size: int, shape: int, **more: int) -> None: ...
+
+    def act(self, what: int) -> int:
+        """Act.
+
+        Parameters
+        ----------
+        what : int
+            What.
+
+        Returns
+        -------
+        number
+            A number.
+        """
+        return what
+
+    def silent(self) -> None: ...
+
+    @property
+    def fact(self) -> None: ...
+
+
+class Derived(Base):
+    """Another one."""
+
+    def act(self, what: int, how: Any = 1) -> int:  # type: ignore[name-defined]  # noqa: F821
+        return what
+
+    @classmethod
+    def build(cls, values: NDArray[Any]) -> dict[str, Any]:  # type: ignore[name-defined]  # noqa: F821
+        """Build."""
+        return {}
+
+
+class Fact(NamedTuple):
+    """A fact."""
+
+    one: int
+    """The first."""
+    two: int
+
+
+def test_a_documented_class_has_no_problem() -> None:
+    found = {each.name: problems(each) for each in _sample(Base)}
+    assert found == {
+        "Base": [],
+        "Base.act": [],
+        "Base.silent": ["no docstring"],
+        "Base.fact": ["no docstring"],
+    }
+
+
+def test_what_is_missing_is_found() -> None:
+    found = {each.name: problems(each) for each in _sample(Derived)}
+    assert found == {
+        "Derived": ["parameters not documented: size, shape, more"],
+        "Derived.act": ["parameters not documented: how", "Any: how"],
+        "Derived.build": ["parameters not documented: values", "Any: return"],
+    }
+
+
+def test_a_field_needs_a_docstring() -> None:
+    assert problems(Public("Fact", __name__, Fact)) == ["parameters not documented: two"]
+
+
+def _sample(value: type) -> list[Public]:
+    methods = [name for name in vars(value) if not name.startswith("_")]
+    return [
+        Public(value.__name__, __name__, value),
+        *(Public(f"{value.__name__}.{n}", __name__, vars(value)[n], value) for n in methods),
+    ]
+
+
+# -- examples --------------------------------------------------------------------------------
+
+EXAMPLES = sorted(
+    file for file in PACKAGE.rglob("*.py") if ">>> " in file.read_text(encoding="utf-8")
+)
+
+
+def run_examples(module: ModuleType) -> tuple[int, str]:
+    """How many examples there are, and the report of those that fail."""
+    report: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    known = {**vars(module), "omnizarr": omnizarr, "np": np}
+    for test in doctest.DocTestFinder().find(module, globs=known):
+        runner.run(test, out=report.append)
+    return runner.tries, "".join(report)
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_examples_run(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    try:
+        module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
+    except MissingPackageError as error:
+        pytest.skip(str(error))
+    tries, report = run_examples(module)
+    assert report == ""
+    assert tries
+
+
+def test_an_example_that_fails_is_found() -> None:
+    module = ModuleType("sample")
+    module.__doc__ = ">>> 1 + 1\n2\n>>> omnizarr.zeros(3).shape\n(4,)\n"
+    tries, report = run_examples(module)
+    assert tries == 2
+    assert "Got:\n    (3,)" in report
+
+
+def summary() -> str:
+    """Problems of every module, worst first."""
+    lines = []
+    everything = surface()
+    bad = [(each, problems(each)) for each in everything]
+    counts = Counter(each.module for each, found in bad if found)
+    for module, count in counts.most_common():
+        lines.append(f"{module}: {count} of {sum(each.module == module for each in everything)}")
+        lines += [f"    {e.name}: {'; '.join(f)}" for e, f in bad if f and e.module == module]
+    total = sum(not found for _, found in bad)
+    return "\n".join([*lines, f"{total} of {len(everything)} public names have no problem"])
+
+
+if __name__ == "__main__":
+    print(summary())
