@@ -35,6 +35,7 @@ import numpy as np
 import pytest
 
 import omnizarr
+from omnizarr.codecs import Codec
 from omnizarr.errors import MissingPackageError
 
 PACKAGE = Path(omnizarr.__file__).resolve().parent
@@ -58,6 +59,9 @@ _GENERIC = re.compile(
     r"\b(NDArray|dtype|np\.generic)\[Any\]|\bndarray\[Any, [^\]]*\]+|\.\.\., Any\]"
 )
 """`Any` as the argument of a type that cannot be narrowed: the type of an array's values."""
+
+COMPLETED = ("stores", "codecs", "aio", "testing")
+"""Packages of which `dir` shows the public names and nothing else."""
 
 
 class Public(NamedTuple):
@@ -110,17 +114,14 @@ def surface() -> tuple[Public, ...]:
 
 
 def members(value: Callable[..., object]) -> Iterator[Public]:
-    """A class or function; of a class also what it defines, and what private bases define."""
+    """A class or function; of a class also its methods and properties, inherited ones included."""
     yield Public(value.__qualname__, value.__module__, value)
     if not inspect.isclass(value):
         return
     for base in value.__mro__:
-        inherited = base is not value and not base.__name__.startswith("_")
-        if inherited or not is_ours(base):
-            continue
-        for name, member in vars(base).items():
-            if name.startswith("_") or inspect.isclass(member):
-                continue
+        for name, member in vars(base).items() if is_ours(base) else ():
+            if name.startswith(("_", "test_")) or inspect.isclass(member):
+                continue  # pytest calls the tests of a suite
             function = function_of(member)
             if function is not None:
                 yield Public(f"{base.__qualname__}.{name}", base.__module__, member, value)
@@ -151,7 +152,9 @@ def docstrings(public: Public) -> list[str]:
     else:
         name = public.name.rpartition(".")[2]
         same = [vars(base)[name] for base in public.owner.__mro__ if name in vars(base)]
-        found = [getattr(member, "__doc__", None) for member in same]
+        found = [getattr(member, "__doc__", None) for member in same[same.index(public.value) :]]
+        if public.module.startswith("omnizarr.codecs.") and hasattr(Codec, name):
+            found.append(getattr(Codec, name).__doc__)  # a protocol, which they do not inherit
     return [inspect.cleandoc(text) for text in found if text]
 
 
@@ -272,6 +275,13 @@ def test_the_surface_is_walked() -> None:
         "omnizarr.errors.StoreError",
     } <= names
     assert len(names) > 400
+
+
+@pytest.mark.parametrize("name", ["omnizarr", *(f"omnizarr.{n}" for n in COMPLETED)])
+def test_completion_shows_public_names_only(name: str) -> None:
+    module = importlib.import_module(name)
+    assert dir(module) == sorted(module.__all__)
+    assert all(hasattr(module, shown) for shown in dir(module))
 
 
 def test_the_table_names_modules() -> None:

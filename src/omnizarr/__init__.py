@@ -119,6 +119,10 @@ storage = stores
 """zarr-python's name for the stores."""
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Names that would make the import slow: most stores, and numcodecs' codec classes."""
     if name in stores.LAZY:

@@ -38,7 +38,12 @@ __all__ = [
     "open_group",
     "save",
     "to_thread",
+    "verify",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 async def open(  # noqa: A001 - the name that every user of Zarr knows

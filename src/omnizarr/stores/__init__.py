@@ -113,7 +113,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LAZY})
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -34,6 +34,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     if name in ("StoreSuite", "ReadingSuite"):
         try:

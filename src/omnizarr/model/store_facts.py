@@ -1,0 +1,178 @@
+"""Facts about stores and values: byte ranges, versions, listings, capabilities.
+
+This module knows what a range of a value means. It must not know any store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from omnizarr.errors import StoreError, ValueChangedError
+from omnizarr.runtime import parallel
+
+Buffer = bytes | bytearray | memoryview
+"""What a store takes and gives. A caller never writes into a buffer that a store gave."""
+
+
+class ByteRange(NamedTuple):
+    """Part of a value, with the meaning of Python's `value[start:stop]`.
+
+    Bytes beyond the end of the value are left out. A suffix (a negative `start`) has no stop.
+
+    Examples
+    --------
+    >>> store = omnizarr.MemoryStore({"key": b"0123456789"})
+    >>> store.get("key", omnizarr.ByteRange(2, 5))
+    b'234'
+    >>> store.get("key", omnizarr.ByteRange(-3))
+    b'789'
+    """
+
+    start: int
+    """First byte; `-16` is a suffix: the last 16 bytes, or all of a shorter value."""
+    stop: int | None = None
+    """End of the range, exclusive and never negative; None: the end of the value."""
+
+
+Read = Callable[[ByteRange | None], Buffer | None]
+"""Reads part of a value, or all of it; None if there is no such value."""
+
+
+class Versioned(NamedTuple):
+    """A value, or part of one, with its version."""
+
+    value: Buffer
+    """The bytes."""
+    version: Hashable
+    """Different for every other value of the key: an ETag, a revision, or where a store has
+    neither, the value itself."""
+
+
+class Listing(NamedTuple):
+    """The direct children of a prefix.
+
+    Examples
+    --------
+    >>> store = omnizarr.MemoryStore({"a/zarr.json": b"{}", "a/c/0": b"1"})
+    >>> store.list_dir("a/")
+    Listing(keys=['a/zarr.json'], prefixes=['a/c/'])
+    """
+
+    keys: list[str]
+    """Whole keys, sorted."""
+    prefixes: list[str]
+    """Whole prefixes, which end with "/", sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a store can do beyond the basics; the engine plans with it.
+
+    Examples
+    --------
+    >>> omnizarr.MemoryStore().capabilities.conditional
+    True
+    """
+
+    listable: bool = True
+    """`list_prefix` and `list_dir` work."""
+    ranges: bool = True
+    """A ranged `get` is cheaper than a whole one."""
+    conditional: bool = False
+    """`set_if_absent` is atomic between processes."""
+    versions: bool = False
+    """`get_versioned` and `set_if_version` work, and are atomic between processes."""
+    validators: bool = False
+    """`version` works, even where `get_versioned` does not."""
+    locks: bool = False
+    """`lock` excludes every other holder and every `set` of the key, in any thread or process."""
+    concurrent_writes: bool = True
+    """`set` may be called from several threads at once and gains from it."""
+    requests: int = 1
+    """How many requests the store gains from having under way at once; 1 where answers come
+    without a wait, or where `get_many` is one request."""
+    remote: bool = False
+    """Every call is a request to a service, even where `requests` is 1."""
+    gap: int = 64 * 1024
+    """Ranges of a value that are closer together than this are cheaper to read as one."""
+    hierarchies_only: bool = False
+    """It takes no other keys than those of documents and chunks, and a chunk only after the
+    document of its array."""
+
+
+class _Versions(Protocol):
+    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None: ...
+
+
+class OneVersion:
+    """Reads parts of one version of a value, and raises once it was replaced."""
+
+    def __init__(self, store: _Versions, key: str) -> None:
+        self._store = store
+        self._key = key
+        self._seen: list[Hashable | None] = []
+
+    def __call__(self, byte_range: ByteRange | None) -> Buffer | None:
+        found = self._store.get_versioned(self._key, byte_range)
+        version = None if found is None else found.version
+        if self._seen and version != self._seen[0]:
+            raise ValueChangedError(
+                f"{self._store!r}: {self._key!r} was replaced while it was read"
+            )
+        self._seen.append(version)
+        return None if found is None else found.value
+
+
+class Feeder(Protocol):
+    """Asks for many values at once, for `parallel.relay`; items are keys and what belongs to
+    them."""
+
+    def feed(self, desk: parallel.Desk[tuple[str, Any], Buffer | None], /) -> None:
+        """Put the value of every item that the desk gives, or leave the item aside."""
+
+    def get(self, key: str, /) -> Buffer | None:
+        """The ordinary way, for what was left aside."""
+
+
+def span(byte_range: ByteRange, size: int) -> tuple[int, int]:
+    """First and last position of `byte_range` in a value of `size` bytes, inside the value."""
+    start, stop = byte_range
+    if start < 0:
+        if stop is not None:
+            raise StoreError(f"invalid {byte_range}: a suffix (negative start) has no stop")
+        return max(size + start, 0), size
+    if stop is None or stop > size:
+        stop = size
+    elif stop < 0:
+        raise StoreError(f"invalid {byte_range}: stop must not be negative")
+    return min(start, stop), stop
+
+
+def read_range(value: Buffer, byte_range: ByteRange | None) -> Buffer:
+    """`byte_range` of a value that is in memory; the meaning that every store shares."""
+    if byte_range is None:
+        return value
+    start, stop = span(byte_range, len(value))
+    return value[start:stop]
+
+
+def sorted_under(keys: Iterable[str], prefix: str) -> Iterator[str]:
+    """The keys that start with `prefix`, sorted."""
+    return iter(sorted(key for key in keys if key.startswith(prefix)))
+
+
+def listing_of(keys: Iterable[str], prefix: str) -> Listing:
+    """`Store.list_dir` for a store that knows all its keys; they may come in any order."""
+    begin = len(prefix)
+    direct: list[str] = []
+    below: set[str] = set()
+    for key in keys:
+        if key.startswith(prefix):
+            slash = key.find("/", begin)
+            if slash < 0:
+                direct.append(key)
+            else:
+                below.add(key[: slash + 1])
+    return Listing(sorted(direct), sorted(below))
