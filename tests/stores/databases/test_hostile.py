@@ -20,6 +20,8 @@ from tests.stores.databases.stalling import way_to
 
 PASSWORD = "swordfish-4711"
 TIMEOUT = 1.0
+PATIENCE = 20 * TIMEOUT
+"""What a call may take on a loaded machine; without a timeout it would wait for ever."""
 
 
 # -- deadlines ----------------------------------------------------------------------------------
@@ -51,7 +53,7 @@ def test_a_server_that_stalls(server: Callable[[str], Any], kind: str) -> None:
                     begun = time.monotonic()
                     with pytest.raises(StoreTimeoutError, match="timeout"):
                         call(store)
-                    assert time.monotonic() - begun < 1.5 * TIMEOUT
+                    assert time.monotonic() - begun < PATIENCE
 
 
 def test_the_first_write_to_a_stalled_server_makes_an_index_and_a_document_in_one_time(
@@ -63,7 +65,7 @@ def test_the_first_write_to_a_stalled_server_makes_an_index_and_a_document_in_on
         begun = time.monotonic()
         with pytest.raises(StoreTimeoutError):
             store.set("a", b"1")
-        assert time.monotonic() - begun < 1.5 * TIMEOUT
+        assert time.monotonic() - begun < PATIENCE
 
 
 def test_an_answer_that_drips() -> None:
@@ -93,7 +95,7 @@ def test_an_answer_that_drips() -> None:
             pytest.raises(StoreTimeoutError),
         ):
             store.get("a")
-        assert time.monotonic() - begun < 1.5 * TIMEOUT
+        assert time.monotonic() - begun < PATIENCE
         thread.join(5)
         assert not thread.is_alive()
 

@@ -19,6 +19,8 @@ from tests.stores.databases.fake_redis import Fake, fake_redis
 pytestmark = pytest.mark.slow
 
 TIMEOUT = 1.0
+PATIENCE = 20 * TIMEOUT
+"""What a call may take on a loaded machine; without a timeout it would wait for ever."""
 
 
 def open_store(fake: Fake, protocol: int = 2) -> RedisStore:
@@ -79,7 +81,7 @@ def test_answers_of_another_kind(answer: bytes) -> None:
             try:
                 found = call(store)
             except StoreError:
-                assert time.monotonic() - begun < 1.5 * TIMEOUT
+                assert time.monotonic() - begun < PATIENCE
             else:  # "no such value" is an answer that some of these mean; a value is none of them
                 pytest.fail(f"{found!r} was made of {answer[:50]!r}")
 
@@ -108,7 +110,7 @@ def test_answers_of_another_kind_in_the_newer_protocol(answer: bytes) -> None:
                 begun = time.monotonic()
                 with pytest.raises(StoreError):
                     call(store)
-                assert time.monotonic() - begun < 1.5 * TIMEOUT
+                assert time.monotonic() - begun < PATIENCE
 
 
 @pytest.mark.parametrize("answer", [b":5\r\n", b"+OK\r\n", b"$-1\r\n", b"$3\r\nabc\r\n"])
@@ -254,7 +256,7 @@ def test_an_announced_length_that_never_comes(length: int) -> None:
         begun = time.monotonic()
         with pytest.raises(StoreError):
             store.get("a")
-        assert time.monotonic() - begun < 1.5 * TIMEOUT
+        assert time.monotonic() - begun < PATIENCE
 
 
 def _scan(cursor: int, *names: bytes) -> bytes:
@@ -273,7 +275,7 @@ def test_a_scan_without_an_end(given: bool, repeats: bool) -> None:
         begun = time.monotonic()
         with store, pytest.raises(StoreTimeoutError):
             store.list_dir("")
-        assert time.monotonic() - begun < 1.5 * TIMEOUT
+        assert time.monotonic() - begun < PATIENCE
         if client is not None:
             client.close()
 
