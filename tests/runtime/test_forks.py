@@ -91,9 +91,7 @@ def test_an_environment_of_lmdb_begins_anew(tmp_path: Path) -> None:
 
     store = LMDBStore(tmp_path / "a")
     store.set("k", b"1")
-    environment = acquire(
-        os.path.realpath(tmp_path / "a"), writable=False, map_size=0, fsync=False, check=False
-    )
+    environment = acquire(os.path.realpath(tmp_path / "a"), writable=False, map_size=0, fsync=False)
     try:
         assert in_child(lambda: is_free(environment._changed)) == 0
         assert in_child(lambda: 0 if store.get("k") == b"1" else 2) == 0

@@ -1,9 +1,8 @@
-"""LMDBStore: one environment per path, a map that grows, damaged files, forks, modes."""
+"""LMDBStore: one environment per path, a map that grows, other files, forks, modes."""
 
 from __future__ import annotations
 
 import gc
-import json
 import os
 import pickle
 import subprocess
@@ -219,22 +218,7 @@ def test_versions_see_what_others_write(path: Path) -> None:
         assert store.get("k") == b"2"
 
 
-# -- damage -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_damaged_file_does_not_end_the_process(seed: int, tmp_path: Path) -> None:
-    script = Path(__file__).with_name("lmdb_damage.py")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "150", str(seed)],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    counts = json.loads(done.stdout)
-    assert counts["raised"] > 40 and counts["worked"] > 20
+# -- other files -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("content", [b"x" * 100, b"x" * 100_000, b"\0" * 8192])
@@ -242,31 +226,12 @@ def test_no_environment(path: Path, content: bytes) -> None:
     path.mkdir()
     (path / "data.mdb").write_bytes(content)
     for read_only in (True, False):
-        problem = pytest.raises(StoreError, match="damaged or is no LMDB")
-        with LMDBStore(path, read_only=read_only) as store, problem:
+        with (
+            LMDBStore(path, read_only=read_only) as store,
+            pytest.raises(StoreError, match="cannot read 'a'"),
+        ):
             store.get("a")
     assert (path / "data.mdb").read_bytes() == content
-
-
-def test_files_of_every_shape_are_sound(path: Path) -> None:
-    """What LMDB itself writes passes the check: deep trees, free pages, all of it deleted."""
-    steps: list[dict[str, bytes]] = [
-        {f"{i}/x{'x' * (i % 400)}": b"v" * (i % 3000) for i in range(3000)},
-        {f"large/{i}": b"v" * (i * 10_000) for i in range(30)},
-    ]
-    for step in steps:
-        with LMDBStore(path) as store:
-            store.update(step)
-        lmdb_environment._sound.clear()
-        with LMDBStore(path) as store:
-            assert {key: store.get(key) for key in step} == step
-    for key in ("large/", ""):
-        with LMDBStore(path) as store:
-            store.delete_prefix(key)
-        lmdb_environment._sound.clear()
-    with LMDBStore(path) as store:
-        assert list(store.list()) == []
-        store.set("a", b"1")
 
 
 # -- forks and modes --------------------------------------------------------------------------

@@ -1,5 +1,4 @@
-"""One deadline for all that a call sends and receives, and a bound on how much it receives,
-whatever a client does in between.
+"""One deadline for all that a call sends and receives, whatever a client does in between.
 
 Clients know a time for each step: to connect, to wait for each answer, each repetition anew. Here a
 connection's socket never waits longer than the call that it works for has time left.
@@ -43,24 +42,6 @@ def left() -> float | None:
     return remaining
 
 
-@contextmanager
-def allowing(count: int | None) -> Iterator[None]:
-    """This thread receives at most so many bytes in the block; None: any number."""
-    _call.allowed = count
-    try:
-        yield
-    finally:
-        _call.allowed = None
-
-
-def _received(count: int) -> None:
-    allowed = getattr(_call, "allowed", None)
-    if allowed is not None:
-        if count > allowed:
-            raise OSError("the server sends more than it was asked for")
-        _call.allowed = allowed - count
-
-
 class _Socket:
     """A socket that keeps to the deadline of the call in which it is used."""
 
@@ -86,14 +67,10 @@ class _Socket:
         return self._inner
 
     def recv(self, *arguments: Any) -> Any:
-        data = self._ready().recv(*arguments)
-        _received(len(data))
-        return data
+        return self._ready().recv(*arguments)
 
     def recv_into(self, *arguments: Any) -> Any:
-        count = self._ready().recv_into(*arguments)
-        _received(count)
-        return count
+        return self._ready().recv_into(*arguments)
 
     def send(self, *arguments: Any) -> Any:
         return self._ready().send(*arguments)

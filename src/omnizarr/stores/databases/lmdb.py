@@ -2,7 +2,8 @@
 
 Keys are stored as their UTF-8 bytes in the unnamed database, as zarr-python 2 does. A value is its
 own version: it is replaced only if it still is what was read, inside the one write transaction that
-LMDB allows at a time, whichever process asks. What is read is copied out of the map.
+LMDB allows at a time, whichever process asks. What is read is copied out of the map. LMDB trusts
+its file: a damaged one can crash the process, so a file must come from a source that is trusted.
 
 This module knows keys and transactions. `lmdb_environment` knows the environment.
 """
@@ -20,10 +21,12 @@ from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
 from omnizarr.stores.databases.base import FileDatabase, Separator, openers
 from omnizarr.stores.databases.keys import listing_by_jumps
-from omnizarr.stores.databases.lmdb_check import MOST_KEY_BYTES
 from omnizarr.stores.databases.lmdb_environment import FIRST_MAP, acquire, library, release
 
 T = TypeVar("T")
+
+MOST_KEY_BYTES = 511
+"""What LMDB is usually built with."""
 
 
 class LMDBStore(FileDatabase):
@@ -34,7 +37,6 @@ class LMDBStore(FileDatabase):
     fsync: wait until each change has reached the disk. Without it, what was written survives a
         killed process but perhaps not a loss of power.
     timeout: how many seconds a change waits for other threads when the map must grow.
-    check: look at every page of the tree before LMDB does, which would crash on a damaged one.
     environment: an `lmdb.Environment` that is open already; the caller closes it.
     dimension_separator: what new arrays should have between chunk coordinates.
     """
@@ -51,7 +53,6 @@ class LMDBStore(FileDatabase):
         map_size: int = FIRST_MAP,
         fsync: bool = False,
         timeout: float = 30.0,
-        check: bool = True,
         environment: Any = None,
         dimension_separator: Separator | None = None,
     ) -> None:
@@ -61,7 +62,6 @@ class LMDBStore(FileDatabase):
         )
         self.map_size = map_size
         self.fsync = fsync
-        self.check = check
         self._given = environment
         self._open()
 
@@ -71,7 +71,6 @@ class LMDBStore(FileDatabase):
             writable=not self.read_only,
             map_size=self.map_size,
             fsync=self.fsync,
-            check=self.check,
             given=self._given,
         )
         self._end = weakref.finalize(self, release, self._environment, not self.read_only)
@@ -250,7 +249,7 @@ def _is_there(path: str) -> bool:
     return os.path.exists(os.path.join(path, "data.mdb") if os.path.isdir(path) else path)
 
 
-open_path, open_url = openers(LMDBStore, {"map_size", "fsync", "timeout", "check"}, _is_there)
+open_path, open_url = openers(LMDBStore, {"map_size", "fsync", "timeout"}, _is_there)
 
 
 def adopt(obj: Any, *, read_only: bool) -> Store | None:

@@ -25,15 +25,12 @@ from omnizarr.errors import StoreAccessError, StoreError, StoreTimeoutError
 from omnizarr.runtime import forks
 from omnizarr.runtime.optional_packages import package
 from omnizarr.stores.databases import forks as database_forks
-from omnizarr.stores.databases.lmdb_check import check_heads, check_tree
 
 T = TypeVar("T")
 
 FIRST_MAP = 256 << 20 if sys.platform != "win32" else 16 << 20  # there the file takes all of it
 
 _shared: dict[str, Environment] = {}
-_sound: dict[str, tuple[int, ...]] = {}
-"""The state in which this process left a file, which need not be checked again."""
 _guard = threading.RLock()  # a store that is collected gives its environment back at any point
 
 
@@ -52,11 +49,10 @@ def library() -> Any:
 class Environment:
     """What `acquire` gives; `release` it once for every `acquire`."""
 
-    def __init__(self, path: str, map_size: int, fsync: bool, check: bool, given: Any) -> None:
+    def __init__(self, path: str, map_size: int, fsync: bool, given: Any) -> None:
         self.path = path
         self.lmdb = library()
         self.fsync = fsync
-        self.check = check
         self.map_size = map_size
         self.users = 0
         self.writers = 0
@@ -66,7 +62,7 @@ class Environment:
         self._process = os.getpid()
         self._env: Any = given
         self._writable = given is not None and not given.flags().get("readonly", False)
-        self._file = _state(self.data_path)[:2]
+        self._file = _file_at(self.data_path)
         """Device and inode of the file that is open."""
         self._begin()
         forks.in_child(self._begin)
@@ -102,14 +98,11 @@ class Environment:
                 return
             if self._writable:
                 env.sync(True)
-            moved = self._moved()
             env.close()
-            if self.check and not moved:
-                _sound[self.path] = _state(self.data_path)
 
     def _moved(self) -> bool:
         """Whether the open file is no longer the one at the path."""
-        return _state(self.data_path)[:2] != self._file
+        return _file_at(self.data_path) != self._file
 
     def follow(self) -> None:
         """Close an environment whose file was deleted or replaced; the next call opens the one
@@ -147,11 +140,7 @@ class Environment:
             return self._env
 
     def _open(self, writable: bool) -> Any:
-        exists = os.path.exists(self.data_path)
-        check = exists and self.check and _sound.get(self.path) != _state(self.data_path)
-        if check:
-            check_heads(self.data_path)
-        known = os.path.getsize(self.data_path) if exists else 0
+        known = os.path.getsize(self.data_path) if os.path.exists(self.data_path) else 0
         options: dict[str, Any] = {
             "map_size": max(self.map_size, 2 * known),
             "subdir": not os.path.isfile(self.path),
@@ -176,14 +165,7 @@ class Environment:
                 raise error from None
         self._process = os.getpid()
         self._writable = writable
-        self._file = _state(self.data_path)[:2]
-        if check:
-            try:
-                with env.begin() as transaction:
-                    check_tree(self.data_path, transaction.id())
-            except BaseException:
-                env.close()
-                raise
+        self._file = _file_at(self.data_path)
         return env
 
     # -- transactions -------------------------------------------------------------------------
@@ -288,22 +270,22 @@ class Environment:
         return kind(f"{self!r}: cannot {what}: {error}")
 
 
-def _state(path: str) -> tuple[int, ...]:
+def _file_at(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except FileNotFoundError:
-        return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        return None
+    return found.st_dev, found.st_ino
 
 
 def acquire(
-    path: str, *, writable: bool, map_size: int, fsync: bool, check: bool, given: Any = None
+    path: str, *, writable: bool, map_size: int, fsync: bool, given: Any = None
 ) -> Environment:
     """The environment of a path, which every caller must release."""
     with _guard:
         environment = _shared.get(path)
         if environment is None:
-            environment = _shared[path] = Environment(path, map_size, fsync, check, given)
+            environment = _shared[path] = Environment(path, map_size, fsync, given)
         else:
             environment.follow()
         environment.users += 1

@@ -2,13 +2,12 @@
 
 The key `a/b` of the store with the prefix `zarr` is the server's key `zarr:a/b`, as in zarr-python
 2. Many values come in one round trip. The server answers a range of a missing key with an empty
-string, so after an empty answer it is asked how long the value is and whether there is one. No
-answer may be longer than what was asked for. A value's version is its SHA-1, which the server
-computes where it compares; reading, comparing and writing are one script, which `redis_once` keeps
-a client from repeating unnoticed.
+string, so after an empty answer it is asked how long the value is and whether there is one. A
+value's version is its SHA-1, which the server computes where it compares; reading, comparing and
+writing are one script, which `redis_once` keeps a client from repeating unnoticed. The server's
+answers are trusted.
 
-This module knows Redis; `redis_answers` knows what may be answered. Neither must know what values
-mean.
+This module knows Redis. It must not know what values mean.
 """
 
 from __future__ import annotations
@@ -20,27 +19,14 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any, TypeVar
 
-from omnizarr import limits
 from omnizarr.errors import StoreAccessError, StoreError, UncertainWriteError, ZarrError
 from omnizarr.model.paths import check_key, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned
 from omnizarr.runtime.optional_packages import package
 from omnizarr.stores.databases.base import Separator, ServerDatabase, leave_open
-from omnizarr.stores.databases.deadline import allowing, bounded, left, within
-from omnizarr.stores.databases.redis_answers import (
-    NOTHING,
-    Unexpected,
-    bounds_of,
-    done,
-    escaped,
-    getting,
-    longest,
-    number_of,
-    overlaps,
-    value_of,
-    versioned,
-)
+from omnizarr.stores.databases.deadline import bounded, left, within
 from omnizarr.stores.databases.redis_once import Once
+from omnizarr.stores.databases.redis_ranges import NOTHING, bounds_of, escaped, getting, overlaps
 from omnizarr.stores.databases.urls import refuse_unknown, refuse_url
 
 T = TypeVar("T")
@@ -49,10 +35,6 @@ _FORM = "redis://user:password@host:port/database?prefix=name, or rediss:// for 
 
 BATCH = 256
 """How many commands go out together."""
-ENVELOPE = 64 << 10
-"""How much an answer may have beyond its value: its length, notes of the server."""
-NAMES = 64 << 20
-"""How much one step of a listing may have: about 1000 names."""
 MOST_BYTES = 512 << 20
 """The longest string that a server takes unless it is configured otherwise."""
 
@@ -197,16 +179,7 @@ class RedisStore(ServerDatabase):
         ranges: Sequence[ByteRange | None],
         tries: int = 2,
     ) -> list[Buffer | None]:
-        sizes = [_most(bounds) for _, bounds in batch]
-
-        def check(answers: list[Any]) -> list[Any]:
-            return [
-                number_of(answer) if bounds == NOTHING else value_of(answer, size)
-                for answer, (_, bounds), size in zip(answers, batch, sizes, strict=True)
-            ]
-
-        commands = [getting(name, bounds) for name, bounds in batch]
-        found = self._pipeline(what, commands, check, sum(sizes))
+        found = self._pipeline(what, [getting(name, bounds) for name, bounds in batch])
         unclear: list[int] = []
         for index, (_, bounds) in enumerate(batch):
             if bounds == NOTHING:
@@ -231,7 +204,7 @@ class RedisStore(ServerDatabase):
         """How long values are; None for those that are missing, whose length is 0 for the server.
         Whether one is there is asked before and after, as it may come or go in between."""
         commands = [(each, name) for name in names for each in ("EXISTS", "STRLEN", "EXISTS")]
-        answers = self._pipeline(what, commands, _each(number_of)) if commands else []
+        answers = self._pipeline(what, commands) if commands else []
         return [
             length or (0 if before and after else None)
             for before, length, after in zip(*[iter(answers)] * 3, strict=True)
@@ -240,16 +213,12 @@ class RedisStore(ServerDatabase):
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         name = self._name(key)
         bounds = bounds_of(byte_range)
-        arguments, most = bounds or (0, -1), _most(bounds)
-        return self._call(
-            f"read {key!r}",
-            lambda: versioned(self._read(keys=[name], args=arguments), most),
-            most=most,
-        )
+        found = self._call(f"read {key!r}", lambda: self._read(keys=[name], args=bounds or (0, -1)))
+        return None if found is None else Versioned(found[1], found[0])
 
     def exists(self, key: str) -> bool:
         name = self._name(key)
-        return self._call(f"find {key!r}", lambda: number_of(self._client.exists(name)) > 0)
+        return self._call(f"find {key!r}", lambda: bool(self._client.exists(name)))
 
     def size(self, key: str) -> int | None:
         return self._lengths(f"measure {key!r}", [self._name(key)])[0]
@@ -258,7 +227,7 @@ class RedisStore(ServerDatabase):
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-        self._call(f"write {key!r}", lambda: done(self._client.set(name, data)))
+        self._call(f"write {key!r}", lambda: self._client.set(name, data))
 
     def update(self, values: Any) -> None:
         """Set all values, many in one round trip."""
@@ -268,15 +237,14 @@ class RedisStore(ServerDatabase):
         ]
         what = f"write {len(commands)} keys"
         for begin in range(0, len(commands), BATCH):
-            self._pipeline(what, commands[begin : begin + BATCH], _each(done))
+            self._pipeline(what, commands[begin : begin + BATCH])
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
 
         def add(doubt: str) -> bool:
-            answer = self._once(doubt, "SET", name, data, "NX")
-            return answer is not None and done(answer)
+            return self._once(doubt, "SET", name, data, "NX") is not None
 
         return self._conditionally(key, add)
 
@@ -292,39 +260,35 @@ class RedisStore(ServerDatabase):
                 answer = self._once(doubt, "EVALSHA", self._replace, *arguments)
             except self._errors.NoScriptError:  # which the server then keeps
                 answer = self._once(doubt, "EVAL", _REPLACE, *arguments)
-            return number_of(answer) > 0
+            return bool(answer)
 
         return self._conditionally(key, replace)
 
     def delete(self, key: str) -> None:
         self.check_writable()
         name = self._name(key)
-        self._call(f"delete {key!r}", lambda: number_of(self._client.delete(name)))
+        self._call(f"delete {key!r}", lambda: self._client.delete(name))
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
         keys = chain.from_iterable(deletion_steps(self.list_prefix(prefix)))
         commands = [("DEL", self._name(key)) for key in keys]
         for begin in range(0, len(commands), BATCH):
-            self._pipeline(f"delete {prefix!r}", commands[begin : begin + BATCH], _each(number_of))
+            self._pipeline(f"delete {prefix!r}", commands[begin : begin + BATCH])
 
     # -- listable -----------------------------------------------------------------------------
     def _keys(self, prefix: str) -> builtins.set[str]:
         """SCAN shows everything that is there all the while, some of it twice."""
         begin = f"{self.prefix}:".encode()
-        start = begin + prefix.encode()
-        pattern = escaped(start) + b"*"
+        pattern = escaped(begin + prefix.encode()) + b"*"
 
         def scan() -> builtins.set[str]:
             keys: set[str] = set()
             cursor = 0
             while True:
-                left()  # a client that was given does not look at the time, and a scan may not end
-                with allowing(NAMES):
-                    cursor, names = self._client.scan(cursor, match=pattern, count=1000)
+                left()  # a client that was given does not look at the time
+                cursor, names = self._client.scan(cursor, match=pattern, count=1000)
                 for name in names:
-                    if not isinstance(name, bytes) or not name.startswith(start):
-                        raise Unexpected(name, f"a name that begins with {start!r}")
                     key = name[len(begin) :].decode("utf-8", "surrogateescape")
                     if is_key(key):
                         keys.add(key)
@@ -346,39 +310,30 @@ class RedisStore(ServerDatabase):
             )
         return data
 
-    def _pipeline(
-        self,
-        what: str,
-        commands: Sequence[tuple[Any, ...]],
-        check: Callable[[list[Any]], list[T]],
-        most: int = 0,
-    ) -> list[T]:
-        """The checked answers to many commands, with values of so many bytes in all, in one round
-        trip."""
+    def _pipeline(self, what: str, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The answers to many commands, in one round trip."""
 
-        def send() -> list[T]:
+        def send() -> list[Any]:
             with self._client.pipeline(transaction=False) as pipeline:
                 for command in commands:
                     pipeline.execute_command(*command)
-                return check(pipeline.execute())
+                answers: list[Any] = pipeline.execute()
+                return answers
 
-        return self._call(what, send, most=most + ENVELOPE * len(commands))
+        return self._call(what, send)
 
-    def _call(self, what: str, function: Callable[[], T], most: int = 0) -> T:
-        """The answer, with values of so many bytes, to what may be done twice: it is, if the
-        connection broke."""
+    def _call(self, what: str, function: Callable[[], T]) -> T:
+        """The answer to what may be done twice: it is, if the connection broke."""
         self._check_open(what)
         with self._translated(what), within(self.timeout):
             try:
-                with allowing(most + ENVELOPE):
-                    return function()
+                return function()
             except self._errors.TimeoutError:
                 raise
             except self._errors.ConnectionError as error:
                 if isinstance(error, self._errors.AuthenticationError):
                     raise
-            with allowing(most + ENVELOPE):
-                return function()
+            return function()
 
     def _conditionally(self, key: str, send: Callable[[str], bool]) -> bool:
         """Whether it was written. After a lost answer the same is asked for again: what is written
@@ -390,7 +345,7 @@ class RedisStore(ServerDatabase):
         )
         errors = self._errors
         self._check_open(what)
-        with self._translated(what), within(self.timeout), allowing(2 * ENVELOPE):
+        with self._translated(what), within(self.timeout):
             try:
                 return send(doubt)
             except UncertainWriteError as error:
@@ -420,24 +375,8 @@ class RedisStore(ServerDatabase):
             if str(error).startswith(("NOAUTH", "NOPERM", "WRONGPASS")):
                 raise StoreAccessError(f"{self!r}: cannot {what}: {error}") from error
             raise StoreError(f"{self!r}: cannot {what}: {error}") from error
-        except (OSError, Unexpected) as error:
+        except OSError as error:
             raise StoreError(f"{self!r}: cannot {what}: {error}") from error
-        except Exception as error:  # whatever the client stumbles over in an answer
-            raise StoreError(
-                f"{self!r}: cannot {what}: the server's answer makes no sense"
-                f" ({type(error).__name__})"
-            ) from error
-
-
-def _most(bounds: tuple[int, int] | None) -> int:
-    """The length of the longest answer; what has no end has at most what any value may have."""
-    most = longest(bounds)
-    caps = limits.current
-    return max(caps.max_chunk_bytes, caps.max_document_bytes) if most is None else most
-
-
-def _each(check: Callable[[Any], T]) -> Callable[[list[Any]], list[T]]:
-    return lambda answers: [check(answer) for answer in answers]
 
 
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
