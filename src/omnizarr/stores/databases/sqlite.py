@@ -128,7 +128,6 @@ class SQLiteStore(FileDatabase):
                 for begin in range(0, len(distinct), MOST_KEYS):
                     some = distinct[begin : begin + MOST_KEYS]
                     marks = ",".join("?" * len(some))
-                    db.steps = 0  # keys that are missing take steps too
                     for *row, key, again in db.execute(f"{self._select} IN ({marks})", some):
                         if key != again:
                             raise self._pool.damaged(f"read {key!r}")
@@ -185,13 +184,13 @@ class SQLiteStore(FileDatabase):
             high = next(self._from(db, key, what), None)
 
     def _from(self, db: sqlite3.Connection, start: str, what: str) -> Iterator[str]:
-        """The keys from `start` on, as the index has them, each compared with its row."""
+        """The keys from `start` on, as the index has them, each compared with its row; "" for an
+        entry that is no text. Such entries come before or after all keys."""
         select = f"{self._select_keys} i.k >= ? ORDER BY i.k" if start else self._select_all
         for key, same in db.execute(select, (start,) if start else ()):
             if not same:
                 raise self._pool.damaged(what)
-            if isinstance(key, str):  # others are no keys, and lie before or after all keys
-                yield key
+            yield key if isinstance(key, str) else ""
 
     def _check_before(self, db: sqlite3.Connection, key: str, what: str) -> None:
         """Raise if the entry before `key` in the index is damaged.

@@ -8,9 +8,8 @@ A file may be deleted or replaced while it is open. A connection to the old one 
 that nobody sees, and delete the log of the new one when it ends; so such connections are closed
 before another one is opened and before every change.
 
-A file of others is data. Nothing that it defines is run: no trigger, no view, no function, and the
-table must be what its name promises. A damaged tree may lead in circles; no statement takes more
-steps than the size of the file allows.
+A file of others is data. Nothing that it defines is run: no trigger, no view, no function, because
+the table must be what its name promises and have none of them.
 
 This module knows SQLite. It must not know what a store is.
 """
@@ -24,10 +23,9 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote
 
 from omnizarr.errors import StoreAccessError, StoreClosedError, StoreError, StoreTimeoutError
@@ -38,16 +36,8 @@ MOST_IDLE = 16
 JOURNAL = "WAL"
 """Readers see the state before a change while it is written."""
 
-STEPS = 1_000_000
-"""Of SQLite's machine, after which is asked whether there may be more: some 20 ms."""
-STEPS_PER_BYTE = 16
-"""A row takes 12 bytes and 50 steps, if it is as small as can be and is moved."""
-FREE_STEPS = 20 * STEPS
-
 _WAITED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
-_STOPPED = 9  # SQLITE_INTERRUPT
-_DENIED = 23  # SQLITE_AUTH
-_FORBIDDEN = {3, 8, _DENIED}  # SQLITE_PERM, SQLITE_READONLY
+_FORBIDDEN = {3, 8}  # SQLITE_PERM, SQLITE_READONLY
 _CANNOT_OPEN = 14
 _TABLE = re.compile(
     r"""
@@ -78,38 +68,11 @@ def _after_fork() -> None:
 forks.in_child(_after_fork)
 
 
-class Connection(sqlite3.Connection):
-    """A connection whose statements are counted and may be refused by functions in Python.
-
-    The `sqlite3` module drops an exception in such a function, and takes it for a refusal. Ctrl-C
-    may come in one; what was refused without our doing was Ctrl-C.
-    """
-
-    steps: int = 0
-    """How many steps it took of late, as far as they were counted."""
-    refused: bool = False
-    """Whether one of our functions said no."""
-
-    def execute(self, *arguments: Any) -> sqlite3.Cursor:
-        try:
-            return super().execute(*arguments)
-        except sqlite3.Error as error:
-            self.check_interrupt(error)
-            raise
-
-    def check_interrupt(self, error: Exception) -> None:
-        """Raise KeyboardInterrupt if the error is what `sqlite3` made of it."""
-        # A PRAGMA that is read as a table passes on the text without the code.
-        denied = _code(error) in (_STOPPED, _DENIED) or str(error) == "not authorized"
-        if denied and not self.refused:
-            raise KeyboardInterrupt from error
-
-
 @dataclass
 class Lent:
     """A connection, and what is known of the file through it."""
 
-    db: Connection
+    db: sqlite3.Connection
     process: int
     file: tuple[int, int] | None
     """Device and inode of what it has open."""
@@ -163,7 +126,7 @@ class Pool:
 
     # -- lending ------------------------------------------------------------------------------
     @contextmanager
-    def reading(self, what: str) -> Iterator[Connection | None]:
+    def reading(self, what: str) -> Iterator[sqlite3.Connection | None]:
         """A connection; None if there is no file or no table yet."""
         with self._lending(what, create=False) as lent:
             if lent is not None and lent.schema is None:
@@ -219,13 +182,8 @@ class Pool:
                 if lent is None and (create or os.path.exists(self.path)):
                     self._follow()
                     lent = Lent(self._open(create), process, _file_at(self.path))
-                if lent is not None:
-                    lent.db.steps = 0
-                    lent.db.refused = False
                 yield lent
             except (sqlite3.Error, OverflowError, UnicodeError) as error:
-                if lent is not None:
-                    lent.db.check_interrupt(error)
                 raise self._failure(what, error) from error
             finally:
                 if lent is not None:
@@ -284,7 +242,7 @@ class Pool:
             last.db.close()
 
     # -- opening ------------------------------------------------------------------------------
-    def _open(self, create: bool) -> Connection:
+    def _open(self, create: bool) -> sqlite3.Connection:
         mode = "ro" if self.read_only else "rwc" if create else "rw"
         if not self.read_only:
             self._check_journal()
@@ -313,20 +271,17 @@ class Pool:
                 " trust it"
             )
 
-    def _connect(self, query: str) -> Connection:
+    def _connect(self, query: str) -> sqlite3.Connection:
         db = sqlite3.connect(
             f"file:{quote(self.path)}?{query}",
             uri=True,
             timeout=self.timeout,
             isolation_level=None,
             check_same_thread=False,
-            factory=Connection,
         )
         try:
-            db.set_progress_handler(self._counter(db), STEPS)
             # What cannot be decoded is no key, and is left out of listings as such.
             db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-            db.set_authorizer(_authorizer(db))
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA cell_size_check = ON")
             db.execute("PRAGMA foreign_keys = OFF")
@@ -341,28 +296,6 @@ class Pool:
             db.close()
             raise
         return db
-
-    def _counter(self, db: Connection) -> Callable[[], bool]:
-        """Says whether a statement is to be stopped."""
-        counted = weakref.ref(db)  # which has this function
-
-        def count() -> bool:
-            db = counted()
-            if db is None:
-                return False
-            db.steps += STEPS
-            if db.steps <= FREE_STEPS:
-                return False
-            size = sum(
-                os.path.getsize(name)
-                for name in (self.path, f"{self.path}-wal")
-                if os.path.exists(name)
-            )
-            if db.steps > FREE_STEPS + STEPS_PER_BYTE * size:
-                db.refused = True
-            return db.refused
-
-        return count
 
     def _prepare(self, lent: Lent) -> None:
         """Make the file ready for writing."""
@@ -384,8 +317,10 @@ class Pool:
         """Learn whether the table exists; raises if something else has its name."""
         db = lent.db
         schema = _schema(db)
+        # A trigger may name our table though its row does not.
         rows = db.execute(
-            "SELECT type, name, sql FROM sqlite_master WHERE lower(tbl_name) = ?",
+            "SELECT type, name, sql FROM sqlite_master WHERE lower(tbl_name) = ?1"
+            " OR instr(lower(sql), 'trigger') AND instr(lower(sql), ?1)",
             (self.table.lower(),),
         ).fetchall()
         # An index of anything but columns runs functions at every change.
@@ -394,16 +329,16 @@ class Pool:
             " WHERE i.partial OR x.cid < -1 OR x.coll <> 'BINARY'",
             (self.table,),
         ).fetchall()
+        unfit = [("index", name, "") for (name,) in odd]
         for kind, name, sql in rows:
             text = sql if isinstance(sql, str) else ""
-            if kind == "index" and (name,) not in odd:
-                continue
-            if kind == "table" and _TABLE.match(text):
-                continue
+            if kind != "index" and not (kind == "table" and _TABLE.match(text)):
+                unfit.append((kind, name, text))
+        if unfit:
+            kind, name, text = unfit[0]
             raise StoreError(
                 f"{self!r}: expected a table {self.table}(k TEXT PRIMARY KEY, v BLOB) without"
-                f" triggers, and indexes of its columns, found the {kind} {name!r}:"
-                f" {str(sql)[:200]!r}"
+                f" triggers, and indexes of its columns, found the {kind} {name!r}: {text[:200]!r}"
             )
         lent.schema = schema if rows else None
 
@@ -424,8 +359,6 @@ class Pool:
         code = _code(error)
         if code in _WAITED:
             return self._timed_out(what)
-        if code == _STOPPED:
-            return self.damaged(what)
         folder = os.path.dirname(os.path.abspath(self.path))
         if code == _CANNOT_OPEN and not os.path.isdir(folder):
             return StoreError(f"{self!r}: cannot {what}: there is no folder {folder!r}; make it")
@@ -453,19 +386,3 @@ def _code(error: Exception) -> int:
 
 def _set_busy_timeout(db: sqlite3.Connection, seconds: float) -> None:
     db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-
-
-def _authorizer(db: Connection) -> Callable[..., int]:
-    """Denies what a trigger or a view of the file asks for."""
-    asking = weakref.ref(db)  # which has this function
-
-    def authorize(
-        action: int, first: str | None, second: str | None, database: str | None, source: str | None
-    ) -> int:
-        if source is None:
-            return sqlite3.SQLITE_OK
-        if (db := asking()) is not None:
-            db.refused = True
-        return sqlite3.SQLITE_DENY
-
-    return authorize
