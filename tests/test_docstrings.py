@@ -268,7 +268,7 @@ def test_the_surface_is_walked() -> None:
     assert {
         "omnizarr.nodes.array.Array",
         "omnizarr.nodes.array.Array.resize",
-        "omnizarr.api.opening.create_array",
+        "omnizarr.api.creating.create_array",
         "omnizarr.stores.zip.store.ZipStore",
         "omnizarr.model.store.Store.get",
         "omnizarr.config.Config.set",

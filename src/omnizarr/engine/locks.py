@@ -136,8 +136,7 @@ def update(store: Store, key: str, function: Callable[[Store], T], *, repeatable
 
         # Deleting its directory breaks a lock; nothing was written then.
         return _repeated(locked, (ConflictError,))
-    # Tell caches to bypass stale entries.
-    with exclusive(store, key), store.lock(key):
+    with exclusive(store, key), store.fresh_reads():
         if not store.capabilities.versions:
             return function(store)
         kinds = (ConflictError, UncertainWriteError) if repeatable else (ConflictError,)

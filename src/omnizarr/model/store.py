@@ -436,6 +436,10 @@ class Store(StoreMapping, ABC):
         """
         return nullcontext()
 
+    def fresh_reads(self) -> AbstractContextManager[object]:
+        """Bypass every cache in front of the values, for reads of this thread inside the block."""
+        return nullcontext()
+
     # -- life ---------------------------------------------------------------------------------
     def close(self) -> None:
         """Release what the store holds; closing twice is not an error."""

@@ -11,7 +11,6 @@ This module knows documents and what must agree. It must not know chunks.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from math import inf
 from time import monotonic
@@ -82,7 +81,7 @@ def _read(store: Store, key: str) -> bytes | None:
         with store.snapshot(key) as read:
             data = read(whole)
     else:
-        with nullcontext() if store.capabilities.locks else store.lock(key):
+        with store.fresh_reads():
             data = store.get(key, whole)
     return None if data is None else bytes(data)
 

@@ -75,7 +75,7 @@ def _watching(place: Place) -> Callable[[], Node | None]:
     def fresh() -> Node | None:
         if store.capabilities.locks:
             return engine.update(store, key, look)
-        with store.lock(key):  # which keeps nobody out, but tells a cache that it must ask
+        with store.fresh_reads():
             return look(engine.Optimistic(store) if store.capabilities.versions else store)
 
     return fresh

@@ -1,4 +1,4 @@
-"""SQLiteStore and files that were made to harm: what they define is not run, and reading has an end."""
+"""SQLiteStore and hostile files: what they define is not run, and reading them ends."""
 
 from __future__ import annotations
 

@@ -616,7 +616,7 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
 
 CROWD = """
 import sys
-from omnizarr.stores.cache_entries import Entry, FolderEntries
+from omnizarr.stores.wrappers.cache_entries import Entry, FolderEntries
 entries = FolderEntries(sys.argv[1], 60_000)
 for turn in range(1500):
     number = turn * 7 % 100

@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 from omnizarr.errors import StoreError
 from omnizarr.model.store import ByteRange, span
 from omnizarr.runtime import forks
-from omnizarr.stores.fsspec import filesystems as filesystems
+from omnizarr.stores.fsspec import filesystems
 from omnizarr.stores.fsspec import http as fsspec_http
 from omnizarr.stores.local.temporary_names import temporary_name
 

@@ -35,7 +35,7 @@ from omnizarr.model.store import (
 )
 from omnizarr.runtime import parallel
 from omnizarr.stores.exact_ranges import exact
-from omnizarr.stores.fsspec import filesystems as filesystems
+from omnizarr.stores.fsspec import filesystems
 from omnizarr.stores.fsspec.calls import Entry, Files, files_of
 from omnizarr.stores.fsspec.faults import (
     cause,

@@ -94,6 +94,9 @@ class WrapperStore(Store):
     def lock(self, key: str) -> AbstractContextManager[object]:
         return self.store.lock(key)
 
+    def fresh_reads(self) -> AbstractContextManager[object]:
+        return self.store.fresh_reads()
+
     def close(self) -> None:
         self.store.close()
 

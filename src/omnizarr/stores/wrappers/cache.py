@@ -118,14 +118,14 @@ class CacheStore(WrapperStore):
         """Nothing is being read and no lock is held, as far as this process is concerned."""
         self._guard = threading.Lock()
         self._reading: dict[str, list[_Reading]] = {}
-        self._held: dict[int, int] = {}
+        self._bypassing: dict[int, int] = {}
         """How many locks each thread holds."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.store!r}, validate={self.validate!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_guard", "_reading", "_held", "_closed", "_space", "_untold")
+        own = ("_guard", "_reading", "_bypassing", "_closed", "_space", "_untold")
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ class CacheStore(WrapperStore):
 
     def _bypassed(self) -> bool:
         """Whether this thread must see what the store has now."""
-        return self._closed or (bool(self._held) and threading.get_ident() in self._held)
+        return self._closed or (bool(self._bypassing) and threading.get_ident() in self._bypassing)
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -423,17 +423,22 @@ class CacheStore(WrapperStore):
 
     @contextmanager
     def lock(self, key: str) -> Iterator[object]:
-        with self.store.lock(key) as held:
+        with self.store.lock(key) as held, self.fresh_reads():
+            yield held
+
+    @contextmanager
+    def fresh_reads(self) -> Iterator[object]:
+        with self.store.fresh_reads():
             thread = threading.get_ident()
-            self._held[thread] = self._held.get(thread, 0) + 1
+            self._bypassing[thread] = self._bypassing.get(thread, 0) + 1
             try:
-                yield held
+                yield None
             finally:
-                left = self._held.get(thread, 1) - 1
+                left = self._bypassing.get(thread, 1) - 1
                 if left:
-                    self._held[thread] = left
+                    self._bypassing[thread] = left
                 else:
-                    self._held.pop(thread, None)
+                    self._bypassing.pop(thread, None)
 
     def close(self) -> None:
         self._closed = True

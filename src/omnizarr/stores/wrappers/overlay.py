@@ -341,6 +341,9 @@ class OverlayStore(Store):
     def lock(self, key: str) -> AbstractContextManager[object]:
         return self._locked(self._check(key))
 
+    def fresh_reads(self) -> AbstractContextManager[object]:
+        return self.upper.fresh_reads()
+
     @contextmanager
     def _locked(self, key: str) -> Iterator[object]:
         with self.upper.lock(key) as held:

@@ -36,8 +36,7 @@ from omnizarr.runtime.properties import cached_property
 from omnizarr.stores.exact_ranges import exact
 from omnizarr.stores.fsspec.faults import cause, failure
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore
-from omnizarr.stores.zarr_python import loop as loop
-from omnizarr.stores.zarr_python import rules as rules
+from omnizarr.stores.zarr_python import loop, rules
 
 T = TypeVar("T")
 DEADLINE = 60.0
