@@ -297,6 +297,23 @@ def test_a_link_to_a_file_is_not_followed(store: LocalStore, secret: Path) -> No
     assert list(trusting.list()) == ["a/inside", "a/outside", "a/real"]
 
 
+def test_without_descriptors_a_link_to_a_file_is_not_followed(
+    store: LocalStore, secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows: paths in place of descriptors, and no flag that stops at a link."""
+    monkeypatch.setattr(containment, "HAS_DESCRIPTORS", False)
+    monkeypatch.setattr(containment, "NOFOLLOW", 0)
+    monkeypatch.setattr(containment, "opener", lambda: None)
+    store.set("a/real", b"1")
+    (store.root / "a/outside").symlink_to(secret / "file")
+    fresh = LocalStore(store.root)
+    fresh._read_flags &= ~os.O_NOFOLLOW
+    with pytest.raises(StoreError, match="follow_symlinks=True"):
+        fresh.get("a/outside")
+    assert fresh.get("a/real") == b"1"
+    assert fresh.get("a") is None and fresh.get("b") is None
+
+
 def test_a_directory_link_out_of_the_root_is_not_followed(store: LocalStore, secret: Path) -> None:
     store.set("a/real", b"1")
     (store.root / "a/out").symlink_to(secret)

@@ -76,6 +76,11 @@ class Beneath:
                 raise OSError(-file, os.strerror(-file), f"{self.base}/{key}")
         parent, _, name = key.rpartition("/")
         with self.folder(parent) as folder:
+            if not HAS_DESCRIPTORS:  # Windows would follow a link, and refuse to open a directory
+                mode = folder.status(name).st_mode
+                if stat.S_ISLNK(mode) or stat.S_ISDIR(mode):
+                    code = errno.ELOOP if stat.S_ISLNK(mode) else errno.ENOENT
+                    raise OSError(code, os.strerror(code), self.path(key))
             return os.open(folder.of(name), flags | NOFOLLOW, dir_fd=folder.fd)
 
     def folder(self, directory: str, flags: int = SEARCH) -> Folder:
