@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup peers demo test test-all check format bench bench-remote benchtext memory oracle \
-	long campaigns build clean
+	long campaigns build docs coverage clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,7 +94,19 @@ campaigns: $(STAMP)  ## random operations, forks, overwriters, damaged files (do
 build: $(STAMP)  ## build the wheel into dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
+docs: .venv-docs/.stamp  ## build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --clean
+	@echo "site/index.html is built; for the search box: python3 -m http.server -d site"
+
+.venv-docs/.stamp: pyproject.toml
+	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && $$python -m venv --clear .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check '.[docs]'
+	@touch $@
+
+coverage: $(STAMP)  ## run the quick tests and report which lines of src they reach
+	@$(PYTEST) -m "not (long or peers or slow)" --cov --cov-report=term:skip-covered $(ARGS)
+
 clean:  ## remove environments, caches and results
-	rm -rf $(VENV) .peers dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
+	rm -rf $(VENV) .venv-docs .peers dist site .coverage* build .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
 	rm -rf native/target benchmarks/results demo.zarr
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
