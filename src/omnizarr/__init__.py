@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from omnizarr import codecs, errors, limits, stores
+from omnizarr.api.consolidated import consolidate_metadata, open_consolidated
 from omnizarr.api.copying import copy, copy_all, copy_store
 from omnizarr.api.creating import (
     array,
@@ -17,22 +18,22 @@ from omnizarr.api.creating import (
     create_array,
     create_group,
     create_hierarchy,
+    from_array,
+    group,
+)
+from omnizarr.api.filled import (
     empty,
     empty_like,
-    from_array,
     full,
     full_like,
-    group,
     ones,
     ones_like,
     zeros,
     zeros_like,
 )
 from omnizarr.api.opening import (
-    consolidate_metadata,
     open,  # noqa: A004 - the name that every user of Zarr knows
     open_array,
-    open_consolidated,
     open_group,
     open_like,
     tree,

@@ -14,7 +14,7 @@ omnizarr.consolidate_metadata, "data.zarr")`. Cancelling a task stops its call a
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import omnizarr
 from omnizarr import Array, Store
@@ -46,26 +46,31 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+Mode = Literal["r", "r+", "a", "w", "w-", "x"]
+
+
 async def open(  # noqa: A001 - the name that every user of Zarr knows
-    store: Any = None, mode: str | None = None, **arguments: Any
+    store: Any = None, mode: Mode | None = None, **arguments: Any
 ) -> AsyncArray | AsyncGroup:
     """Open what is stored, array or group: `omnizarr.open`."""
     return wrapped(await call(lambda: omnizarr.open(store, mode, **arguments), reads=mode == "r"))
 
 
-async def open_array(store: Any = None, mode: str | None = None, **arguments: Any) -> AsyncArray:
+async def open_array(store: Any = None, mode: Mode | None = None, **arguments: Any) -> AsyncArray:
     """Open an array, creating it as `mode` says: `omnizarr.open_array`."""
     opened = await call(lambda: omnizarr.open_array(store, mode, **arguments), reads=mode == "r")
     return AsyncArray(opened)
 
 
-async def open_group(store: Any = None, mode: str | None = None, **arguments: Any) -> AsyncGroup:
+async def open_group(store: Any = None, mode: Mode | None = None, **arguments: Any) -> AsyncGroup:
     """Open a group, creating it as `mode` says: `omnizarr.open_group`."""
     opened = await call(lambda: omnizarr.open_group(store, mode, **arguments), reads=mode == "r")
     return AsyncGroup(opened)
 
 
-async def open_consolidated(store: Any, mode: str = "r+", **arguments: Any) -> AsyncGroup:
+async def open_consolidated(
+    store: Any, mode: Literal["r", "r+"] = "r+", **arguments: Any
+) -> AsyncGroup:
     """Open a group through its consolidated metadata: `omnizarr.open_consolidated`."""
     return AsyncGroup(
         await call(lambda: omnizarr.open_consolidated(store, mode, **arguments), reads=True)

@@ -7,112 +7,191 @@ arguments were checked; "w-" (or "x") creates and refuses to replace. No mode bu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
-from omnizarr import formats
 from omnizarr.api import consolidation
+from omnizarr.api.arguments import (
+    Mode,
+    OpenArguments,
+    OpenGroupArguments,
+    OpenLikeArguments,
+    StorageOptions,
+    checked_mode,
+    format_of,
+    given_of,
+    one_format,
+    open_store,
+)
 from omnizarr.api.ignored_arguments import warn_of_attributes, warn_of_differences
 from omnizarr.config import config
-from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError, StoreError
-from omnizarr.formats import Node
+from omnizarr.errors import NodeExistsError, NodeNotFoundError
+from omnizarr.formats import FormatName, Node
+from omnizarr.formats.base import DEFAULT
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.creation.arguments import check_arguments, check_options, options_from
+from omnizarr.nodes.creation.arguments import (
+    ArrayOptions,
+    ChunksLike,
+    CodecsLike,
+    DataTypeLike,
+    Order,
+    ShapeLike,
+    check_arguments,
+    check_options,
+    options_from,
+)
 from omnizarr.nodes.creation.arrays import like, make_array
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import Options, Place
 from omnizarr.nodes.tree import Tree
-from omnizarr.stores import as_store
-
-_MODES = ("r", "r+", "a", "w", "w-", "x")
+from omnizarr.stores import StoreLike
 
 
-def checked_mode(mode: str | None, default: str = "a") -> str:
-    mode = default if mode is None else mode
-    if mode not in _MODES:
-        raise ValueError(f"mode must be one of {', '.join(map(repr, _MODES))}, found {mode!r}")
-    return mode
-
-
-def open_store(store: Any, mode: str, storage_options: Any) -> Store:
-    """The store for a call. An archive is not started anew by mode "w": what it holds is replaced
-    by `node.create`, once all arguments were checked."""
-    if mode == "w":
-        try:
-            return as_store(store, mode="a", storage_options=storage_options)
-        except StoreError:  # a file that is no archive can only be replaced
-            pass
-    return as_store(store, mode=mode, storage_options=storage_options)
-
-
-def format_of(arguments: dict[str, Any]) -> Any:
-    """`zarr_format=`, or the older `zarr_version=`; neither is left among the arguments."""
-    version, chosen = arguments.pop("zarr_version", None), arguments.pop("zarr_format", None)
-    if version is None or chosen is None:
-        return chosen if version is None else version
-    if formats.get_format(version) is not formats.get_format(chosen):
-        raise ValueError(
-            f"zarr_version={version!r} and zarr_format={chosen!r} disagree; give one of them"
-        )
-    return chosen
-
-
-POSITIONAL = ("chunks", "dtype", "compressor", "fill_value", "order")
-"""What zarr-python 2 takes by position behind a shape."""
-
-
-def named(positional: tuple[Any, ...], names: tuple[str, ...], function: str) -> dict[str, Any]:
-    if len(positional) > len(names):
-        raise TypeError(f"{function}() takes at most {len(names)} more positional arguments")
-    return dict(zip(names, positional, strict=False))
-
-
+@suggests
 def open(  # noqa: A001 - the name that every user of Zarr knows
-    store: Any = None,
-    mode: str | None = None,
+    store: StoreLike = None,
+    mode: Mode | None = None,
     *,
     path: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    use_consolidated: bool | None = None,
-    **arguments: Any,
+    storage_options: StorageOptions | None = None,
+    use_consolidated: bool | str | None = None,
+    **arguments: Unpack[OpenArguments],
 ) -> Array | Group:
-    """Open what is stored, array or group; with arguments for an array, create one as mode says."""
+    """Open an array or a group, whichever is stored.
+
+    Where there is none and `mode` creates, a shape or data makes an array, else a group.
+
+    Parameters
+    ----------
+    store
+        A path, a URL, a mapping or a store; None is a new store in memory.
+    mode
+        ``"r"`` reads, ``"r+"`` changes what exists, ``"a"`` creates what is missing, ``"w"``
+        replaces, ``"w-"`` or ``"x"`` creates and refuses to replace. By default ``"a"``, and
+        ``"r"`` for a store that cannot be written.
+    path
+        Of the node within the store.
+    storage_options
+        Options for the store of a URL: credentials, region, timeouts.
+    use_consolidated
+        Whether to open a group through its consolidated metadata. By default only where the
+        store cannot be listed.
+    **arguments
+        All keywords of `open_array`, or those of `open_group`.
+
+    Returns
+    -------
+    Array or Group
+        The node. What it reads and writes goes to the store at once.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is no node and `mode` is ``"r"`` or ``"r+"``.
+    NodeExistsError
+        If there is a node and `mode` is ``"w-"`` or ``"x"``.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> store = omnizarr.MemoryStore()
+    >>> omnizarr.save_array(store, [1, 2, 3])
+    >>> omnizarr.open(store, "r")[:]
+    array([1, 2, 3])
+    """
     backing, wanted = _opened(store, mode, storage_options)
     normal = paths.normalize_path(path)
-    creating = "shape" in arguments or "data" in arguments
-    zarr_format = format_of(dict(arguments))
+    given: dict[str, Any] = {**arguments}
+    creating = "shape" in given or "data" in given
+    zarr_format = format_of(dict(given))
     found = None if wanted in ("w", "w-", "x") else node.find_in(backing, normal, zarr_format)
     if found is None and wanted in ("r", "r+"):
         raise NodeNotFoundError(node.not_found("array or group", backing, normal, zarr_format))
     if creating or (found is not None and isinstance(found[1], ArrayModel)):
-        return _open_array(backing, wanted, normal, arguments, found)
-    arguments = {name: value for name, value in arguments.items() if value is not None}
-    return _open_group(backing, wanted, normal, use_consolidated, arguments, found)
+        return _open_array(backing, wanted, normal, given, found)
+    given = {name: value for name, value in given.items() if value is not None}
+    return _open_group(backing, wanted, normal, use_consolidated, given, found)
 
 
-def _opened(store: Any, mode: str | None, storage_options: Any) -> tuple[Store, str]:
-    """The store, and the mode: where nothing was said, "a", or "r" of what cannot be written."""
+def _opened(
+    store: StoreLike, mode: str | None, storage_options: StorageOptions | None
+) -> tuple[Store, str]:
+    """The store and the mode: by default "a", or "r" for a store that cannot be written."""
     wanted = checked_mode(mode)
     backing = open_store(store, wanted, storage_options)
     return backing, "r" if mode is None and backing.read_only else wanted
 
 
+@suggests
 def open_array(
-    store: Any = None,
-    mode: str | None = None,
-    *positional: Any,
+    store: StoreLike = None,
+    mode: Mode | None = None,
+    shape: ShapeLike | None = None,
+    chunks: ChunksLike = None,
+    dtype: DataTypeLike = None,
+    compressor: CodecsLike = "auto",
+    fill_value: object = DEFAULT,
+    order: Order | None = None,
+    *,
     path: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    **arguments: Any,
+    data: object = None,
+    overwrite: bool = False,
+    zarr_format: FormatName | None = None,
+    zarr_version: FormatName | None = None,
+    storage_options: StorageOptions | None = None,
+    partial_decompress: bool = False,
+    **arguments: Unpack[ArrayOptions],
 ) -> Array:
-    """Open an array, creating it as `mode` says; the keywords are those of `create_array`."""
-    arguments |= named(positional, ("shape", *POSITIONAL), "open_array")
+    """Open an array, or create one as `mode` says.
+
+    Parameters
+    ----------
+    store, mode, path, storage_options
+        As in `open`.
+    shape, chunks, dtype, compressor, fill_value, order, data
+        Of an array that is created. For an array that exists they have no effect: a warning names
+        those that differ from what is stored.
+    overwrite
+        Replace what is there, as mode ``"w"`` does.
+    zarr_format, zarr_version
+        The format to look for, or to create. By default any format is found.
+    partial_decompress
+        A keyword of zarr-python 2, without effect: it changed speed alone.
+    **arguments
+        All keywords of `create_array`.
+
+    Returns
+    -------
+    Array
+        The array.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is no array and none can be created.
+    NodeTypeError
+        If there is a group instead.
+    NodeExistsError
+        If there is a node and `mode` is ``"w-"`` or ``"x"``.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> store = omnizarr.MemoryStore()
+    >>> a = omnizarr.open_array(store, "w", shape=(4, 6), chunks=(2, 3), dtype="i4")
+    >>> a[0] = 7
+    >>> omnizarr.open_array(store, "r")[0]
+    array([7, 7, 7, 7, 7, 7], dtype=int32)
+    """
     backing, wanted = _opened(store, mode, storage_options)
-    return _open_array(backing, wanted, paths.normalize_path(path), arguments)
+    given = {**arguments, **given_of(shape, chunks, dtype, compressor, fill_value, order)}
+    given |= {"overwrite": overwrite, "zarr_format": one_format(zarr_format, zarr_version)}
+    given |= {} if data is None else {"data": data}
+    return _open_array(backing, wanted, paths.normalize_path(path), given)
 
 
 Found = tuple[Place, Node] | None
@@ -121,7 +200,7 @@ Found = tuple[Place, Node] | None
 def _open_array(
     backing: Store, wanted: str, normal: str, arguments: dict[str, Any], found: Found = None
 ) -> Array:
-    """`found`: what lies there, if somebody has looked already."""
+    """`found`: the node at this path, if it was looked up already."""
     overwrite = bool(arguments.pop("overwrite", False)) or wanted == "w"
     zarr_format = format_of(arguments)
     check_arguments(arguments, "open_array")
@@ -142,26 +221,65 @@ def _open_array(
         found = node.find_in(backing, normal, zarr_format) if wanted == "a" else None
         if found is None:
             raise
-        place, model = node.as_array(found, backing, normal)  # somebody else was faster
+        place, model = node.as_array(found, backing, normal)  # a concurrent creator was faster
         opened = Array._of(place, model, options)._check()
         warn_of_differences(opened, arguments)
         return opened
 
 
+@suggests
 def open_group(
-    store: Any = None,
-    mode: str | None = None,
+    store: StoreLike = None,
+    mode: Mode | None = None,
     *,
     path: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    attributes: Mapping[str, Any] | None = None,
+    storage_options: StorageOptions | None = None,
+    attributes: Mapping[str, object] | None = None,
     use_consolidated: bool | str | None = None,
-    **arguments: Any,
+    **arguments: Unpack[OpenGroupArguments],
 ) -> Group:
-    """Open a group, creating it as `mode` says."""
+    """Open a group, or create one as `mode` says.
+
+    Parameters
+    ----------
+    store, mode, path, storage_options, use_consolidated
+        As in `open`.
+    attributes
+        Of a group that is created. For a group that exists they have no effect, and a warning
+        says so if they differ.
+    **arguments
+        ``zarr_format`` (or ``zarr_version``): the format to look for, or to create. Then how the
+        arrays of the group behave, as in `create_array`: ``read_only``, ``write_empty_chunks``,
+        ``on_missing``, ``text``, ``allow_pickle``, ``synchronizer``, ``cache_metadata``,
+        ``cache_attrs``, ``chunk_store``, ``config``, ``meta_array``.
+
+    Returns
+    -------
+    Group
+        The group.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is no group and `mode` is ``"r"`` or ``"r+"``.
+    NodeTypeError
+        If there is an array instead.
+    NodeExistsError
+        If there is a node and `mode` is ``"w-"`` or ``"x"``.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> store = omnizarr.MemoryStore()
+    >>> root = omnizarr.open_group(store, "w", attributes={"title": "example"})
+    >>> root["a"] = [1, 2, 3]
+    >>> list(omnizarr.open_group(store, "r"))
+    ['a']
+    """
     backing, wanted = _opened(store, mode, storage_options)
-    arguments |= {} if attributes is None else {"attributes": attributes}
-    return _open_group(backing, wanted, paths.normalize_path(path), use_consolidated, arguments)
+    given: dict[str, Any] = {**arguments}
+    given |= {} if attributes is None else {"attributes": attributes}
+    return _open_group(backing, wanted, paths.normalize_path(path), use_consolidated, given)
 
 
 def _open_group(
@@ -179,8 +297,8 @@ def _open_group(
             if use_consolidated:
                 model = consolidation.read(place)
             elif use_consolidated is None and not backing.capabilities.listable:
-                # What cannot be listed can be browsed this way only; elsewhere the nodes
-                # themselves are asked, because a consolidated copy of them may be stale.
+                # Only this way can the members be known. Where they can be listed, the nodes
+                # themselves are read, because the consolidated copy may be stale.
                 model = consolidation.read_if_there(place, model) or model
             return warn_of_attributes(Group._of(place, model, options), attributes)
     try:
@@ -191,13 +309,15 @@ def _open_group(
         found = node.find_in(backing, normal, zarr_format) if wanted == "a" else None
         if found is None:
             raise
-        place, opened = node.as_group(found, backing, normal)  # somebody else was faster
+        place, opened = node.as_group(found, backing, normal)  # a concurrent creator was faster
         return warn_of_attributes(Group._of(place, opened, options), attributes)
 
 
 def make_group(
-    store: Store, path: str, zarr_format: Any, attributes: Any, options: Options, *, overwrite: bool
-) -> Group:
+    store: Store, path: str, zarr_format: FormatName | None,
+    attributes: Mapping[str, object] | None, options: Options, *, overwrite: bool,
+) -> Group:  # fmt: skip
+    """Create a group, its parents included."""
     chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
     place = Place(store, path, chosen)
     model = chosen.new_group(dict(attributes or {}))
@@ -205,42 +325,27 @@ def make_group(
     return Group._of(place, model, options)
 
 
-def open_consolidated(store: Any, mode: str = "r+", **arguments: Any) -> Group:
-    """Open a group through its consolidated metadata; an error if it has none."""
-    if mode not in ("r", "r+"):
-        raise ValueError(f"open_consolidated takes mode 'r' or 'r+', found {mode!r}")
-    return open_group(store, mode, use_consolidated=True, **arguments)
-
-
-def consolidate_metadata(
-    store: Any, path: str | None = None, zarr_format: Any = None,
-    storage_options: Mapping[str, Any] | None = None, metadata_key: str = ".zmetadata",
-) -> Group:  # fmt: skip
-    """Write all metadata below a group into one document, and open the group through it.
-
-    metadata_key: zarr-python 2's; the name of the document is the format's affair."""
-    if metadata_key != ".zmetadata":
-        raise MetadataError(f"metadata_key: only '.zmetadata' is known, found {metadata_key!r}")
-    backing = as_store(store, mode="r+", storage_options=storage_options)
-    place, _model = node.require_group(backing, paths.normalize_path(path), zarr_format)
-    backing.check_writable()
-    consolidation.write(place)
-    return Group._of(place, consolidation.read(place), Options())
-
-
-def open_like(a: Any, path: Any, *, store: Any = None, **arguments: Any) -> Array:
-    """Open an array, creating it like another if there is none.
+@suggests
+def open_like(
+    a: object, path: StoreLike, *, store: StoreLike = None, **arguments: Unpack[OpenLikeArguments]
+) -> Array:
+    """Open an array, or create it like another if there is none.
 
     Parameters
     ----------
     a
-        The array whose shape, type, chunks and codecs a new one gets.
+        The array whose shape, type, chunks, codecs and fill value a new one gets.
     path
         Where the array is: a path or URL, a store, or a path within `store`.
     store
-        The store that `path` lies in.
+        The store that holds `path`.
     **arguments
-        Keywords of `open_array`.
+        All keywords of `open_array`.
+
+    Returns
+    -------
+    Array
+        The array.
 
     Examples
     --------
@@ -249,17 +354,47 @@ def open_like(a: Any, path: Any, *, store: Any = None, **arguments: Any) -> Arra
     >>> omnizarr.open_like(a, path="b", store={}).chunks
     (2, 2)
     """
-    where = {} if store is None else {"path": path}
-    return open_array(
-        path if store is None else store, **{**like(a, filled=True), **arguments, **where}
-    )
+    given = {**like(a, filled=True), **arguments}
+    where = given.pop("mode", None), given.pop("storage_options", None)
+    backing, wanted = _opened(path if store is None else store, *where)
+    within = None if store is None else path
+    normal = paths.normalize_path(within)  # type: ignore[arg-type]  # refused there unless a str
+    return _open_array(backing, wanted, normal, given)
 
 
 @suggests
 def tree(
-    grp: Any, expand: bool | None = None, level: int | None = None, *,
+    grp: StoreLike | Group, expand: bool | None = None, level: int | None = None, *,
     max_nodes: int | None = 500, plain: bool = False,
 ) -> Tree:  # fmt: skip
-    """The hierarchy below a group, or what is opened as one, as a drawing; see `Group.tree`."""
+    """Draw the hierarchy below a group.
+
+    Parameters
+    ----------
+    grp
+        A group, or the store of one.
+    expand
+        Whether the HTML drawing starts unfolded.
+    level
+        How many levels to draw; None draws all.
+    max_nodes
+        The most nodes to draw; None draws all.
+    plain
+        A keyword of zarr-python 3, without effect: text is always plain.
+
+    Returns
+    -------
+    Tree
+        Prints as text, and shows as HTML in a notebook.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> root = omnizarr.group()
+    >>> root["a"] = [1, 2, 3]
+    >>> omnizarr.tree(root)
+    /
+     └── a (3,) int64
+    """
     group = grp if isinstance(grp, Group) else open_group(grp, "r")
     return group.tree(expand, level, max_nodes=max_nodes, plain=plain)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnizarr.api import opening
-from omnizarr.api.opening import format_of, open_store
+from omnizarr.api.arguments import format_of, open_store
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
