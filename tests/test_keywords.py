@@ -91,6 +91,69 @@ def test_an_unknown_keyword_is_a_type_error(name: str) -> None:
         call()
 
 
+FUNCTIONS = [
+    getattr(zarr, name) for name in zarr.__all__ if inspect.isfunction(getattr(zarr, name))
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_every_public_function_names_the_nearest_keyword(function: Callable[..., Any]) -> None:
+    options = [
+        each.name
+        for each in inspect.signature(function).parameters.values()
+        if each.kind is each.KEYWORD_ONLY or each.default is not each.empty
+    ]
+    assert options
+    for option in options:
+        with pytest.raises(TypeError, match=rf"{function.__name__}\(\).*{option}_.*did you mean"):
+            function(**{f"{option}_": 2}, **({"store": {}} if "save" in function.__name__ else {}))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [zarr.create_array, zarr.create, zarr.open, zarr.open_array, zarr.array, zarr.from_array,
+     zarr.zeros, zarr.full, zarr.ones_like, zarr.full_like, zarr.save_array, zarr.copy],
+    ids=lambda function: function.__name__,
+)  # fmt: skip
+def test_signatures_spell_the_keywords_out(function: Callable[..., Any]) -> None:
+    parameters = inspect.signature(function).parameters
+    assert {"chunks", "shards", "compressors", "fill_value", "attributes"} <= set(parameters)
+    assert all(each.kind is not each.VAR_KEYWORD for each in parameters.values())
+
+
+def test_an_array_of_a_misspelt_name_is_saved() -> None:
+    zarr.save(store := {}, np.ones(2), paths=[1, 2], zarr_formats=np.ones(1))
+    assert sorted(zarr.load(store)) == ["arr_0", "paths", "zarr_formats"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda store: zarr.open(store, shape=9),
+        lambda store: zarr.open_array(store, "a", 9),
+        lambda store: zarr.open_like(np.ones(9), store),
+        lambda store: zarr.load(store, shape=9),
+        lambda _: zarr.zeros(9, object_codec="json2", dtype="i4"),
+        lambda _: zarr.create_array(shape=9, object_codec="json2", dtype="i4"),
+    ],
+)
+def test_a_warning_names_the_line_of_the_caller(call: Callable[[Any], Any]) -> None:
+    store = zarr.array([1, 2]).store
+    with pytest.warns() as caught:
+        call(store)
+    assert {each.filename for each in caught} == {__file__}
+
+
+def test_keywords_of_zarr_python_that_choose_nothing() -> None:
+    root = zarr.consolidate_metadata(_group().store, metadata_key=".zmetadata")
+    assert list(zarr.open_consolidated(root.store, use_consolidated=True)) == ["a"]
+    with pytest.raises(ValueError, match="use_consolidated"):
+        zarr.open_consolidated(root.store, use_consolidated=False)
+    with pytest.raises(zarr.errors.MetadataError, match="metadata_key"):
+        zarr.open_consolidated(root.store, metadata_key="meta")
+    assert zarr.open_array(_array().store, partial_decompress=True).shape == (4, 4)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [{"on_missing": "error"}, {"text": "utf8"}, {"write_empty_chunks": "no"}, {"order": "A"}],

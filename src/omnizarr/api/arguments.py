@@ -86,6 +86,13 @@ class LikeArguments(ConstantArguments, total=False):
     shape: ShapeLike | None
 
 
+class SaveArguments(FilledOptions, FormatArguments, total=False):
+    """Keywords of `save_array`."""
+
+    shape: ShapeLike | None
+    dtype: DataTypeLike
+
+
 class FromArrayArguments(FilledOptions, FormatArguments, total=False):
     """Keywords of `from_array`."""
 

@@ -7,41 +7,54 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from omnizarr import formats
+from omnizarr.api.arguments import StorageOptions
 from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ZarrError
 from omnizarr.formats import rules
 from omnizarr.formats.rules import Finding, Inside
+from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.node import Options, Place
 from omnizarr.runtime import parallel
-from omnizarr.stores import LocalStore, WrapperStore, as_store
+from omnizarr.stores import LocalStore, StoreLike, WrapperStore, as_store
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `check` found. Iterating gives the findings; `str` a listing for people."""
+    """What `check` found. Iterate it for the findings; `str` gives a listing.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> report = omnizarr.check(omnizarr.group().store)
+    >>> report.ok, len(report), report.nodes
+    (True, 0, 1)
+    """
 
     store: str
+    """The store, as text."""
     path: str
+    """The node that the check began at, "" for the root."""
     findings: tuple[Finding, ...]
+    """Every departure from the specification, sorted by path."""
     nodes: int
-    """How many nodes were looked at."""
+    """How many nodes were checked."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found that a specification forbids; dialects are forgiven."""
+        """Whether there is no finding of level "error". Known dialects are no errors."""
         return not self.counts["error"]
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of findings of each level."""
+        """The number of findings of each level: "error", "warning" and "dialect"."""
         counts = dict.fromkeys(rules.LEVELS, 0)
         for finding in self.findings:
             counts[finding.level] += 1
@@ -91,22 +104,52 @@ class Report:
         )
 
 
+@suggests
 def check(
-    store: Any,
+    store: StoreLike,
     path: str = "",
     *,
-    standard: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    standard: Literal["000", "003", "ogc"] | None = None,
+    storage_options: StorageOptions | None = None,
 ) -> Report:
-    """Every departure of a node, and of all nodes below it, from the specification of its format.
+    """List every departure of a node, and of all nodes below it, from the specification.
 
-    `standard` chooses the document for format 2: "000" (Zarr) or "003" ("ogc"); by default 000
-    judges and what 003 sees otherwise is mentioned. Nothing is changed, and no chunk is decoded:
-    `omnizarr.verify` does that.
-    Where a store cannot be listed, the nodes that consolidated metadata name are checked, and a
-    warning says what could not be.
-    A symbolic link that is not followed is an error of the node in its place.
-    NodeNotFoundError if no node lies at `path`; a store that fails raises.
+    Nothing is changed, and no chunk is decoded: `verify` does that. Where a store cannot be listed,
+    the nodes that consolidated metadata name are checked, and a warning names what was not. A
+    symbolic link that is not followed is an error of the node in its place.
+
+    Parameters
+    ----------
+    store
+        A path, a URL, a mapping or a store.
+    path
+        The node to begin at.
+    standard
+        The document that format 2 is held against: ``"000"`` (Zarr) or ``"003"`` (also ``"ogc"``).
+        By default 000, and what 003 forbids beyond it is mentioned.
+    storage_options
+        Options for the store of a URL.
+
+    Returns
+    -------
+    Report
+        ``.ok``, ``.findings``, ``.counts``; iterate it for the findings, print it for a listing.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is no node at `path`.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> root = omnizarr.group()
+    >>> root["a"] = [1, 2, 3]
+    >>> report = omnizarr.check(root.store)
+    >>> report.ok
+    True
+    >>> report.nodes
+    2
     """
     chosen = rules.standard_named(standard)
     backing = as_store(store, mode="r", storage_options=storage_options)
@@ -157,7 +200,7 @@ def _about_codecs(
 
 
 class Seen(WrapperStore):
-    """A store that is asked for listings, or is not, whatever it says of itself."""
+    """A store whose capability to list is overridden."""
 
     def __init__(self, store: Store, listable: bool) -> None:
         super().__init__(store)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple, TextIO, Unpack
 
 from omnizarr import formats
+from omnizarr.api.arguments import StorageOptions
 from omnizarr.errors import (
     MetadataError,
     NodeExistsError,
@@ -14,30 +15,36 @@ from omnizarr.errors import (
     OverlapError,
     UnsupportedError,
 )
+from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.creation.arguments import check_arguments
+from omnizarr.nodes.creation.arguments import ArrayArguments, check_arguments
 from omnizarr.nodes.creation.arrays import like, regions
 from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
 from omnizarr.nodes.creation.replacing import secured
 from omnizarr.nodes.group import Group
 from omnizarr.runtime import parallel
-from omnizarr.stores import as_store
+from omnizarr.stores import StoreLike, as_store
 from omnizarr.stores.resolve import check_sides
 
 IfExists = Literal["raise", "replace", "skip", "skip_initialized"]
 AT_ONCE = 16
 """How many values are copied at once at the most; each is in memory meanwhile."""
+Log = Callable[[str], object] | TextIO | str | None
+"""Where to tell what is copied."""
 _CHOICES = ("raise", "replace", "skip", "skip_initialized")
 
 
 class Copied(NamedTuple):
-    """What a copy did."""
+    """What a copy did, or with `dry_run` would do."""
 
     copied: int
+    """How many nodes, or keys of `copy_store`, were copied."""
     skipped: int
+    """How many were there already, and were left as they are."""
     nbytes: int
+    """How many bytes were copied: of values, or as `copy_store` found them stored."""
 
     def __add__(self, other: object) -> Copied:
         if not isinstance(other, Copied):
@@ -45,11 +52,11 @@ class Copied(NamedTuple):
         return Copied(self[0] + other[0], self[1] + other[1], self[2] + other[2])
 
 
-def _logger(log: Any) -> Callable[[str], None]:
+def _logger(log: Log) -> Callable[[str], object]:
     if log is None:
         return lambda _: None
     if callable(log):
-        return log  # type: ignore[no-any-return]
+        return log
     if isinstance(log, str):
 
         def append(message: str) -> None:
@@ -60,16 +67,58 @@ def _logger(log: Any) -> Callable[[str], None]:
     return lambda message: print(message, file=log, flush=True)
 
 
+@suggests
 def copy_store(
-    source: Any, dest: Any, source_path: str = "", dest_path: str = "",
-    excludes: Any = None, includes: Any = None, flags: int = 0,
-    if_exists: IfExists = "raise", dry_run: bool = False, log: Any = None,
-    *, storage_options: Mapping[str, Any] | None = None,
-    destination_options: Mapping[str, Any] | None = None,
+    source: StoreLike, dest: StoreLike, source_path: str = "", dest_path: str = "",
+    excludes: str | Iterable[str] | None = None, includes: str | Iterable[str] | None = None,
+    flags: int = 0, if_exists: IfExists = "raise", dry_run: bool = False, log: Log = None,
+    *, storage_options: StorageOptions | None = None,
+    destination_options: StorageOptions | None = None,
 ) -> Copied:  # fmt: skip
-    """Copy keys from one store to another, without decoding anything.
+    """Copy keys from one store to another. No value is decoded.
 
-    storage_options, destination_options: for the stores of URLs, source and destination."""
+    Parameters
+    ----------
+    source, dest
+        Paths, URLs, mappings or stores.
+    source_path, dest_path
+        Copy the keys below `source_path`, to below `dest_path`.
+    excludes, includes
+        Regular expressions. A key that one of `excludes` matches is not copied, unless one of
+        `includes` matches it as well.
+    flags
+        Flags of `re.compile` for them.
+    if_exists
+        What to do with a key that is there: ``"raise"``, ``"replace"`` or ``"skip"``.
+    dry_run
+        Only tell what would be done.
+    log
+        A function, a file or the path of one, for one line per key.
+    storage_options, destination_options
+        Options for the stores of URLs, source and destination.
+
+    Returns
+    -------
+    Copied
+        The numbers of keys ``copied`` and ``skipped``, and of bytes ``nbytes``.
+
+    Raises
+    ------
+    NodeExistsError
+        If a key is there and `if_exists` is ``"raise"``. Nothing is copied then.
+    NotListableError
+        If the source cannot list its keys.
+    OverlapError
+        If values would be replaced before they are read.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> source, dest = omnizarr.MemoryStore(), omnizarr.MemoryStore()
+    >>> omnizarr.save_array(source, [1, 2, 3])
+    >>> omnizarr.copy_store(source, dest).copied
+    2
+    """
     if if_exists not in _CHOICES:
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
     say = _logger(log)
@@ -131,7 +180,7 @@ def copy_store(
 
 
 def _at_once(origin: Store, target: Store) -> int:
-    """How many values are copied at once: some, if one of the stores lets us wait."""
+    """How many values are copied at once: several, if one of the stores has a high latency."""
     if not target.capabilities.concurrent_writes:
         return 1
     return min(AT_ONCE, max(origin.capabilities.requests, target.capabilities.requests))
@@ -142,16 +191,17 @@ def _prefix(path: str) -> str:
     return path + "/" if path else ""
 
 
-def _patterns(given: Any, flags: int) -> list[re.Pattern[str]]:
+def _patterns(given: str | Iterable[str] | None, flags: int) -> list[re.Pattern[str]]:
     if given is None:
         return []
     return [re.compile(p, flags) for p in ([given] if isinstance(given, str) else given)]
 
 
+@suggests
 def copy(
-    source: Any, dest: Group, name: str | None = None, shallow: bool = False,
-    without_attrs: bool = False, log: Any = None, if_exists: IfExists = "raise",
-    dry_run: bool = False, **create_kws: Any,
+    source: object, dest: Group, name: str | None = None, shallow: bool = False,
+    without_attrs: bool = False, log: Log = None, if_exists: IfExists = "raise",
+    dry_run: bool = False, **create_kws: Unpack[ArrayArguments],
 ) -> Copied:  # fmt: skip
     """Copy an array or a group into a group.
 
@@ -168,19 +218,26 @@ def copy(
     without_attrs
         Leave the attributes out.
     log
-        A function, a file or the path of one that is told what is copied.
+        A function, a file or the path of one, for one line per node.
     if_exists
         What to do with a node that is already there: ``"raise"``, ``"replace"``, ``"skip"``, or
         ``"skip_initialized"`` if all its chunks are stored.
     dry_run
         Only tell what would be done.
     **create_kws
-        Keywords of `create_array` for the copy of an array.
+        All keywords of `create_array`, for a copy of an array that differs from it.
+
+    Returns
+    -------
+    Copied
+        The numbers of nodes ``copied`` and ``skipped``, and of bytes of values ``nbytes``.
 
     Raises
     ------
+    NodeExistsError
+        If there is a node and `if_exists` is ``"raise"``.
     OverlapError
-        If the copy would replace its source, or lies inside it.
+        If the copy would replace its source, or is inside it.
 
     Examples
     --------
@@ -195,7 +252,7 @@ def copy(
 
 
 def _copy_members(
-    members: Mapping[str | None, Any], dest: Group, shallow: bool, without_attrs: bool, log: Any,
+    members: Mapping[str | None, Any], dest: Group, shallow: bool, without_attrs: bool, log: Log,
     if_exists: IfExists, dry_run: bool, create_kws: Mapping[str, Any], root: bool,
 ) -> Copied:  # fmt: skip
     """Copy each source under its name. Unless they are `root`, a shallow copy skips groups."""
@@ -234,25 +291,34 @@ def _check_outside(source: Any, dest: Group) -> None:
     for origin in origins(source) if not hasattr(source, "shape") else ():
         if contains(origin, inside):
             raise OverlapError(
-                f"{inside} lies inside the group that is copied ({origin}); copy it to a group"
+                f"{inside} is inside the group that is copied ({origin}); copy it to a group"
                 " outside of it"
             )
 
 
+@suggests
 def copy_all(
-    source: Any, dest: Group, shallow: bool = False, without_attrs: bool = False, log: Any = None,
-    if_exists: IfExists = "raise", dry_run: bool = False, **create_kws: Any,
+    source: object, dest: Group, shallow: bool = False, without_attrs: bool = False,
+    log: Log = None, if_exists: IfExists = "raise", dry_run: bool = False,
+    **create_kws: Unpack[ArrayArguments],
 ) -> Copied:  # fmt: skip
     """Copy every member of one group into another, and its attributes.
 
     Parameters
     ----------
-    source, dest
-        Groups.
+    source
+        A group of omnizarr, zarr-python or h5py.
+    dest
+        The group that gets the copies.
     shallow
         Copy arrays only.
     without_attrs, log, if_exists, dry_run, **create_kws
         As in `copy`.
+
+    Returns
+    -------
+    Copied
+        The numbers of nodes ``copied`` and ``skipped``, and of bytes of values ``nbytes``.
 
     Examples
     --------
@@ -264,16 +330,17 @@ def copy_all(
     """
     if not hasattr(source, "keys"):
         raise TypeError(f"copy_all copies the members of a group, found {type(source).__name__}")
-    total = _copy_members({name: source[name] for name in list(source.keys())}, dest, shallow,
+    group: Any = source
+    total = _copy_members({name: group[name] for name in list(group.keys())}, dest, shallow,
         without_attrs, log, if_exists, dry_run, create_kws, False)  # fmt: skip
     if not without_attrs and not dry_run:
-        dest.attrs.update(_plain(source.attrs))
+        dest.attrs.update(_plain(group.attrs))
     return total
 
 
 def _copy(
     source: Any, dest: Group, name: str | None, shallow: bool, without_attrs: bool,
-    say: Callable[[str], None], if_exists: IfExists, dry_run: bool,
+    say: Callable[[str], object], if_exists: IfExists, dry_run: bool,
     create_kws: Mapping[str, Any], root: bool,
 ) -> Copied:  # fmt: skip
     if name is None:
@@ -312,7 +379,7 @@ def _copy(
 
 
 def _copy_array(
-    source: Any, dest: Group, name: str, without_attrs: bool, say: Callable[[str], None],
+    source: Any, dest: Group, name: str, without_attrs: bool, say: Callable[[str], object],
     if_exists: IfExists, dry_run: bool, create_kws: Mapping[str, Any],
 ) -> Copied:  # fmt: skip
     place = f"{dest.name.rstrip('/')}/{name}"

@@ -173,7 +173,7 @@ def open_array(
     ------
     NodeNotFoundError
         If there is no array and none can be created.
-    NodeTypeError
+    ContainsGroupError
         If there is a group instead.
     NodeExistsError
         If there is a node and `mode` is ``"w-"`` or ``"x"``.
@@ -262,7 +262,7 @@ def open_group(
     ------
     NodeNotFoundError
         If there is no group and `mode` is ``"r"`` or ``"r+"``.
-    NodeTypeError
+    ContainsArrayError
         If there is an array instead.
     NodeExistsError
         If there is a node and `mode` is ``"w-"`` or ``"x"``.

@@ -20,11 +20,22 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 @dataclass(frozen=True)
 class Progress:
-    """One look at a running job."""
+    """The state of a running job, as ``progress=`` of `convert` and `verify` gets it.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> done = []
+    >>> a = omnizarr.array([1, 2, 3, 4], chunks=4)
+    >>> result = omnizarr.verify(a, progress=lambda progress: done.append(progress.fraction))
+    >>> done
+    [1.0]
+    """
 
     done: int
     """Units of work that are finished, those of an earlier run included."""
     total: int
+    """Units of work of the whole job."""
     nbytes: int
     """Bytes that this run has read and written."""
     seconds: float
@@ -51,6 +62,7 @@ class Progress:
 
     @property
     def fraction(self) -> float:
+        """How much of the work is done, from 0 to 1."""
         return 1.0 if self.total <= 0 else min(1.0, self.done / self.total)
 
 
@@ -58,8 +70,10 @@ Listener = Callable[[Progress], object]
 
 
 class Reporter:
-    """Counts, and tells a listener. `progress`: None is silent, True draws a bar if standard error
-    is a terminal, a callable gets a `Progress` after every task."""
+    """Counts, and tells a listener.
+
+    `progress`: None is silent; True draws a bar if standard error is a terminal; a callable gets a
+    `Progress` after every task."""
 
     def __init__(self, progress: Listener | bool | None, total: int, resumed: int = 0) -> None:
         self._listener: Listener | None

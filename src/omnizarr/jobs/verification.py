@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnizarr import formats, limits
+from omnizarr.api.arguments import StorageOptions
 from omnizarr.api.checking import Seen, lists
 from omnizarr.engine.examination import examine
 from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
@@ -25,6 +26,7 @@ from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
 from omnizarr.jobs.conversion.chunks import Listed, all_places, per_portion, portions
 from omnizarr.jobs.conversion.damage import BadChunk, Facts
 from omnizarr.jobs.progress import size
+from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.grids import Shape
@@ -33,7 +35,7 @@ from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import Options, Place
 from omnizarr.runtime import parallel
-from omnizarr.stores import as_store
+from omnizarr.stores import StoreLike, as_store
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -47,7 +49,9 @@ class BadNode(Facts):
     """A node that cannot be opened, or whose members or chunks cannot be listed."""
 
     path: str
+    """The node, "" for the root."""
     error: str
+    """Why it cannot be read."""
 
     def __str__(self) -> str:
         return f"cannot be read: {self.error}"
@@ -55,10 +59,12 @@ class BadNode(Facts):
 
 @dataclass(frozen=True)
 class NotVerified(Facts):
-    """A node that may be sound: what is below it could not be found out."""
+    """A node that may be sound: its members or chunks could not be listed."""
 
     path: str
+    """The node, "" for the root."""
     reason: str
+    """Why it could not be verified."""
 
     def __str__(self) -> str:
         return f"not verified: {self.reason}"
@@ -69,7 +75,9 @@ class UnusualChunks(Facts):
     """Chunks that decode here, in a form that other readers may refuse."""
 
     path: str
+    """The array, "" for the root."""
     count: int
+    """How many of its chunks are unusual."""
     key: str
     """The first of them."""
 
@@ -83,10 +91,21 @@ class UnusualChunks(Facts):
 
 @dataclass(frozen=True)
 class Verification(Facts):
-    """What `verify` found; `str` gives a listing for people."""
+    """What `verify` found; `str` gives a listing.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> a = omnizarr.array([1, 2, 3, 4], chunks=2)
+    >>> found = omnizarr.verify(a)
+    >>> found.ok, found.arrays, found.chunks
+    (True, 1, 2)
+    """
 
     store: str
+    """The store, as text."""
     path: str
+    """The node that the work began at, "" for the root."""
     arrays: int
     """Arrays whose chunks were decoded."""
     chunks: int
@@ -94,10 +113,15 @@ class Verification(Facts):
     nbytes: int
     """Stored bytes that were read."""
     bad_chunks: tuple[BadChunk, ...] = ()
+    """Chunks that cannot be read or decoded."""
     bad_nodes: tuple[BadNode, ...] = ()
+    """Nodes that cannot be opened or listed."""
     unusual: tuple[UnusualChunks, ...] = ()
+    """Chunks that other readers may refuse, by array."""
     not_verified: tuple[NotVerified, ...] = ()
+    """Nodes whose chunks or members could not be listed."""
     seconds: float = 0.0
+    """How long it took."""
 
     @property
     def ok(self) -> bool:
@@ -116,7 +140,7 @@ class Verification(Facts):
 
     @property
     def lines(self) -> list[tuple[str, str, str]]:
-        """What was found as (path, level, text), sorted by path."""
+        """The findings as (path, level, text), sorted by path."""
         found = [(node.path, "damaged", str(node)) for node in self.bad_nodes]
         found += [(chunk.path, "damaged", str(chunk)) for chunk in self.bad_chunks]
         found += [(one.path, "unusual", str(one)) for one in self.unusual]
@@ -150,43 +174,47 @@ class Verification(Facts):
         return f"<Verification {state}: {self.summary}>"
 
 
+@suggests
 def verify(
-    store: Any,
+    store: StoreLike | Array | Group,
     path: str = "",
     *,
     progress: Callable[[Progress], object] | bool | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: StorageOptions | None = None,
 ) -> Verification:
     """Decode every stored chunk of an array, or of all arrays below a group.
 
-    A chunk that cannot be read or decoded is listed, and the work goes on; so is a node that
-    cannot be opened. Inner chunks of shards are decoded one by one. Nothing is changed. Values
-    are not compared with anything: damage that still decodes is found only where the chunk has a
-    checksum. Missing chunks are no damage.
+    A chunk that cannot be read or decoded is listed in the result, and so is a node that cannot be
+    opened; the work goes on. Inner chunks of shards are decoded one by one. Nothing is changed.
+    Damage that still decodes is found only where the chunk has a checksum. A missing chunk is no
+    damage.
 
-    A store that cannot be listed is asked for the members that consolidated metadata name, and
-    for every chunk of a grid, if there are no more than `limits.max_requested_chunks`. Nodes for
-    which that is not possible are in `not_verified`, and `ok` is False.
+    Where a store cannot be listed, members are taken from consolidated metadata, and every chunk of
+    the grid is requested, up to `limits.max_requested_chunks`. Nodes for which that is not possible
+    are in ``not_verified``, and ``ok`` is False.
 
     Parameters
     ----------
     store
-        Anything that is taken for a store, or an array or group.
+        A path, a URL, a mapping or a store; or an array or group.
     path
         The node to begin at.
     progress
         True draws a bar on a terminal; a callable gets a `Progress` after every step.
-    workers, executor
-        How many portions are decoded at once, and on what; threads unless told otherwise.
+    workers
+        How many portions of chunks are decoded at once. By default one for each core, or as many
+        requests as the store gains from.
+    executor
+        A `concurrent.futures.Executor` to run them on; threads by default.
     storage_options
-        For the store of a URL.
+        Options for the store of a URL.
 
     Returns
     -------
     Verification
-        `.ok`, `.bad_chunks`, `.bad_nodes`, `.not_verified`, and a listing as `str`.
+        ``.ok``, ``.bad_chunks``, ``.bad_nodes``, ``.not_verified``; print it for a listing.
 
     Raises
     ------

@@ -36,11 +36,14 @@ class Finding:
     key: str
     """The stored value in which it was found."""
     level: Level
+    """"error", "warning" or "dialect"."""
     message: str
+    """What was expected, and what was found."""
     reference: str
-    """The document, and the section of it, that says otherwise."""
+    """The document and section that it departs from."""
 
     def to_dict(self) -> dict[str, str]:
+        """The finding in JSON's types."""
         return {
             "path": self.path,
             "key": self.key,

@@ -21,9 +21,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnizarr import codecs, formats
+from omnizarr.api.arguments import StorageOptions
 from omnizarr.config import config
 from omnizarr.errors import NodeNotFoundError, Part, StoreError
-from omnizarr.formats import Format, Node
+from omnizarr.formats import Format, FormatName, Node
 from omnizarr.formats.translation.fill_values import CHOICES as FILL_VALUES
 from omnizarr.formats.translation.fill_values import FillValues
 from omnizarr.formats.translation.nodes import DROPPABLE
@@ -44,12 +45,14 @@ from omnizarr.jobs.conversion.overlaps import Location, check_apart, check_nodes
 from omnizarr.jobs.conversion.plan import Manner, Plan, Wanted
 from omnizarr.jobs.conversion.planning import make_plan
 from omnizarr.jobs.conversion.report import Conversion, Row
+from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.creation.arguments import ChunksLike, CodecsLike, ShardsLike
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import Options, Place
-from omnizarr.stores import as_store
+from omnizarr.stores import StoreLike, as_store
 from omnizarr.stores.resolve import check_sides
 
 if TYPE_CHECKING:
@@ -58,11 +61,12 @@ if TYPE_CHECKING:
 __all__ = ["Conversion", "Row", "convert"]
 
 
+@suggests
 def convert(
-    source: Any,
-    destination: Any = None,
+    source: StoreLike | Array | Group,
+    destination: StoreLike | Array | Group = None,
     *,
-    zarr_format: int | str | None = None,
+    zarr_format: FormatName | None = None,
     path: str = "",
     destination_path: str = "",
     drop: Iterable[Part] | Part = (),
@@ -71,9 +75,9 @@ def convert(
     verify: bool = False,
     on_damage: OnDamage | None = None,
     fill_values: FillValues | None = None,
-    chunks: Any = None,
-    shards: Any = None,
-    compressors: Any = "keep",
+    chunks: ChunksLike | Mapping[str, ChunksLike] = None,
+    shards: ShardsLike | Mapping[str, ShardsLike] = None,
+    compressors: CodecsLike = "keep",
     overwrite: bool = False,
     remove_source: bool = False,
     resume: bool = True,
@@ -81,51 +85,104 @@ def convert(
     progress: Callable[[Progress], object] | bool | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    destination_options: Mapping[str, Any] | None = None,
+    storage_options: StorageOptions | None = None,
+    destination_options: StorageOptions | None = None,
 ) -> Conversion:
-    """Write the array or group at `path` of `source`, with everything below it, in another format.
-
-    source, destination: anything that is taken for a store, or an array or group. Without a
-        destination the documents are changed in place and no chunk is touched, which is possible
-        where chunks keep their keys and bytes (format 2 to 3, say). Both sets of documents then
-        remain, and the newer format is what opens; `remove_source=True` removes the old ones.
-    zarr_format: the format to write; `config`'s `default_zarr_format` if none is given.
-    drop: parts that may be left out where the format cannot express them, of "groups",
-        "attributes", "dimension_names" and "fill_value". Values never change: where the fill value
-        is left out, every missing chunk is written.
-    exclude: nodes to leave out, with everything below them: paths from the node that is converted,
-        or patterns such as "stations/*". One that cannot be opened is no obstacle then.
-    reencode: codecs, shards and chunk grids that have no equal in the format may be replaced by
-        what the format has by default. Chunks that are copied all the same are decoded first.
-    verify: decode every chunk before it is copied. Without it, a chunk that is copied is not
-        decoded, so that damage in it is copied too (`omnizarr.verify` finds it there).
-    on_damage: what becomes of a chunk that cannot be decoded; every chunk is then decoded before it
-        is copied. "raise" ends the conversion. "skip" leaves out every destination chunk (inner
-        chunk, where there are shards) that would need it: it is missing afterwards, and reads as
-        the fill value. "fill" stores the fill value in place of the damaged part alone, and keeps
-        all else. Either is named in the result's `damaged`. A store that fails raises. None: as
-        "raise", for chunks that are decoded anyway.
-    fill_values: between formats 2 and 3, whose meaning of the fill value is kept. xarray masks it
-        in format 2, and only the attribute `_FillValue` in format 3. "xarray" translates so that
-        `xarray.open_zarr` gives equal datasets: the attribute is added, or the fill value left out
-        and missing chunks written. "zarr" keeps the fill value as it is. By default arrays with
-        dimension names are translated and others kept; a nearly empty array, for which more than
-        100,000 missing chunks would be written, is refused then. Values that Zarr reads never
-        change; notes in the result name the arrays where the two meanings differ.
-    chunks, shards, compressors: other ones than the source has, for all arrays; chunks and shards
-        also as a mapping, by path. `shards=False` means none.
-    overwrite: replace the node that lies at the destination, and everything below it.
-    resume: go on with the same conversion if it was interrupted; False begins anew and removes
-        what that one has written, and nothing else. A source whose documents, chunks or their sizes
-        have changed since is another conversion's; other values of the same size are not noticed.
-    dry_run: print the plan, write nothing.
-    progress: True draws a bar on a terminal; a callable gets a `Progress` after every step.
-    workers, executor: how many portions run at once, and on what; threads unless told otherwise.
-    storage_options, destination_options: for the stores of URLs, source and destination.
+    """Write an array or a group, with everything below it, in another format.
 
     Chunks whose stored bytes are valid in the destination are copied without decoding them. The
-    source must not change meanwhile. The destination is no node before all its chunks are there.
+    documents of the destination are written last, so it is no node before all its chunks are there.
+    The source must not change meanwhile.
+
+    Parameters
+    ----------
+    source, destination
+        A path, a URL, a mapping or a store; or an array or group. Without a destination the
+        documents are changed in place and no chunk is touched, which is possible where chunks keep
+        their keys and bytes (format 2 to 3, say). Both sets of documents then remain, and the newer
+        format is what opens.
+    zarr_format
+        The format to write; by default `config`'s ``default_zarr_format``.
+    path, destination_path
+        Of the node in `source`, and of the new node in `destination`.
+    drop
+        Parts that may be left out where the format cannot express them: ``"groups"``,
+        ``"attributes"``, ``"dimension_names"``, ``"fill_value"``. Values never change: without the
+        fill value every missing chunk is written.
+    exclude
+        Nodes to leave out, with everything below them, whether they can be opened or not: paths
+        from the node that is converted, or patterns such as ``"stations/*"``.
+    reencode
+        Replace codecs, shards and chunk grids that the format does not have by its defaults. Chunks
+        that are copied are decoded first.
+    verify
+        Decode every chunk before it is copied. Without it damage in a copied chunk is copied too;
+        `omnizarr.verify` finds it there.
+    on_damage
+        What to do with a chunk that cannot be decoded; every chunk is decoded then. ``"raise"``
+        ends the conversion. ``"skip"`` leaves out each destination chunk (of shards, inner chunk)
+        that needs it, which then reads as the fill value. ``"fill"`` stores the fill value in place
+        of the damaged part alone. The result's ``damaged`` lists such chunks. A store that fails
+        raises. By default ``"raise"``, for chunks that are decoded anyway.
+    fill_values
+        Whose meaning of the fill value is kept between formats 2 and 3. xarray masks the fill value
+        in format 2, and only the attribute ``_FillValue`` in format 3. ``"xarray"`` translates, so
+        that `xarray.open_zarr` gives equal datasets: the attribute is added, or the fill value left
+        out and missing chunks written. ``"zarr"`` keeps the fill value. By default arrays with
+        dimension names are translated, and refused if more than 100,000 missing chunks would be
+        written; others are kept. Values that Zarr reads never change. Notes in the result name the
+        arrays where the two meanings differ.
+    chunks, shards
+        For all arrays, as in `create_array`, or a mapping from path to these. ``shards=False``
+        removes shards. By default those of the source.
+    compressors
+        For all arrays, as in `create_array`; ``"keep"`` keeps those of the source.
+    overwrite
+        Replace the node at the destination, and everything below it.
+    remove_source
+        Remove the old documents after a conversion in place.
+    resume
+        Continue the same conversion if it was interrupted. False removes what that one wrote, and
+        nothing else, and begins again. A source whose documents, chunks or sizes of chunks changed
+        since does not count as the same; other values of the same size are not noticed.
+    dry_run
+        Print the plan and write nothing.
+    progress
+        True draws a bar on a terminal; a callable gets a `Progress` after every step.
+    workers
+        How many portions run at once; by default one for each core.
+    executor
+        A `concurrent.futures.Executor` to run them on; threads by default.
+    storage_options, destination_options
+        Options for the stores of URLs, source and destination.
+
+    Returns
+    -------
+    Conversion
+        One row for every node in ``.nodes``; print it for a table.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is no node at `path`.
+    UnsupportedError
+        If the format cannot express a node; the message names what to `drop` or to `reencode`.
+    NodeExistsError
+        If there is a node at the destination, and `overwrite` is False.
+    DecodeError
+        If a chunk is damaged, and `on_damage` does not say what to do with it.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> old = omnizarr.group(zarr_format=2)
+    >>> old["a"] = [1, 2, 3]
+    >>> new = omnizarr.MemoryStore()
+    >>> result = omnizarr.convert(old, new, zarr_format=3)
+    >>> [row.path for row in result.nodes]
+    ['', 'a']
+    >>> omnizarr.open(new)["a"][:]
+    array([1, 2, 3])
     """
     begin = time.monotonic()
     if destination is not None:

@@ -8,7 +8,7 @@ This module knows arrays and their chunks. It must not know why they are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, Literal, NamedTuple
@@ -50,11 +50,13 @@ class BadChunk(Facts):
     key: str
     """Where it is stored."""
     error: str
+    """Why it cannot be decoded."""
     inner: tuple[int, ...] | None = None
     """Within its shard; None if all of the chunk or shard is lost."""
 
     @classmethod
-    def from_dict(cls, facts: Any) -> BadChunk:
+    def from_dict(cls, facts: Mapping[str, Any]) -> BadChunk:
+        """The chunk from what `to_dict` gave."""
         inner = facts["inner"]
         return cls(
             str(facts["path"]),

@@ -17,30 +17,53 @@ Kind = Literal["array", "group", "unknown"]
 
 @dataclass(frozen=True)
 class Row:
+    """What a conversion did to one node."""
+
     path: str
     """Relative to the node that was converted; "" for that node itself."""
     kind: Kind
+    """"array", "group" or "unknown"."""
     source_format: FormatName
+    """The format it had."""
     zarr_format: FormatName
+    """The format it has at the destination."""
     action: Action
+    """"copy chunks", "re-encode", "metadata", "group" or "left out"."""
     chunks: int = 0
-    """How many chunks (or shards) are copied, or regions are encoded again."""
+    """How many chunks (or shards) were copied, or regions encoded again."""
     bytes_read: int = 0
+    """Stored bytes of chunks that were read."""
     bytes_written: int = 0
+    """Stored bytes of chunks that were written."""
     notes: tuple[str, ...] = ()
+    """What a reader of the node should know."""
 
 
 @dataclass(frozen=True)
 class Conversion(Facts):
-    """The result of `convert`; `str()` gives a table."""
+    """The result of `convert`; `str` gives a table.
+
+    Examples
+    --------
+    >>> import omnizarr
+    >>> a = omnizarr.array([1, 2, 3, 4], zarr_format=2)
+    >>> result = omnizarr.convert(a, {}, zarr_format=3)
+    >>> result.nodes[0].action
+    'copy chunks'
+    """
 
     nodes: tuple[Row, ...]
+    """One row for every node."""
     dropped: tuple[Part, ...]
     """The parts that were left out of some node, because the format cannot express them."""
     seconds: float
+    """How long it took."""
     dry_run: bool
+    """Whether nothing was written."""
     source: str = ""
+    """The node that was converted, as text."""
     destination: str = ""
+    """Where it was written, as text."""
     resumed: bool = False
     """Whether an interrupted conversion was taken up again."""
     damaged: tuple[BadChunk, ...] = ()
