@@ -14,7 +14,7 @@ import omnizarr as zarr
 
 pytestmark = pytest.mark.peers
 
-PEERS = Path(__file__).resolve().parents[2] / ".peers"
+PEERS = Path(__file__).resolve().parents[3] / ".peers"
 
 READER = """
 import json, sys, warnings
