@@ -327,7 +327,7 @@ def test_passing_a_version_on_is_allowed(source: str) -> None:
 
 OF_ONE_CALL = {
     "runtime/parallel": "the threads of one call, which a child does not continue",
-    "stores/http/store": "a snapshot, which belongs to one call",
+    "stores/http/snapshot": "a snapshot, which belongs to one call",
     "stores/zip/file": "where there is no pread, there is no fork",
     "jobs/conversion/byte_counter": "each thread has stores of its own",
     "engine/reading": "the threads of one call",

@@ -47,11 +47,14 @@ def suggests(function: Callable[P, R]) -> Callable[P, R]:
         each for one in signature.parameters.values() for each in _spelt_out(one, function)
     ]
     known = frozenset(each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY)
+    name = function.__name__
+    if name == "__init__":  # a call of the class
+        name = function.__qualname__.rpartition(".")[0]
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         if not known.issuperset(kwargs):
-            refuse_unknown(kwargs, known - {"self"}, function.__name__)
+            refuse_unknown(kwargs, known - {"self"}, name)
         return function(*args, **kwargs)
 
     checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

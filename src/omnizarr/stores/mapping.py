@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, cast
 
 from omnizarr.errors import StoreError, ZarrError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import (
     Buffer,
@@ -26,18 +27,36 @@ from omnizarr.model.store import (
 
 
 class MappingStore(Store):
-    """The values of `mapping`, which may be any objects with the buffer protocol.
+    """The values of any mapping. Also `KVStore`.
 
     A `KeyError` means that a key is missing; every other exception of the mapping is a failure.
-    What is safe between threads and processes is what the mapping makes safe. Two stores on the
-    same mapping object are equal. A mapping that cannot be written gives a store for reading.
+    The store is as safe between threads and processes as the mapping. Two stores on the same
+    mapping object are equal.
+
+    Parameters
+    ----------
+    mapping
+        Values are bytes, or other objects with the buffer protocol. The store is read-only if the
+        mapping cannot be written.
+    read_only
+        Refuse every change.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+
+    Examples
+    --------
+    >>> from collections import OrderedDict
+    >>> store = omnizarr.stores.MappingStore(OrderedDict(key=b"value"))
+    >>> store.get("key")
+    b'value'
     """
 
     capabilities = Capabilities(ranges=False)
 
+    @suggests
     def __init__(
         self,
-        mapping: Mapping[str, Any],
+        mapping: Mapping[str, object],
         *,
         read_only: bool = False,
         dimension_separator: Literal[".", "/"] | None = None,

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
     Buffer,
@@ -38,15 +39,31 @@ forks.in_child(_after_fork)
 
 
 class MemoryStore(Store):
-    """Values in memory, or in the dict `mapping`, which is then used in place.
+    """Values in memory. Also `DictStore`.
 
     A pickled store carries its values: the store that comes back in another process is a copy,
     and neither sees what the other writes afterwards.
+
+    Parameters
+    ----------
+    mapping
+        A dict to keep the values in, which is used in place; None: a new one.
+    read_only
+        Refuse every change.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+
+    Examples
+    --------
+    >>> store = omnizarr.MemoryStore({"key": b"value"})
+    >>> store["key"]
+    b'value'
     """
 
     # No other process can see the values, so there is nobody to exclude.
     capabilities = Capabilities(ranges=False, conditional=True)
 
+    @suggests
     def __init__(
         self,
         mapping: dict[str, bytes] | None = None,
@@ -112,6 +129,7 @@ class MemoryStore(Store):
         return listing_of(list(self._values), check_prefix(prefix))
 
     def clear(self) -> None:
+        """Remove every key."""
         self.check_writable()
         self._values.clear()
 

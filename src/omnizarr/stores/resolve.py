@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from omnizarr.config import config
 from omnizarr.errors import NodeNotFoundError, StoreError
+from omnizarr.keywords import suggests
 from omnizarr.model.store import Store
 from omnizarr.stores import foreign_files, kinds
 from omnizarr.stores.local.store import LocalStore
@@ -21,7 +22,35 @@ from omnizarr.stores.memory import MemoryStore
 from omnizarr.stores.secrets import masked_url
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore
 
-StoreLike = Store | str | os.PathLike[str] | Mapping[str, Any] | Any | None
+
+class StorePlace(Protocol):
+    """A path in a store, as `array.store_path` gives it."""
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def path(self) -> str: ...
+
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from obstore.store import ObjectStore as ObstoreStore
+    from zarr.abc.store import Store as ZarrStore
+
+    StoreLike: TypeAlias = (
+        Store
+        | str
+        | os.PathLike[str]
+        | Mapping[str, object]
+        | StorePlace
+        | AbstractFileSystem
+        | ObstoreStore
+        | ZarrStore
+        | None
+    )
+else:
+    StoreLike = Store | str | os.PathLike | Mapping | object | None
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::")
@@ -37,21 +66,51 @@ _ZIP_MODES: dict[str, Literal["r", "a", "w", "x"]] = {
 }
 
 
+@suggests
 def as_store(
     obj: StoreLike,
     *,
     mode: str | None = None,
     read_only: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> Store:
-    """The store that `obj` means.
+    """Open the store that an object means.
 
-    None is a new `MemoryStore`; a store is itself; a URL is what its scheme says; a str or path
-    that ends with ".zip" is a `ZipStore` unless a directory has that name, and so on with the
-    suffixes of `stores.kinds`; any other is a `LocalStore`; a mapping is wrapped; so are stores
-    of obstore, fsspec and zarr-python. With mode "r" (or `read_only`) the store refuses changes.
-    No mode but those that write creates anything, and a directory is created by the first value
-    only.
+    Parameters
+    ----------
+    obj
+        None is a new `MemoryStore`; a store is itself; a URL is opened by its scheme; a path that
+        ends with ".zip" is a `ZipStore` unless a directory has that name, and so on with the
+        suffixes of `stores.kinds`; any other path is a `LocalStore`; a mapping is wrapped; so are
+        stores of obstore, fsspec and zarr-python, and places in a store (`array.store_path`).
+    mode
+        As of `omnizarr.open`: "r", "r+", "a", "w", "w-" or "x". With "r" the store refuses changes.
+        Only modes that write create anything, and a directory is created by the first value.
+    read_only
+        Refuse every change.
+    storage_options
+        Arguments of the store that a URL or path opens.
+
+    Returns
+    -------
+    Store
+        The store. The caller closes it, unless it was given as one.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If `mode` creates nothing and there is no such archive or database.
+    StoreError
+        If the URL is invalid, or the path is that of a file that is no store.
+    TypeError
+        If the object is no store, or an option is unknown.
+
+    Examples
+    --------
+    >>> omnizarr.stores.as_store({"key": b"value"})
+    MappingStore(<dict>)
+    >>> omnizarr.stores.as_store("memory://name", mode="r")
+    ReadOnlyStore(MemoryStore(<0 keys>))
     """
     if mode is not None and mode not in _ZIP_MODES:
         raise ValueError(f"mode must be one of {', '.join(_ZIP_MODES)}; found {mode!r}")

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
 
+from omnizarr.model.store import Capabilities
 from omnizarr.stores.cloud import runtime
 
 SERVICES = ("S3Store", "GCSStore", "AzureStore")
@@ -139,6 +140,24 @@ def recipe_of(store: Any) -> Recipe | None:
         dict(store.retry_config or {}),
         getattr(store, "credential_provider", None),
     )
+
+
+REQUESTS = 128
+_CLOUD = Capabilities(conditional=True, versions=True, requests=REQUESTS, gap=1 << 20)
+_PLAIN = Capabilities(requests=REQUESTS, gap=1 << 20)
+_BY_KIND: dict[str, Capabilities] = {
+    "S3Store": _CLOUD,
+    "GCSStore": _CLOUD,
+    "AzureStore": _CLOUD,
+    "HTTPStore": _PLAIN,
+    "MemoryStore": Capabilities(conditional=True, versions=True),
+    "LocalStore": Capabilities(conditional=True),
+}
+
+
+def capabilities(kind: str, conditional: bool) -> Capabilities:
+    """What the stores of one of obstore's classes can do."""
+    return _BY_KIND.get(kind, _PLAIN) if conditional else _PLAIN
 
 
 def kind_of(store: Any) -> str:

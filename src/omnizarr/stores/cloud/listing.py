@@ -5,7 +5,7 @@ one, and the synchronous functions cannot be stopped; the asynchronous ones can.
 on an event loop of its own, for as long as the deadline allows: one deadline for every page of keys
 (as many as S3 lists at once), one for a folder, whose names come all together.
 
-This module knows obstore's listings and time. It must not know keys.
+This module knows obstore's listings and time. It must not know what is listed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from omnizarr.errors import StoreError
+from omnizarr.model.paths import is_key
+from omnizarr.model.store import Listing
 from omnizarr.runtime import parallel
 
 T = TypeVar("T")
@@ -143,3 +145,20 @@ def _closing(loop: Any, task: Any) -> Iterator[None]:
         while loop.inside:
             time.sleep(0)
         loop.close()
+
+
+def sizes(found: Iterable[tuple[str, int]], base: str, prefix: str) -> dict[str, int]:
+    """The size of every key below a prefix."""
+    begin, start = len(base), base + prefix
+    return {n[begin:]: size for n, size in found if n.startswith(start) and is_key(n[begin:])}
+
+
+def children(answer: Any, base: str, prefix: str) -> Listing:
+    """The keys and prefixes directly below a prefix."""
+    begin, start = len(base), base + prefix
+    names = [meta["path"] for meta in answer["objects"]]
+    below = [name.rstrip("/") for name in answer["common_prefixes"]]
+    return Listing(
+        sorted(n[begin:] for n in names if n.startswith(start) and is_key(n[begin:])),
+        sorted(n[begin:] + "/" for n in below if n.startswith(start) and is_key(n[begin:])),
+    )

@@ -20,11 +20,11 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.errors import StoreError, StoreTimeoutError, UncertainWriteError, ValueChangedError
-from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key, normalize_path
+from omnizarr.keywords import suggests
+from omnizarr.model.paths import check_key, check_prefix, deletion_steps, normalize_path
 from omnizarr.model.store import (
     Buffer,
     ByteRange,
-    Capabilities,
     Feeder,
     Listing,
     Read,
@@ -41,6 +41,8 @@ from omnizarr.stores.cloud.listing import PAGE
 from omnizarr.stores.wrappers.base import above
 
 if TYPE_CHECKING:
+    from obstore.store import ObjectStore as ObstoreStore
+
     from omnizarr.stores.cloud import batch_reader
 
 LARGE = 16 << 20
@@ -48,35 +50,42 @@ LARGE = 16 << 20
 PART = 8 << 20
 AT_ONCE = 4
 """How many parts of one value are under way."""
-REQUESTS = 128
 CHANGES = 32
 """How many deletions or copies are under way."""
 ATTEMPTS = 5
-_CLOUD = Capabilities(conditional=True, versions=True, requests=REQUESTS, gap=1 << 20)
-_PLAIN = Capabilities(requests=REQUESTS, gap=1 << 20)
-_BY_KIND: dict[str, Capabilities] = {
-    "S3Store": _CLOUD,
-    "GCSStore": _CLOUD,
-    "AzureStore": _CLOUD,
-    "HTTPStore": _PLAIN,
-    "MemoryStore": Capabilities(conditional=True, versions=True),
-    "LocalStore": Capabilities(conditional=True),
-}
 
 
 class ObjectStore(Store):
-    """The objects below `prefix` of `store`, which is a store of obstore, or an object with the
-    methods of obspec's protocols (get, head, put, delete, list, list_with_delimiter, copy).
+    """The objects below a prefix of a bucket: S3, Google Cloud Storage, Azure, and others.
 
-    deadline: seconds after which a request, repetitions included, has failed. An answer is waited
-    for until nine tenths of it are over; what fails sooner is repeated while there is time.
-    conditional: False for a service that has no conditional writes; updates of one chunk by
-    several processes are then not safe.
+    A URL needs no such object: `omnizarr.open("s3://bucket/path", storage_options=…)`.
+
+    Parameters
+    ----------
+    store
+        A store of obstore, or an object with the methods of obspec's protocols (get, head, put,
+        delete, list, list_with_delimiter, copy).
+    prefix
+        Path inside the bucket.
+    read_only
+        Refuse every change.
+    deadline
+        Seconds after which a request, repetitions included, has failed.
+    conditional
+        False for a service without conditional writes; then several processes cannot safely update
+        one chunk. None: what the service is known to have.
+
+    Examples
+    --------
+    >>> import obstore.store  # doctest: +SKIP
+    >>> bucket = obstore.store.S3Store("bucket", region="eu-central-1")  # doctest: +SKIP
+    >>> store = omnizarr.stores.ObjectStore(bucket, prefix="data.zarr")  # doctest: +SKIP
     """
 
+    @suggests
     def __init__(
         self,
-        store: Any,
+        store: ObstoreStore | clients.Recipe | object,
         *,
         prefix: str = "",
         read_only: bool = False,
@@ -92,12 +101,12 @@ class ObjectStore(Store):
         self._place: batch_reader.Place | None = None
         self.read_only = read_only
         self.deadline = connection.deadline
-        capabilities = _BY_KIND.get(connection.kind, _PLAIN)
-        self.capabilities = _PLAIN if conditional is False else capabilities
+        self.capabilities = clients.capabilities(connection.kind, conditional is not False)
 
     # -- a value ------------------------------------------------------------------------------
     @property
     def prefix(self) -> str:
+        """Path inside the bucket."""
         return self._base[:-1]
 
     @property
@@ -441,12 +450,7 @@ class ObjectStore(Store):
         )
         if isinstance(answer, Failure):
             raise self._fail(answer, "list", prefix)
-        begin = len(self._base)
-        sizes = {
-            name[begin:]: size
-            for name, size in answer
-            if name.startswith(self._base + prefix) and is_key(name[begin:])
-        }
+        sizes = listing.sizes(answer, self._base, prefix)
         self._drop_folders(sizes)
         return iter(sorted(sizes))
 
@@ -459,7 +463,9 @@ class ObjectStore(Store):
         "a", which is no object."""
         if self._connection.is_service:
             empty = [key for key, size in sizes.items() if size == 0]
-            for key, there in zip(empty, parallel.each(self.exists, empty, REQUESTS), strict=True):
+            for key, there in zip(
+                empty, parallel.each(self.exists, empty, clients.REQUESTS), strict=True
+            ):
                 if not there:
                     del sizes[key]
 
@@ -470,13 +476,7 @@ class ObjectStore(Store):
         )
         if isinstance(answer, Failure):
             raise self._fail(answer, "list", prefix)
-        begin, start = len(self._base), self._base + prefix
-        names = [meta["path"] for meta in answer["objects"]]
-        below = [name.rstrip("/") for name in answer["common_prefixes"]]
-        return Listing(
-            sorted(n[begin:] for n in names if n.startswith(start) and is_key(n[begin:])),
-            sorted(n[begin:] + "/" for n in below if n.startswith(start) and is_key(n[begin:])),
-        )
+        return listing.children(answer, self._base, prefix)
 
 
 def open_url(

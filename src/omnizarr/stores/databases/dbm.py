@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -49,16 +49,37 @@ _IN_USE = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
 
 
 class DBMStore(FileDatabase):
-    """Values in the database `path`, of which `dbm` may make several files; the first `set` creates
-    it. The arguments are those of zarr-python 2.
+    """Values in a database of Python's `dbm`, which the first `set` creates.
 
-    flag: "r" for reading, "w" for an existing database, "c" creates one if need be, "n" always
-        begins with an empty one.
-    mode: permissions of new files.
-    open: the function of one flavour, such as `dbm.gnu.open`; if not given, the one that the
-        database has, and for a new one what `dbm.open` would choose, but never `dbm.ndbm`.
-    timeout: how many seconds a call waits for a program that has the database open.
-    open_kwargs: go to `open`.
+    Parameters
+    ----------
+    path
+        Path of the database, which may consist of several files.
+    flag
+        "r" for reading, "w" for an existing database, "c" creates a missing one, "n" always begins
+        with an empty one.
+    mode
+        Permissions of new files.
+    open
+        Function of one flavour, such as `dbm.gnu.open`. None: the flavour of the database, for a
+        new one that of `dbm.open`, but never `dbm.ndbm`.
+    write_lock
+        Accepted for zarr-python 2; writes always take a lock.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+    read_only
+        Refuse every change.
+    timeout
+        Seconds that a call waits for a program that has the database open.
+    **open_kwargs
+        Arguments for `open`.
+
+    Examples
+    --------
+    >>> with omnizarr.stores.DBMStore("data.dbm") as store:
+    ...     store.set("key", b"value")
+    ...     list(store)
+    ['key']
     """
 
     capabilities = Capabilities(
@@ -77,7 +98,7 @@ class DBMStore(FileDatabase):
         *,
         read_only: bool = False,
         timeout: float = 30.0,
-        **open_kwargs: Any,
+        **open_kwargs: object,
     ) -> None:
         super().__init__(
             path,
@@ -164,7 +185,7 @@ class DBMStore(FileDatabase):
         with self._using(f"write {key!r}", write=True) as values:
             values.set(name, data)
 
-    def update(self, values: Any) -> None:
+    def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values, opening the database once."""
         self.check_writable()
         items = [(check_key(key).encode(), bytes(value)) for key, value in values.items()]

@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnizarr.errors import InvalidKeyError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
 from omnizarr.stores.databases.base import FileDatabase, Separator, openers
 from omnizarr.stores.databases.keys import listing_by_jumps
 from omnizarr.stores.databases.lmdb_environment import FIRST_MAP, acquire, library, release
+
+if TYPE_CHECKING:
+    import lmdb
 
 T = TypeVar("T")
 
@@ -30,21 +34,37 @@ MOST_KEY_BYTES = 511
 
 
 class LMDBStore(FileDatabase):
-    """Values in the LMDB environment at `path`, which the first `set` creates.
+    """Values in an LMDB environment, which the first `set` creates.
 
-    read_only: refuse every change, create nothing but LMDB's own lock file.
-    map_size: size of the memory map at first; it grows by itself.
-    fsync: wait until each change has reached the disk. Without it, what was written survives a
-        killed process but perhaps not a loss of power.
-    timeout: how many seconds a change waits for other threads when the map must grow.
-    environment: an `lmdb.Environment` that is open already; the caller closes it.
-    dimension_separator: what new arrays should have between chunk coordinates.
+    Parameters
+    ----------
+    path
+        Path of the environment's directory.
+    read_only
+        Refuse every change, and create no file but LMDB's own lock file.
+    map_size
+        First size of the memory map in bytes; it grows by itself.
+    fsync
+        Wait until each change has reached the disk. Without it, changes survive a killed process
+        but perhaps not a loss of power.
+    timeout
+        Seconds that a change waits for other threads when the map must grow.
+    environment
+        An `lmdb.Environment` that is open already; the caller closes it.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+
+    Examples
+    --------
+    >>> with omnizarr.stores.LMDBStore("data.lmdb") as store:  # doctest: +SKIP
+    ...     store.set("key", b"value")
     """
 
     capabilities = Capabilities(conditional=True, versions=True, concurrent_writes=False)
     _kind = "an LMDB environment"
     _instead = "an environment", "by its path"
 
+    @suggests
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -53,7 +73,7 @@ class LMDBStore(FileDatabase):
         map_size: int = FIRST_MAP,
         fsync: bool = False,
         timeout: float = 30.0,
-        environment: Any = None,
+        environment: lmdb.Environment | None = None,
         dimension_separator: Separator | None = None,
     ) -> None:
         library()
@@ -112,7 +132,7 @@ class LMDBStore(FileDatabase):
         name, data = self._name(key), bytes(value)
         self._write(f"write {key!r}", lambda transaction: transaction.put(name, data), len(data))
 
-    def update(self, values: Any) -> None:
+    def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values in one transaction."""
         self.check_writable()
         items = [(self._name(key), bytes(value)) for key, value in values.items()]

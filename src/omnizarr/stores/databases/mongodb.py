@@ -13,7 +13,7 @@ import os
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnizarr.errors import StoreAccessError, StoreError, UncertainWriteError, ZarrError
 from omnizarr.model.json import show
@@ -23,6 +23,9 @@ from omnizarr.runtime.optional_packages import package
 from omnizarr.stores.databases.base import Separator, ServerDatabase, leave_open
 from omnizarr.stores.databases.keys import beyond
 from omnizarr.stores.databases.urls import refuse_unknown, refuse_url
+
+if TYPE_CHECKING:
+    import pymongo
 
 T = TypeVar("T")
 
@@ -45,13 +48,28 @@ _FIELDS = {"key": 1, "value": 1, "_id": 0}
 
 
 class MongoDBStore(ServerDatabase):
-    """Values in the collection `collection` of `database`.
+    """Values in a collection of a MongoDB database.
 
-    client: a `pymongo.MongoClient` that is connected already; the caller closes it.
-    url: `mongodb://user:password@host:port/`; options of the connection go with it.
-    timeout: how many seconds a call may take in all.
-    options: what `pymongo.MongoClient` takes: host, port, username, password, tls, …
-    dimension_separator: what new arrays should have between chunk coordinates.
+    Parameters
+    ----------
+    database, collection
+        Their names.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+    client
+        A `pymongo.MongoClient` that is connected already; the caller closes it.
+    url
+        `mongodb://user:password@host:port/`, with options of the connection.
+    read_only
+        Refuse every change.
+    timeout
+        Seconds that a call may take in all.
+    **options
+        Arguments of `pymongo.MongoClient`: host, port, username, password, tls, …
+
+    Examples
+    --------
+    >>> store = omnizarr.stores.MongoDBStore(url="mongodb://localhost:27017/")  # doctest: +SKIP
     """
 
     capabilities = Capabilities(ranges=False, conditional=True, versions=True, remote=True)
@@ -62,11 +80,11 @@ class MongoDBStore(ServerDatabase):
         collection: str = "zarr_collection",
         dimension_separator: Separator | None = None,
         *,
-        client: Any = None,
+        client: pymongo.MongoClient[dict[str, object]] | None = None,
         url: str | None = None,
         read_only: bool = False,
         timeout: float = 30.0,
-        **options: Any,
+        **options: object,
     ) -> None:
         for name, value in (("database", database), ("collection", collection)):
             refuse_url("MongoDBStore", name, value, "give it by name, MongoDBStore(url=...)")

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import builtins
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnizarr.errors import StoreAccessError, StoreError, UncertainWriteError, ZarrError
 from omnizarr.model.paths import check_key, deletion_steps, is_key
@@ -28,6 +28,9 @@ from omnizarr.stores.databases.deadline import bounded, left, within
 from omnizarr.stores.databases.redis_once import Once
 from omnizarr.stores.databases.redis_ranges import NOTHING, bounds_of, escaped, getting, overlaps
 from omnizarr.stores.databases.urls import refuse_unknown, refuse_url
+
+if TYPE_CHECKING:
+    import redis
 
 T = TypeVar("T")
 
@@ -57,15 +60,29 @@ return 1
 
 
 class RedisStore(ServerDatabase):
-    """Values of a Redis or Valkey server, under keys that begin with `prefix` and ":".
+    """Values of a Redis or Valkey server.
 
-    client: a `redis.Redis` or `valkey.Valkey` that is connected already; the caller closes it. It
-        must not decode responses.
-    url: `redis://user:password@host:port/database`, or `rediss://` for TLS.
-    timeout: how many seconds a call may take in all; a client that was given has its own for each
-        answer.
-    options: what `redis.Redis` takes: host, port, db, username, password, ssl, …
-    dimension_separator: what new arrays should have between chunk coordinates.
+    Parameters
+    ----------
+    prefix
+        Keys on the server begin with it and ":".
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+    client
+        A `redis.Redis` or `valkey.Valkey` that is connected already and does not decode responses;
+        the caller closes it.
+    url
+        `redis://user:password@host:port/database`, or `rediss://` for TLS.
+    read_only
+        Refuse every change.
+    timeout
+        Seconds that a call may take in all; a given client has its own for each answer.
+    **options
+        Arguments of `redis.Redis`: host, port, db, username, password, ssl, …
+
+    Examples
+    --------
+    >>> store = omnizarr.stores.RedisStore(url="redis://localhost:6379/0")  # doctest: +SKIP
     """
 
     capabilities = Capabilities(conditional=True, versions=True, remote=True)
@@ -75,11 +92,11 @@ class RedisStore(ServerDatabase):
         prefix: str = "zarr",
         dimension_separator: Separator | None = None,
         *,
-        client: Any = None,
+        client: redis.Redis | object | None = None,
         url: str | None = None,
         read_only: bool = False,
         timeout: float = 30.0,
-        **options: Any,
+        **options: object,
     ) -> None:
         if not isinstance(prefix, str):
             raise TypeError(f"the prefix must be a str, found {type(prefix).__name__}")
@@ -229,7 +246,7 @@ class RedisStore(ServerDatabase):
         name, data = self._name(key), self._data(key, value)
         self._call(f"write {key!r}", lambda: self._client.set(name, data))
 
-    def update(self, values: Any) -> None:
+    def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values, many in one round trip."""
         self.check_writable()
         commands = [

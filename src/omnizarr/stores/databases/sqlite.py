@@ -19,11 +19,12 @@ import re
 import sqlite3
 import threading
 import weakref
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from omnizarr.errors import StoreError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, read_range, span
 from omnizarr.stores.databases.base import FileDatabase, Separator, openers
@@ -48,18 +49,36 @@ class _Row(NamedTuple):
 
 
 class SQLiteStore(FileDatabase):
-    """Values in the table `table` of the SQLite file `path`, which the first `set` creates.
+    """Values in a table of a SQLite file, which the first `set` creates.
 
-    read_only: refuse every change; the file is opened for reading and nothing is created.
-    timeout: how many seconds a call waits for the writers of other processes.
-    fsync: wait until each change has reached the disk. Without it a loss of power may undo the
-        last changes, but leaves a sound file.
-    dimension_separator: what new arrays should have between chunk coordinates.
+    Parameters
+    ----------
+    path
+        Path of the file.
+    read_only
+        Refuse every change; the file is opened for reading and nothing is created.
+    table
+        Name of the table.
+    timeout
+        Seconds that a call waits for the writers of other processes.
+    fsync
+        Wait until each change has reached the disk. Without it a loss of power may undo the last
+        changes, but leaves a sound file.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+
+    Examples
+    --------
+    >>> with omnizarr.stores.SQLiteStore("data.sqlite") as store:
+    ...     store.set("key", b"value")
+    ...     list(store)
+    ['key']
     """
 
     capabilities = Capabilities(conditional=True, versions=True, concurrent_writes=False)
     _kind = "a SQLite file"
 
+    @suggests
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -237,7 +256,7 @@ class SQLiteStore(FileDatabase):
                 (key, bytes(value)),
             )
 
-    def update(self, values: Any) -> None:
+    def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values in one transaction."""
         self.check_writable()
         rows = [(check_key(key), bytes(value)) for key, value in values.items()]

@@ -11,10 +11,10 @@ This module knows keys and paths. It must not know how a filesystem is called (`
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, unquote
 
 from omnizarr.errors import (
@@ -22,6 +22,7 @@ from omnizarr.errors import (
     NotListableError,
     StoreError,
 )
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import (
     Buffer,
@@ -49,6 +50,9 @@ from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
 from omnizarr.stores.secrets import Secret, secrets_in_url
 
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
 DEADLINE = 60.0
 _MIB = 1 << 20
 _CONFLICTS = 10
@@ -56,19 +60,35 @@ _NOT_HTTP = "/!$&'()*+,;=:@~"
 
 
 class FsspecStore(Store):
-    """The files below `path` of a filesystem: `FsspecStore("s3://bucket/x")`, or
-    `FsspecStore(filesystem, "bucket/x")`.
+    """The files below a path of any filesystem of fsspec.
 
-    storage_options: what the filesystem of a URL is made with.
-    deadline: seconds after which a request is given up; retries of the filesystem are included.
+    Parameters
+    ----------
+    url_or_fs
+        A URL, chained or not, or a filesystem.
+    path
+        Path in the filesystem, or below the URL.
+    storage_options
+        Arguments for the filesystem of a URL.
+    read_only
+        Refuse every change.
+    deadline
+        Seconds after which a request is given up; retries of the filesystem are included.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+
+    Examples
+    --------
+    >>> store = omnizarr.stores.FsspecStore("ftp://example.org/data.zarr")  # doctest: +SKIP
     """
 
+    @suggests
     def __init__(
         self,
-        url_or_fs: Any,
+        url_or_fs: str | os.PathLike[str] | AbstractFileSystem,
         path: str = "",
         *,
-        storage_options: dict[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
         read_only: bool = False,
         deadline: float = DEADLINE,
         dimension_separator: Literal[".", "/"] | None = None,
@@ -80,7 +100,7 @@ class FsspecStore(Store):
             fs, root, shown = url_or_fs, path, None
         elif isinstance(url_or_fs, str | os.PathLike):
             url = os.fspath(url_or_fs)
-            fs, root = filesystems.filesystem_of(url, storage_options or {})
+            fs, root = filesystems.filesystem_of(url, dict(storage_options or {}))
             root = f"{root.rstrip('/')}/{path}" if path else root
             shown = f"{url.rstrip('/')}/{path}" if path else url
         else:
@@ -123,7 +143,7 @@ class FsspecStore(Store):
         )
 
     @property
-    def fs(self) -> Any:
+    def fs(self) -> AbstractFileSystem:
         """The filesystem, made anew in a forked child."""
         return self._calls.fs
 
@@ -378,10 +398,28 @@ def _status(error: BaseException) -> int | None:
 
 
 class FSStore(FsspecStore):
-    """zarr-python 2's name and arguments: `FSStore(url, mode="w", **storage_options)`.
+    """`FsspecStore` with the name and arguments of zarr-python 2.
 
-    mode: "r" refuses changes; no other mode removes anything.
-    normalize_keys: read and write keys in lower case.
+    Parameters
+    ----------
+    url
+        A URL, or a path in `fs`.
+    normalize_keys
+        Read and write keys in lower case.
+    key_separator
+        Another name of `dimension_separator`.
+    mode
+        "r" refuses changes; no other mode removes anything.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+    fs
+        A filesystem of fsspec, in place of the one of `url`.
+    check
+        Write and delete a key, to raise early where that fails.
+    create
+        Create the directory.
+    **storage_options
+        Arguments for the filesystem of `url`.
     """
 
     def __init__(
@@ -391,10 +429,10 @@ class FSStore(FsspecStore):
         key_separator: Literal[".", "/"] | None = None,
         mode: str = "w",
         dimension_separator: Literal[".", "/"] | None = None,
-        fs: Any = None,
+        fs: AbstractFileSystem | None = None,
         check: bool = False,
         create: bool = False,
-        **storage_options: Any,
+        **storage_options: object,
     ) -> None:
         storage_options.pop("exceptions", None)  # what is missing is decided by the store itself
         storage_options.pop("missing_exceptions", None)

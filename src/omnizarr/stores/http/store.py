@@ -9,7 +9,6 @@ This module knows which requests a value takes. It must not know connections.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from omnizarr.errors import (
     StoreError,
     ValueChangedError,
 )
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
     Buffer,
@@ -52,6 +52,7 @@ from omnizarr.stores.http.ranges import (
     take_suffix,
     version,
 )
+from omnizarr.stores.http.snapshot import Snapshot
 from omnizarr.stores.secrets import Secret
 
 REQUESTS = 64
@@ -78,22 +79,48 @@ class _Options:
 
 
 class HTTPStore(Store):
-    """The values below `url`, read-only.
+    """The values below a URL of a web server, read-only.
 
-    headers: sent with every request to the origin of `url`, never to another.
-    auth: (user, password) for basic authentication; a URL may carry them too.
-    deadline: seconds that a call may take, all attempts included.
-    timeout: seconds of silence after which an attempt counts as failed.
-    retries: how often a failed attempt is repeated: broken connections, 408, 429 and 5xx.
-    missing_statuses: what means that there is no such key.
-    allow_redirects: "origin" follows those within the origin, True also others (never from https
-        to http), False none.
-    untrusted: refuse servers with addresses that are not public.
-    verify: whether certificates are checked, or a file of authorities; cert: our own.
-    allow_html: take HTML pages for values whatever the key is.
-    requests: how many requests to have under way at once.
+    Parameters
+    ----------
+    url
+        Such as "https://example.org/data.zarr".
+    headers
+        Sent with every request to the origin of `url`, never to another.
+    auth
+        User and password for basic authentication; a URL may carry them too.
+    deadline
+        Seconds that a call may take, all attempts included.
+    timeout
+        Seconds of silence after which an attempt counts as failed; None: half of `deadline`, at
+        most 20.
+    retries
+        How often a failed attempt is repeated: broken connections, 408, 429 and 5xx.
+    missing_statuses
+        Statuses that mean that there is no such key.
+    allow_redirects
+        "origin" follows redirects within the origin, True also others (never from https to http),
+        False none.
+    untrusted
+        Refuse servers with addresses that are not public.
+    verify
+        Whether certificates are checked, or a file of authorities.
+    cert
+        File of a client certificate, or a pair of it and its key.
+    allow_html
+        Accept HTML pages as values of any key.
+    requests
+        Number of requests under way at once.
+
+    Examples
+    --------
+    >>> store = omnizarr.stores.HTTPStore("https://example.org/data.zarr", retries=2)
+    >>> store
+    HTTPStore('https://example.org/data.zarr')
+    >>> root = omnizarr.open_group(store, "r")  # doctest: +SKIP
     """
 
+    @suggests
     def __init__(
         self,
         url: str,
@@ -154,7 +181,7 @@ class HTTPStore(Store):
 
     @property
     def url(self) -> str:
-        """Where the values lie, without what is secret."""
+        """The URL, without secrets."""
         return self._root.shown
 
     @property
@@ -206,7 +233,7 @@ class HTTPStore(Store):
         return found
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
-        return nullcontext(_Snapshot(self, check_key(key)).read)
+        return nullcontext(Snapshot(self, check_key(key)).read)
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         clock = self._clock()
@@ -408,42 +435,6 @@ class HTTPStore(Store):
 
     def close(self) -> None:
         self._client.close()
-
-
-class _Snapshot:
-    """Reads parts of one value, and notices if it is another.
-
-    A value that is replaced by one of the same length within the second may have the same ETag on
-    servers that make it of the file's time. So of one that is so new there is no second part: who
-    asks reads it whole, or waits a moment. A server that tells nothing is believed."""
-
-    def __init__(self, store: HTTPStore, key: str) -> None:
-        self._store = store
-        self._key = key
-        self._guard = threading.Lock()
-        self._version: Version | None = None
-        self._missing = False
-
-    def read(self, byte_range: ByteRange | None) -> Buffer | None:
-        store, key, before = self._store, self._key, self._version
-        if self._missing:
-            return None
-        if before is not None and before.is_new:
-            raise ValueChangedError(
-                f"{store._where(key)}: it is so new that its next version may look the same"
-            )
-        match = None if before is None else before.strong
-        part = store._read(key, byte_range, store._clock(), match)
-        with self._guard:
-            before = self._version
-            if part is None and before is None:
-                self._missing = True
-                return None
-            if part is None or (before is not None and before.differs(part.version)):
-                raise ValueChangedError(f"{store._where(key)}: it was replaced while it was read")
-            if before is None:
-                self._version = part.version
-        return part.data
 
 
 # -- opening ----------------------------------------------------------------------------------

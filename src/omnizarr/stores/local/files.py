@@ -1,6 +1,6 @@
 """Reading, writing and removing files whole, with the system calls that every platform has.
 
-This module knows file descriptors and paths. It must not know keys or stores.
+This module knows file descriptors and paths. Keys and stores it only names in errors.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import os
 import stat
 import time
 
-from omnizarr.errors import NotAFileError, StoreError
-from omnizarr.model.store import Buffer
+from omnizarr import limits
+from omnizarr.errors import LimitError, NotAFileError, StoreError
+from omnizarr.model.store import Buffer, ByteRange, span
 from omnizarr.stores.local.descriptors import LARGE, write_fully
 from omnizarr.stores.local.folder import LIST, Folder
 from omnizarr.stores.local.temporary_names import temporary_name
@@ -58,6 +59,31 @@ def read_fully(file: int, length: int, start: int) -> Buffer:
         buffer[done : done + len(piece)] = piece
         done += len(piece)
     return buffer
+
+
+def read_part(store: object, key: str, file: int, byte_range: ByteRange | None) -> Buffer | None:
+    """Part of an open file; None of a directory. The store and the key are for errors."""
+    try:
+        status = os.fstat(file)
+        mode = status.st_mode
+        if not stat.S_ISREG(mode):
+            if stat.S_ISDIR(mode):
+                return None
+            raise not_a_file(f"{store!r}: {key!r}", mode)
+        start, stop = 0, status.st_size
+        if byte_range is not None:
+            start, stop = span(byte_range, stop)
+        length = stop - start
+        if length > limits.current.max_chunk_bytes:
+            raise LimitError(
+                f"{store!r}: reading {length} bytes of {key!r} at once; the cap is"
+                f" {limits.current.max_chunk_bytes} (limits.set(max_chunk_bytes=...))"
+            )
+        return read_fully(file, length, start)
+    except StoreError:
+        raise
+    except OSError as error:
+        raise failure(repr(store), "read", key, error) from error
 
 
 def not_a_file(what: str, mode: int) -> NotAFileError:

@@ -1,4 +1,5 @@
-"""What killed processes left below a root: temporaries, half-removed directories, free locks.
+"""Removing directories, and what killed processes left: temporaries, half-removed directories,
+free locks.
 
 This module knows names and who made them. It must not know keys or values.
 """
@@ -6,14 +7,21 @@ This module knows names and who made them. It must not know keys or values.
 from __future__ import annotations
 
 import os
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from omnizarr.stores.local import files
 from omnizarr.stores.local.containment import Beneath
 from omnizarr.stores.local.file_lock import remove_if_free
 from omnizarr.stores.local.folder import LIST, Folder, rename
-from omnizarr.stores.local.temporary_names import RESERVED, is_abandoned, temporary_name
+from omnizarr.stores.local.temporary_names import (
+    RESERVED,
+    is_abandoned,
+    name_beside,
+    temporary_name,
+)
 
 
 class Ensure:
@@ -59,6 +67,36 @@ def remove_aside(beneath: Beneath, folder: Folder, name: str, older_than: float)
             place = folder
         files.remove_tree(place.of(aside), place.fd)
         remove_deleted(root, older_than)
+
+
+def remove_directory(beneath: Beneath, parent: str, name: str, older_than: float) -> None:
+    """Remove a directory aside. Of a link to one, the link goes and its target stays."""
+    try:
+        with beneath.folder(parent) as folder:
+            mode = folder.status(name).st_mode
+            if stat.S_ISLNK(mode):
+                if stat.S_ISDIR(folder.status(name, follow_symlinks=True).st_mode):
+                    folder.unlink(name)
+            elif stat.S_ISDIR(mode):
+                remove_aside(beneath, folder, name, older_than)
+    finally:
+        beneath.forget()
+
+
+def remove_unlocked(beneath: Beneath, names: Sequence[str]) -> list[str]:
+    """Remove files in the root that have no lock file; give the names of the others."""
+    if not names:
+        return []
+    locked: list[str] = []
+    with beneath.folder("", LIST) as root:
+        present = set(root.names())
+        for name in names:
+            if name_beside(name, "lock") in present:
+                locked.append(name)
+            else:
+                with suppress(FileNotFoundError):
+                    root.unlink(name)
+    return locked
 
 
 def remove_deleted(folder: Folder, older_than: float) -> None:

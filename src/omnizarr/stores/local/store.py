@@ -20,20 +20,20 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from omnizarr import limits
-from omnizarr.errors import InvalidKeyError, LimitError, StoreError
+from omnizarr.errors import InvalidKeyError, StoreError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps
-from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store, span
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store
 from omnizarr.runtime.properties import cached_property
 from omnizarr.stores import kinds
 from omnizarr.stores.local import files, leftovers
 from omnizarr.stores.local.containment import Beneath
 from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, is_gone
-from omnizarr.stores.local.files import is_missing, read_fully
-from omnizarr.stores.local.folder import LIST, NOFOLLOW, Folder, rename
+from omnizarr.stores.local.files import is_missing, read_part
+from omnizarr.stores.local.folder import NOFOLLOW, Folder, rename
 from omnizarr.stores.local.listing import FILE, scan, walk
 from omnizarr.stores.local.locks import KeyLocks, holding
-from omnizarr.stores.local.temporary_names import RESERVED, is_reserved, name_beside
+from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,17 +48,34 @@ _DAY = 24 * 60 * 60.0
 
 
 class LocalStore(Store):
-    """Values as files below the directory `root`, which is created by the first `set`.
+    """Values as files below one directory, which the first `set` creates. Also `DirectoryStore`.
 
-    read_only: refuse every change.
-    fsync: wait until each written value has reached the disk.
-    follow_symlinks: read through symbolic links, also those that lead out of `root`. (Writing
-        replaces a link by a value and `delete` removes the link, never its target.)
-    locking: exclude other processes in `lock`; say False on a file system without locks if only
-        one process writes.
-    dimension_separator: what new arrays should have between chunk coordinates.
+    Parameters
+    ----------
+    root
+        Path of the directory.
+    read_only
+        Refuse every change.
+    fsync
+        Wait until each written value has reached the disk.
+    follow_symlinks
+        Read through symbolic links, also out of `root`. Writing replaces a link by a
+        value and `delete` removes the link, never its target.
+    locking
+        Exclude other processes in `lock`. Pass False on a file system without locks if only one
+        process writes.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+
+    Examples
+    --------
+    >>> store = omnizarr.LocalStore("data.zarr")
+    >>> array = omnizarr.create_array(store, shape=(4,), chunks=2, dtype="i4")
+    >>> sorted(store)
+    ['zarr.json']
     """
 
+    @suggests
     def __init__(
         self,
         root: str | os.PathLike[str],
@@ -90,6 +107,7 @@ class LocalStore(Store):
 
     @property
     def root(self) -> Path:
+        """The directory, as a path."""
         from pathlib import Path  # takes longer to import than this module
 
         return Path(self.path)
@@ -117,7 +135,7 @@ class LocalStore(Store):
         if file < 0:
             return None
         try:
-            return self._read(file, key, byte_range)
+            return read_part(self, key, file, byte_range)
         finally:
             os.close(file)
 
@@ -133,7 +151,7 @@ class LocalStore(Store):
                         os.close(closing)
                     file = self._open(key)
                     last = key
-                answers.append(None if file < 0 else self._read(file, key, byte_range))
+                answers.append(None if file < 0 else read_part(self, key, file, byte_range))
         finally:
             if file >= 0:
                 os.close(file)
@@ -147,7 +165,7 @@ class LocalStore(Store):
             if file < 0:
                 yield lambda byte_range: None
             else:
-                yield lambda byte_range: self._read(file, key, byte_range)
+                yield lambda byte_range: read_part(self, key, file, byte_range)
         finally:
             if file >= 0:
                 os.close(file)
@@ -207,29 +225,6 @@ class LocalStore(Store):
                 raise self._not_a_file(key, stat.S_IFLNK) from error
             if error.errno == errno.ENXIO:  # a socket
                 raise self._not_a_file(key, stat.S_IFSOCK) from error
-            raise self._failure("read", key, error) from error
-
-    def _read(self, file: int, key: str, byte_range: ByteRange | None) -> Buffer | None:
-        try:
-            status = os.fstat(file)
-            mode = status.st_mode
-            if not stat.S_ISREG(mode):
-                if stat.S_ISDIR(mode):
-                    return None
-                raise self._not_a_file(key, mode)
-            start, stop = 0, status.st_size
-            if byte_range is not None:
-                start, stop = span(byte_range, stop)
-            length = stop - start
-            if length > limits.current.max_chunk_bytes:
-                raise LimitError(
-                    f"{self!r}: reading {length} bytes of {key!r} at once; the cap is"
-                    f" {limits.current.max_chunk_bytes} (limits.set(max_chunk_bytes=...))"
-                )
-            return read_fully(file, length, start)
-        except StoreError:
-            raise
-        except OSError as error:
             raise self._failure("read", key, error) from error
 
     # -- writeable ----------------------------------------------------------------------------
@@ -377,18 +372,10 @@ class LocalStore(Store):
         self._remove_files([name for name in names if not DOCUMENT.search(name)])
 
     def _remove_files(self, names: Sequence[str]) -> None:
-        """Remove values in the root. Those that somebody is changing are waited for."""
-        if not names:
-            return
+        """Remove values in the root, and wait for those that are being changed."""
         try:
-            with self._beneath.folder("", LIST) as root:
-                present = set(root.names())
-                for name in names:
-                    if name_beside(name, "lock") in present:
-                        self.delete(name)
-                    else:
-                        with suppress(FileNotFoundError):
-                            root.unlink(name)
+            for name in leftovers.remove_unlocked(self._beneath, names):
+                self.delete(name)
         except StoreError:
             raise
         except OSError as error:
@@ -401,22 +388,14 @@ class LocalStore(Store):
     def _remove_directory(self, directory: str) -> None:
         parent, name = self._split(directory)
         try:
-            with self._beneath.folder(parent) as folder:
-                mode = folder.status(name).st_mode
-                if stat.S_ISLNK(mode):
-                    if stat.S_ISDIR(folder.status(name, follow_symlinks=True).st_mode):
-                        folder.unlink(name)  # the link goes, what it leads to stays
-                elif stat.S_ISDIR(mode):
-                    leftovers.remove_aside(self._beneath, folder, name, _DAY)
+            leftovers.remove_directory(self._beneath, parent, name, _DAY)
         except OSError as error:
             if isinstance(error, StoreError) or not is_missing(error):
                 raise self._failure("delete", directory + "/", error) from error
-        finally:
-            self._beneath.forget()
         self._beneath.prune(parent)
 
     def move_prefix(self, source: str, target: str) -> None:
-        """One rename, whatever lies below `source`."""
+        """Move every key below `source` with one rename."""
         if not source or not target:
             super().move_prefix(source, target)
             return
@@ -464,7 +443,7 @@ class LocalStore(Store):
 
     # -- safe updates -------------------------------------------------------------------------
     def lock(self, key: str) -> AbstractContextManager[object]:
-        """Keep other writers out, of any process, until the block ends or sets the key."""
+        """Exclude other writers, of any process, until the block ends or sets the key."""
         self.check_writable()
         self._check(key)
         return self._locks.holding(key) if self.locking else nullcontext()
@@ -472,14 +451,24 @@ class LocalStore(Store):
     def sweep(self, older_than: float = _DAY) -> list[str]:
         """Remove what killed processes left: temporaries, half-removed directories, free locks.
 
-        Files of another machine are removed only if they are older than `older_than` seconds.
-        Gives the removed names, relative to the root."""
+        Parameters
+        ----------
+        older_than
+            Age in seconds below which files of another machine are kept.
+
+        Returns
+        -------
+        list of str
+            The removed names, relative to the root.
+        """
         self.check_writable()
         return leftovers.sweep(self._beneath, older_than)
 
     def leftovers(self) -> tuple[int, int]:
-        """How many names `sweep` would remove as left by killed writers and deletions (free locks
-        are not counted), and how many files these hold."""
+        """Count what `sweep` would remove of killed writers and deletions, and the files in it.
+
+        Free locks are not counted.
+        """
         return leftovers.count(self._beneath, _DAY)
 
     # -- errors -------------------------------------------------------------------------------
@@ -491,7 +480,10 @@ class LocalStore(Store):
 
 
 class NestedDirectoryStore(LocalStore):
-    """A `LocalStore` whose new arrays have "/" between chunk coordinates."""
+    """A `LocalStore` whose new arrays have "/" between chunk coordinates.
+
+    The parameters are those of `LocalStore`.
+    """
 
     dimension_separator = "/"
 

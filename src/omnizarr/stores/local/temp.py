@@ -9,6 +9,7 @@ import os
 import weakref
 from typing import Any, Literal
 
+from omnizarr.keywords import suggests
 from omnizarr.runtime import forks
 from omnizarr.stores.local.files import remove_tree
 from omnizarr.stores.local.store import LocalStore
@@ -18,9 +19,26 @@ class TempStore(LocalStore):
     """Values below a new directory, removed when the store is closed, collected, or at exit.
 
     A pickled `TempStore` comes back as a `LocalStore` on the same directory: the original decides
-    how long it lives.
+    how long it exists.
+
+    Parameters
+    ----------
+    suffix, prefix
+        End and beginning of the directory's name.
+    dir
+        Directory to create it in; None: the system's directory for temporaries.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+
+    Examples
+    --------
+    >>> with omnizarr.TempStore() as store:
+    ...     store.set("key", b"value")
+    ...     list(store)
+    ['key']
     """
 
+    @suggests
     def __init__(
         self,
         suffix: str = "",

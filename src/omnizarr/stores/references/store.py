@@ -11,10 +11,11 @@ import os
 import stat
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from omnizarr import limits
 from omnizarr.errors import MetadataError, NodeNotFoundError, ReadOnlyError, StoreError, ZarrError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
     Buffer,
@@ -32,6 +33,9 @@ from omnizarr.stores.references.options import digest
 from omnizarr.stores.references.targets import REMOTE, Target, Targets, Wanted
 from omnizarr.stores.secrets import Secret, masked_url
 
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
 _SUFFIXES = (".json", ".json.zst", ".json.gz", ".json.zstd")
 
 
@@ -44,34 +48,56 @@ class _References(Protocol):
 
 
 class ReferenceStore(Store):
-    """The values that `reference` names: a path or URL of a reference file (JSON, also packed with
-    gzip or zstd, or a folder of parquet files), or its content as a mapping.
+    """Chunks in other files, which a kerchunk reference file names; read-only.
 
-    allow: what references may name besides files below the folder of the reference file: folders,
-        and beginnings of URLs. By default every web server and object store.
-    allow_local: allow every local file.
-    remote_protocol: of files that are named without one ("s3"); None for local files.
-    remote_options: `storage_options` for the stores in which the files lie; or, where there are
-        several, a mapping from protocols ("s3") and beginnings of URLs ("https://data.org/") to
-        them. Options that are not so mapped are for `remote_protocol`; without one, those that a
-        web store knows are for web servers, and others for all stores but these.
-    fs: a store or filesystem of fsspec for all these files; or for each protocol one, or options.
-    target: the file that references without one mean.
-    target_options: `storage_options` for the reference file.
-    templates: in place of the reference file's own templates of these names.
+    Parameters
+    ----------
+    reference
+        Path or URL of a reference file (JSON, also packed with gzip or zstd, or a folder of parquet
+        files), or its content as a mapping.
+    allow
+        What references may name besides files below the folder of the reference file: folders, and
+        beginnings of URLs. By default every web server and object store.
+    allow_local
+        Allow every local file.
+    remote_protocol
+        Protocol of files that are named without one ("s3"); None: local files.
+    remote_options
+        `storage_options` for the stores of the files; or, where there are several, a mapping from
+        protocols ("s3") and beginnings of URLs ("https://data.org/") to them. Options that are not
+        so mapped are for `remote_protocol`; without one, those that a web store knows are for web
+        servers, and others for all stores but these.
+    fs
+        A store or filesystem of fsspec for all these files; or for each protocol one, or options.
+    target
+        The file that references without one mean.
+    target_options
+        `storage_options` for the reference file.
+    templates
+        In place of the reference file's own templates of these names.
+
+    Examples
+    --------
+    >>> with open("values.bin", "wb") as file:
+    ...     written = file.write(b"0123456789")
+    >>> with open("references.json", "w") as file:
+    ...     written = file.write('{"version": 1, "refs": {"key": ["values.bin", 2, 3]}}')
+    >>> omnizarr.stores.ReferenceStore("references.json").get("key")
+    b'234'
     """
 
+    @suggests
     def __init__(
         self,
-        reference: str | os.PathLike[str] | Mapping[str, Any],
+        reference: str | os.PathLike[str] | Mapping[str, object],
         *,
         allow: Iterable[str] = REMOTE,
         allow_local: bool = False,
         remote_protocol: str | None = None,
-        remote_options: Mapping[str, Any] | None = None,
-        fs: Any = None,
+        remote_options: Mapping[str, object] | None = None,
+        fs: Store | AbstractFileSystem | Mapping[str, object] | None = None,
         target: str | None = None,
-        target_options: Mapping[str, Any] | None = None,
+        target_options: Mapping[str, object] | None = None,
         templates: Mapping[str, str] | None = None,
     ) -> None:
         if isinstance(allow, str):

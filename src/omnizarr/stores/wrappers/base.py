@@ -12,13 +12,33 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from omnizarr.errors import StoreError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, normalize_path
 from omnizarr.model.store import Buffer, ByteRange, Feeder, Listing, Read, Store, Versioned
 
 
 class WrapperStore(Store):
-    """Forwards every call to `store`. Closing the wrapper closes the store inside."""
+    """Forwards every call to another store; the base of wrappers.
 
+    Closing the wrapper closes the store inside.
+
+    Parameters
+    ----------
+    store
+        The store inside.
+
+    Examples
+    --------
+    >>> class Shouting(omnizarr.stores.WrapperStore):
+    ...     def set(self, key, value):
+    ...         super().set(key, bytes(value).upper())
+    >>> store = Shouting(omnizarr.MemoryStore())
+    >>> store.set("key", b"value")
+    >>> store.get("key")
+    b'VALUE'
+    """
+
+    @suggests
     def __init__(self, store: Store) -> None:
         if not isinstance(store, Store):
             raise TypeError(f"expected a store to wrap, found {type(store).__name__}")
@@ -102,8 +122,23 @@ class WrapperStore(Store):
 
 
 class ReadOnlyStore(WrapperStore):
-    """The same values, but every change raises `ReadOnlyError`."""
+    """The same values, but every change raises `ReadOnlyError`.
 
+    Parameters
+    ----------
+    store
+        The store inside.
+
+    Examples
+    --------
+    >>> store = omnizarr.ReadOnlyStore(omnizarr.MemoryStore({"key": b"value"}))
+    >>> store.set("key", b"other")
+    Traceback (most recent call last):
+        ...
+    omnizarr.errors.ReadOnlyError: ReadOnlyStore(MemoryStore(<1 keys>)) was opened for reading only
+    """
+
+    @suggests
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self.read_only = True
@@ -163,8 +198,23 @@ class RememberingStore(WrapperStore):
 
 
 class PrefixStore(WrapperStore):
-    """The values of `store` below `prefix` ("a/b" or "a/b/"), as a store of their own."""
+    """The values of a store below a prefix, as a store of their own.
 
+    Parameters
+    ----------
+    store
+        The store inside.
+    prefix
+        Such as "a/b" or "a/b/".
+
+    Examples
+    --------
+    >>> inner = omnizarr.MemoryStore({"a/b": b"value", "c": b""})
+    >>> list(omnizarr.PrefixStore(inner, "a"))
+    ['b']
+    """
+
+    @suggests
     def __init__(self, store: Store, prefix: str) -> None:
         super().__init__(store)
         path = normalize_path(prefix)

@@ -24,15 +24,22 @@ import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from omnizarr import limits
 from omnizarr.errors import StoreError, ValueChangedError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key
 from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned, read_range
 from omnizarr.runtime import forks, parallel
 from omnizarr.stores.wrappers.base import WrapperStore
-from omnizarr.stores.wrappers.cache_entries import Entries, Entry, FolderEntries, MemoryEntries
+from omnizarr.stores.wrappers.cache_entries import (
+    Entries,
+    Entry,
+    FolderEntries,
+    MemoryEntries,
+    Reading,
+)
 from omnizarr.stores.wrappers.cache_pinned import Pinned
 from omnizarr.stores.wrappers.cache_versions import (
     UNKNOWN,
@@ -43,6 +50,9 @@ from omnizarr.stores.wrappers.cache_versions import (
     space_of,
 )
 
+if TYPE_CHECKING:
+    from omnizarr.stores.resolve import StoreLike
+
 Validate = Literal["always", "age", "never"]
 
 _MOST_UNTOLD = 10_000
@@ -52,21 +62,45 @@ _MOST_PATIENCE = 60.0
 
 
 class CacheStore(WrapperStore):
-    """Keeps what is read of `store`, up to `max_bytes`; what was not used for longest goes first.
+    """Keeps what was read from a store; the least recently used entries go first.
 
-    store: a store, or whatever else `as_store` takes: a URL, a path, …
-    folder: keep it in files below this folder, which several processes may share, not in memory.
-    validate: when the store is asked whether an entry is still valid.
-        "always" (the default): before each use, so that nothing outdated is ever given. The store
-            must tell versions of a value apart, as object stores, HTTP and local files do.
-        "age": if `max_age` seconds have passed since it was last asked. A change that somebody else
-            made is seen that much later; so is a key that was missing.
-        "never": for values that nobody changes, or only through this very cache.
+    Parameters
+    ----------
+    store
+        A store, or what `as_store` takes: a URL, a path, …
+    max_bytes
+        Size of all entries together.
+    folder
+        Directory for the entries, which several processes may share; None: memory.
+    validate
+        When the store is asked whether an entry is still valid.
+
+        * "always": before each use, so that no outdated value is given. The store must tell
+          versions of a value apart, as object stores, HTTP and local files do.
+        * "age": if `max_age` seconds have passed since it was last asked. A change that another
+          program makes is seen that much later; so is a key that was missing.
+        * "never": for values that do not change, or only through this cache.
+    max_age
+        Seconds, with `validate="age"`.
+
+    Raises
+    ------
+    StoreError
+        If `validate` is "always" and the store does not tell versions apart.
+
+    Examples
+    --------
+    >>> store = omnizarr.stores.CacheStore(omnizarr.MemoryStore({"key": b"1"}), validate="never")
+    >>> store.get("key"), store.get("key")
+    (b'1', b'1')
+    >>> store.hits, store.misses
+    (1, 1)
     """
 
+    @suggests
     def __init__(
         self,
-        store: Store | str | os.PathLike[str] | Any,
+        store: StoreLike,
         *,
         max_bytes: int = 256 * limits.MIB,
         folder: str | os.PathLike[str] | None = None,
@@ -117,7 +151,7 @@ class CacheStore(WrapperStore):
     def _forget_threads(self) -> None:
         """Nothing is being read and no lock is held, as far as this process is concerned."""
         self._guard = threading.Lock()
-        self._reading: dict[str, list[_Reading]] = {}
+        self._reading: dict[str, list[Reading]] = {}
         self._bypassing: dict[int, int] = {}
         """How many locks each thread holds."""
 
@@ -334,13 +368,13 @@ class CacheStore(WrapperStore):
             return value, UNKNOWN
         return value, mark(before)
 
-    def _begin(self, key: str) -> _Reading:
-        reading = _Reading(key)
+    def _begin(self, key: str) -> Reading:
+        reading = Reading(key)
         with self._guard:
             self._reading.setdefault(key, []).append(reading)
         return reading
 
-    def _end(self, reading: _Reading) -> None:
+    def _end(self, reading: Reading) -> None:
         with self._guard:
             under_way = self._reading.get(reading.key, [])
             if reading in under_way:
@@ -370,10 +404,11 @@ class CacheStore(WrapperStore):
             self.misses += misses
 
     def invalidate(self) -> None:
-        """Forget everything. (In a folder: what other stores and processes keep there, too.)"""
+        """Forget every value, with a folder also those of other processes."""
         self.invalidate_values()
 
     def invalidate_values(self) -> None:
+        """Forget every value."""
         self._all_changed()
         self._entries.clear()
 
@@ -448,20 +483,19 @@ class CacheStore(WrapperStore):
 
 
 class LRUStoreCache(CacheStore):
-    """`CacheStore` with the arguments of zarr-python 2, whose cache never asks the store whether a
-    value has changed: for values that nobody else changes. `max_size=None` is no bound."""
+    """`CacheStore` with the arguments of zarr-python 2, for values that no other program changes.
 
+    It never asks the store whether a value has changed.
+
+    Parameters
+    ----------
+    store
+        A store, or a mapping from str to bytes.
+    max_size
+        Size of all entries together, in bytes; None: no bound.
+    """
+
+    @suggests
     def __init__(self, store: Store | Mapping[str, bytes], max_size: int | None) -> None:
         bound = (1 << 62) if max_size is None else max_size
         super().__init__(store, max_bytes=bound, validate="never")
-
-
-class _Reading:
-    """A read that is under way."""
-
-    __slots__ = ("key", "spoiled")
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.spoiled = False
-        """Whether the key was written meanwhile."""

@@ -283,3 +283,14 @@ def _parse(data: Buffer, text: bytes) -> Entry | None:
     if bytes(body[_HEADER.size : _HEADER.size + length]) != text:
         return None
     return Entry(value if there else None, version if any(version) else b"", asked)
+
+
+class Reading:
+    """A read that is under way."""
+
+    __slots__ = ("key", "spoiled")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.spoiled = False
+        """Whether the key was written meanwhile."""

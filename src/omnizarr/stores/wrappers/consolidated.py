@@ -17,9 +17,10 @@ from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ReadOnlyError
+from omnizarr.keywords import suggests
 from omnizarr.model import json
 from omnizarr.model.codec import Json
 from omnizarr.model.paths import check_key, check_prefix, is_key, join, name_of, parent
@@ -35,6 +36,9 @@ from omnizarr.model.store import (
 )
 from omnizarr.stores.wrappers.base import WrapperStore
 
+if TYPE_CHECKING:
+    from omnizarr.stores.resolve import StoreLike
+
 FLAT = ".zmetadata"
 INLINE = "zarr.json"
 DOCUMENTS = frozenset({".zarray", ".zattrs", ".zgroup", FLAT, INLINE})
@@ -46,17 +50,36 @@ def _is_document(key: str) -> bool:
 
 
 class ConsolidatedStore(WrapperStore):
-    """`store` with its metadata documents as the consolidated document `key` gives them.
+    """A store whose metadata documents come from one consolidated document, which is read once.
 
-    store: a store, or whatever else `as_store` takes: a URL, a path, …
-    key: where that document lies; None for ".zmetadata" or, if there is none, "zarr.json".
+    Chunks can be changed through this store, metadata cannot. A store that cannot list is browsed
+    with the help of the document; where that does not suffice (the chunks of an array), listing
+    raises `NotListableError`.
 
-    The document is read once. Metadata cannot be changed through this store, chunks can. A store
-    that cannot list is browsed with what the document tells; where it tells nothing (the chunks
-    of an array), listing raises `NotListableError`.
+    Parameters
+    ----------
+    store
+        A store, or what `as_store` takes: a URL, a path, …
+    key
+        Key of the consolidated document; None: ".zmetadata" or, if there is none, "zarr.json".
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is no consolidated document.
+
+    Examples
+    --------
+    >>> inner = omnizarr.MemoryStore()
+    >>> root = omnizarr.create_group(inner, zarr_format=2, attributes={"title": "x"})
+    >>> root = omnizarr.consolidate_metadata(inner)
+    >>> store = omnizarr.stores.ConsolidatedStore(inner)
+    >>> omnizarr.open_group(store, "r").attrs["title"]
+    'x'
     """
 
-    def __init__(self, store: Store | Any, key: str | None = None) -> None:
+    @suggests
+    def __init__(self, store: StoreLike, key: str | None = None) -> None:
         if not isinstance(store, Store):
             from omnizarr.stores.resolve import as_store
 
@@ -211,8 +234,17 @@ class ConsolidatedStore(WrapperStore):
 
 
 class ConsolidatedMetadataStore(ConsolidatedStore):
-    """`ConsolidatedStore`, as zarr-python 2 calls it."""
+    """`ConsolidatedStore` with the name and arguments of zarr-python 2.
 
+    Parameters
+    ----------
+    store
+        A store, or a mapping from str to bytes.
+    metadata_key
+        Key of the consolidated document.
+    """
+
+    @suggests
     def __init__(self, store: Store | Mapping[str, bytes], metadata_key: str = FLAT) -> None:
         super().__init__(store, metadata_key)
 

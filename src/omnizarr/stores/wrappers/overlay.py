@@ -22,11 +22,15 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, replace
 from itertools import chain
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnizarr.errors import InvalidKeyError, StoreError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import DOCUMENT, ancestors, check_key, check_prefix, deletion_steps
 from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned, read_range
+
+if TYPE_CHECKING:
+    from omnizarr.stores.resolve import StoreLike
 
 MARKS = ".omnizarr-deleted/"
 _LONGEST_NAME = 120  # five bytes of a key make eight characters of a name
@@ -73,13 +77,29 @@ class _Deleted:
 
 
 class OverlayStore(Store):
-    """The values of `lower`, with what was changed in `upper`. `lower` is never written to.
+    """The values of `lower`, with changes in `upper`. `lower` is never written to.
 
-    Both may be whatever `as_store` takes: stores, URLs, paths, …
     Locks, versions and conditional writes are those of `upper`; closing closes both.
+
+    Parameters
+    ----------
+    upper
+        The store that takes changes, or what `as_store` takes: a URL, a path, …
+    lower
+        The store to read what `upper` does not have, or what `as_store` takes.
+
+    Examples
+    --------
+    >>> lower = omnizarr.MemoryStore({"a": b"1", "b": b"2"})
+    >>> store = omnizarr.stores.OverlayStore(omnizarr.MemoryStore(), lower)
+    >>> store.set("a", b"changed")
+    >>> store.delete("b")
+    >>> dict(store.items()), dict(lower.items())
+    ({'a': b'changed'}, {'a': b'1', 'b': b'2'})
     """
 
-    def __init__(self, upper: Store | Any, lower: Store | Any) -> None:
+    @suggests
+    def __init__(self, upper: StoreLike, lower: StoreLike) -> None:
         if not isinstance(upper, Store) or not isinstance(lower, Store):
             from omnizarr.stores.resolve import as_store
 

@@ -16,9 +16,10 @@ import os
 import pickle
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnizarr.errors import NotListableError, ReadOnlyError, StoreError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import (
     Buffer,
@@ -38,6 +39,9 @@ from omnizarr.stores.fsspec.faults import cause, failure
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore
 from omnizarr.stores.zarr_python import loop, rules
 
+if TYPE_CHECKING:
+    from zarr.abc.store import Store as ZarrStore
+
 T = TypeVar("T")
 DEADLINE = 60.0
 REQUESTS = 64
@@ -50,7 +54,7 @@ class _Same:
     """A hash for stores that can be compared and have none."""
 
     def __init__(self, store: Any) -> None:
-        self.store = store
+        self.store: Any = store
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Same) or type(self.store) is not type(other.store):
@@ -62,12 +66,28 @@ class _Same:
 
 
 class ZarrPythonStore(Store):
-    """The values of `store`, a `zarr.abc.store.Store`.
+    """The values of a store of zarr-python, or of a session of Icechunk.
 
-    deadline: seconds after which a request is given up.
+    Parameters
+    ----------
+    store
+        A `zarr.abc.store.Store`.
+    read_only
+        Refuse every change.
+    deadline
+        Seconds after which a request is given up.
+
+    Examples
+    --------
+    >>> import zarr  # doctest: +SKIP
+    >>> inner = zarr.storage.MemoryStore()  # doctest: +SKIP
+    >>> store = omnizarr.stores.ZarrPythonStore(inner)  # doctest: +SKIP
     """
 
-    def __init__(self, store: Any, *, read_only: bool = False, deadline: float = DEADLINE) -> None:
+    @suggests
+    def __init__(
+        self, store: ZarrStore, *, read_only: bool = False, deadline: float = DEADLINE
+    ) -> None:
         base = rules.module("abc.store").Store
         if not isinstance(store, base):
             raise TypeError(f"expected a store of zarr-python, found {type(store).__name__}")

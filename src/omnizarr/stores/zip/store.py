@@ -21,9 +21,10 @@ import contextlib
 import os
 import threading
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from omnizarr.errors import NodeNotFoundError, StoreClosedError, StoreError, ZarrError
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
     Buffer,
@@ -50,25 +51,54 @@ _stores: dict[forks.Reference, None] = {}
 
 
 class ZipStore(Store):
-    """The values of the archive at `path`, or in a seekable binary file object.
+    """Values as the members of one ZIP archive.
 
-    mode: "r" reads; "a" reads and changes, and creates what is missing; "w" starts anew; "x"
-        creates and refuses what exists.
-    compression: as in `zipfile`: 0 stores (the default: chunks are compressed already), 8
-        deflates, 12 is bzip2, 14 is LZMA.
-    root: the folder inside the archive that is the store. None finds it: it is "" unless all
-        members lie in one folder, and that folder holds a metadata document.
-    fsync: wait until a new archive has reached the disk.
+    Close the store, or use it in a `with` block: the archive lacks what was not flushed.
 
-    Close the store, or use it in a `with` block: what was not flushed is not in the archive.
+    Parameters
+    ----------
+    path
+        Path of the archive, or a seekable binary file.
+    compression
+        As in `zipfile`: 0 stores (chunks are compressed already), 8 deflates, 12 is bzip2, 14 is
+        LZMA.
+    allowZip64
+        Allow archives and members of more than 4 GiB.
+    mode
+        "r" reads; "a" reads and changes, and creates a missing archive; "w" creates an empty
+        archive; "x" creates one and refuses an existing one.
+    dimension_separator
+        What new arrays have between chunk coordinates; None: the default of the format.
+    read_only
+        True is mode "r".
+    root
+        The folder inside the archive that is the store. None finds it: it is "" unless all members
+        are in one folder, and that folder holds a metadata document.
+    fsync
+        Wait until a new archive has reached the disk.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is no archive and `mode` is "r".
+    StoreError
+        If the file is no sound archive.
+
+    Examples
+    --------
+    >>> with omnizarr.ZipStore("data.zip", mode="w") as store:
+    ...     array = omnizarr.save_array(store, np.arange(3))
+    >>> omnizarr.load("data.zip")
+    array([0, 1, 2])
     """
 
     # One process writes at a time, so there is nobody to exclude.
     capabilities = Capabilities(conditional=True)
 
+    @suggests
     def __init__(
         self,
-        path: Any,
+        path: str | os.PathLike[str] | IO[bytes],
         compression: int = STORED,
         allowZip64: bool = True,  # noqa: N803 - the name that `zipfile` uses
         mode: Literal["r", "a", "w", "x"] = "a",
@@ -92,9 +122,9 @@ class ZipStore(Store):
         self.dimension_separator = dimension_separator
         self.path: str | None = None
         self._name = f"<{type(path).__name__}>"
-        self._file = path
+        self._file: Any = path
         if isinstance(path, str | os.PathLike):
-            name = os.fspath(path)
+            name: object = os.fspath(path)
             if not isinstance(name, str) or not name or "\0" in name:
                 raise ValueError(f"invalid path of an archive: {name!r}")
             kinds.refuse_url(name)
@@ -336,6 +366,7 @@ class ZipStore(Store):
 
     @property
     def closed(self) -> bool:
+        """The store was closed."""
         return self._closed
 
     def __del__(self) -> None:

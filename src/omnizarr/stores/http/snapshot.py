@@ -1,0 +1,53 @@
+"""Reading several parts of one version of a value over HTTP.
+
+This module knows versions and the time. It must not know how parts are asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from omnizarr.errors import ValueChangedError
+from omnizarr.model.store import Buffer, ByteRange
+from omnizarr.stores.http.ranges import Version
+
+if TYPE_CHECKING:
+    from omnizarr.stores.http.store import HTTPStore
+
+
+class Snapshot:
+    """Reads parts of one value, and raises if it was replaced.
+
+    Some servers make the ETag of the file's time in seconds. A value that is replaced within that
+    second by one of the same length then keeps its ETag. So a second part of such a new value is
+    refused: the caller reads it whole, or waits a moment. A server that gives neither an ETag nor
+    a time is believed."""
+
+    def __init__(self, store: HTTPStore, key: str) -> None:
+        self._store = store
+        self._key = key
+        self._guard = threading.Lock()
+        self._version: Version | None = None
+        self._missing = False
+
+    def read(self, byte_range: ByteRange | None) -> Buffer | None:
+        store, key, before = self._store, self._key, self._version
+        if self._missing:
+            return None
+        if before is not None and before.is_new:
+            raise ValueChangedError(
+                f"{store._where(key)}: it is so new that its next version may look the same"
+            )
+        match = None if before is None else before.strong
+        part = store._read(key, byte_range, store._clock(), match)
+        with self._guard:
+            before = self._version
+            if part is None and before is None:
+                self._missing = True
+                return None
+            if part is None or (before is not None and before.differs(part.version)):
+                raise ValueChangedError(f"{store._where(key)}: it was replaced while it was read")
+            if before is None:
+                self._version = part.version
+        return part.data
