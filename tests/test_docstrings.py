@@ -51,11 +51,19 @@ MODULES = (
     "omnizarr.integrations.zarr_python",
 )
 FINISHED: tuple[str, ...] = (
+    "omnizarr.codecs",
+    "omnizarr.config",
+    "omnizarr.errors",
+    "omnizarr.limits",
     "omnizarr.model",
     "omnizarr.stores",
 )
 """Modules, and packages with all their modules, whose public names have no problem left."""
-ANY_IS_MEANT: dict[str, str] = {}
+ANY_IS_MEANT = {
+    "omnizarr.codecs.base.Step": "by the kind of codec, functions of arrays or of bytes",
+    "omnizarr.codecs.base.Codec.prepare": "by the kind of codec, one class of stages or the other",
+    "omnizarr.config.Config.get": "the type depends on the name",
+}
 """Names whose signature has `Any` where no other type is right, and why."""
 
 _GENERIC = re.compile(
@@ -150,6 +158,8 @@ def docstrings(public: Public) -> list[str]:
         mro = public.value.__mro__
         depth = next(n for n, base in enumerate(mro) if "__init__" in vars(base) or n == len(mro))
         found = [base.__doc__ for base in mro[: depth + 1] if is_ours(base) or base is mro[0]]
+        if takes_fields(mro[0]) and (mro[0].__doc__ or "").startswith(f"{mro[0].__name__}("):
+            found = []  # Python wrote it
     elif public.owner is None:
         found = [public.value.__doc__]
     else:
@@ -193,6 +203,8 @@ def documented_fields(value: type) -> set[str]:
 
 def signature(public: Public) -> inspect.Signature | None:
     value = public.value if public.owner is None else function_of(public.value)
+    if vars(value).get("_is_protocol"):
+        return None
     if inspect.isclass(value) and value.__init__ is object.__init__ and not takes_fields(value):
         return None
     if (

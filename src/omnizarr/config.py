@@ -218,7 +218,13 @@ class _Restore:
 
 
 class Config:
-    """Named defaults; `omnizarr.config` is the one instance."""
+    """Named defaults; `omnizarr.config` is the one instance.
+
+    Examples
+    --------
+    >>> omnizarr.config["default_zarr_format"]
+    3
+    """
 
     def __init__(self) -> None:
         self._values: dict[str, Any] | None = None
@@ -235,12 +241,24 @@ class Config:
         defaults = {name: setting.default for name, setting in _SETTINGS.items()}
         return defaults | _from_environment()
 
-    def get(self, name: str, default: Any = _MISSING) -> Any:
-        """The value of a name; all those below it for `"array"`.
+    def get(self, name: str, default: object = _MISSING) -> Any:
+        """Give the value of a name; with `"array"` all those below it, as a dict.
+
+        Parameters
+        ----------
+        name
+            A name of the table above, or zarr-python's name for it.
+        default
+            What to give for an unknown name, in place of an error.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such name.
 
         Examples
         --------
-        >>> config.get("array.order")
+        >>> omnizarr.config.get("array.order")
         'C'
         """
         values = self._current
@@ -265,13 +283,20 @@ class Config:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.get(name, _ABSENT) is not _ABSENT
 
-    def set(self, values: Mapping[str, Any] | None = None, **more: Any) -> _Restore:
-        """Change defaults, for good or for a `with` block; a keyword writes a dot as "__".
+    def set(self, values: Mapping[str, object] | None = None, **more: object) -> _Restore:
+        """Change defaults, for good or for a `with` block.
 
         Parameters
         ----------
         values
             Names and values; `{"array": {"order": "F"}}` is `{"array.order": "F"}`.
+        **more
+            The same as keywords, with "__" for a dot.
+
+        Returns
+        -------
+        context manager
+            It gives the configuration; leaving its block puts the old values back.
 
         Raises
         ------
@@ -280,8 +305,8 @@ class Config:
 
         Examples
         --------
-        >>> with config.set({"array.order": "F"}, threads=1):
-        ...     config.get("array.order")
+        >>> with omnizarr.config.set({"array.order": "F"}, threads=1):
+        ...     omnizarr.config.get("array.order")
         'F'
         """
         given = [*_flat(values or {}), *((n.replace("__", "."), v) for n, v in more.items())]
@@ -291,8 +316,14 @@ class Config:
         self._current.update(changes)
         return _Restore(self, before)
 
-    def update(self, values: Mapping[str, Any]) -> None:
-        """Change defaults for good."""
+    def update(self, values: Mapping[str, object]) -> None:
+        """Change defaults for good.
+
+        Parameters
+        ----------
+        values
+            Names and values, as `set` takes them.
+        """
         self.set(values)
 
     def reset(self) -> None:
@@ -301,7 +332,8 @@ class Config:
 
     refresh = reset
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
+        """Give all names and their values."""
         return dict(self._current)
 
     def __repr__(self) -> str:

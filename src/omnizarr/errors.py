@@ -29,12 +29,12 @@
     │   ├── StoreAccessError (PermissionError)   the service says that we may not
     │   ├── StoreTimeoutError (TimeoutError)     no whole answer before the deadline
     │   ├── HTTPStatusError                      any other answer than the one asked for
-    │   ├── NotListableError                     what lies there cannot be listed
+    │   ├── NotListableError                     its keys cannot be listed
     │   ├── NotAFileError                        a link that is not followed, a pipe, a device
     │   ├── ValueChangedError                    a value was replaced while it was read
     │   ├── ConflictError                        others kept changing what was to be changed
     │   ├── OverlapError (ValueError)            writing would delete the data that are written
-    │   └── UncertainWriteError                  nobody can tell any more whether it was written
+    │   └── UncertainWriteError                  it is unknown whether it was written
     ├── MissingPackageError (ImportError)   an extra is needed; the message says which
     ├── InvalidKeyError (ValueError)        a key or path that no store may see
     ├── ConfigError (KeyError, ValueError)  `omnizarr.config` does not know a name or value
@@ -60,7 +60,18 @@ class ZarrError(Exception):
     """The root of every error that omnizarr raises on purpose."""
 
     def at(self, where: str) -> Self:
-        """The same error, located: `raise error.at("store x, key 'a/0.0'") from error`."""
+        """Give the same error with its place in front of the message.
+
+        Parameters
+        ----------
+        where
+            Such as "store x, key 'a/0.0'".
+
+        Examples
+        --------
+        >>> print(omnizarr.errors.StoreError("no answer").at("key 'a'"))
+        key 'a': no answer
+        """
         return type(self)(f"{where}: {self}")
 
     def __str__(self) -> str:
@@ -102,8 +113,14 @@ Part = Literal[
 class UnsupportedError(MetadataError):
     """Understood, but it cannot be expressed or done here.
 
-    `what` names the part of the node that the format has no words for, where that is the reason.
-    `hint` says what a caller of `convert` can do, where that does not follow from the part.
+    Parameters
+    ----------
+    message
+        What cannot be done, and why.
+    what
+        The part of the node that the format has no words for, where that is the reason.
+    hint
+        What a caller of `convert` can do, where that does not follow from the part.
     """
 
     def __init__(
@@ -122,19 +139,19 @@ class StaleHandleError(MetadataError):
 
 
 class NodeNotFoundError(ZarrError, FileNotFoundError, KeyError):
-    """No array or group lies at this path."""
+    """There is no array or group at this path."""
 
 
 class ArrayNotFoundError(NodeNotFoundError):
-    """No array lies at this path."""
+    """There is no array at this path."""
 
 
 class GroupNotFoundError(NodeNotFoundError):
-    """No group lies at this path."""
+    """There is no group at this path."""
 
 
 class NodeTypeError(ZarrError, TypeError):
-    """A node of the other kind lies at this path."""
+    """There is a node of the other kind at this path."""
 
 
 class NodeExistsError(ZarrError, ValueError):
@@ -142,11 +159,11 @@ class NodeExistsError(ZarrError, ValueError):
 
 
 class ContainsArrayError(NodeExistsError):
-    """An array already lies at this path."""
+    """There is an array at this path already."""
 
 
 class ContainsGroupError(NodeExistsError):
-    """A group already lies at this path."""
+    """There is a group at this path already."""
 
 
 class CodecError(ZarrError, RuntimeError):
@@ -198,7 +215,15 @@ class StoreTimeoutError(StoreError, TimeoutError):
 
 
 class HTTPStatusError(StoreError):
-    """A server answered with a status that is neither success nor "no such key"."""
+    """A server answered with a status that is neither success nor "no such key".
+
+    Parameters
+    ----------
+    message
+        What was asked for, and the answer.
+    status
+        The status of the answer.
+    """
 
     def __init__(self, message: str = "", status: int | None = None) -> None:
         super().__init__(message)
@@ -213,8 +238,8 @@ class NotListableError(StoreError):
 
 
 class NotAFileError(StoreError):
-    """In the place of a value or directory is something that is never read: a symbolic link that
-    is not followed, a pipe, a device. The store itself works."""
+    """Something that is never read has the name of a value or directory: a symbolic link that is
+    not followed, a pipe, a device. The store itself works."""
 
 
 class ValueChangedError(StoreError):
@@ -231,7 +256,7 @@ class OverlapError(StoreError, ValueError):
 
 class UncertainWriteError(StoreError):
     """The answer to a write was lost, and what is stored does not tell whether it was done: the
-    value was changed by somebody else since, or does not show who wrote it."""
+    value was changed by another writer since, or does not show who wrote it."""
 
 
 class MissingPackageError(ZarrError, ImportError):
@@ -255,7 +280,7 @@ class SelectionError(ZarrError, IndexError):
 
 
 class BoundsCheckError(SelectionError):
-    """An index lies outside the array."""
+    """An index is outside the array."""
 
 
 class InvalidIndexError(SelectionError, TypeError, ValueError):

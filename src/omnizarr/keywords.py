@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 def nearest(name: object, known: Iterable[object]) -> str:
@@ -59,6 +60,12 @@ def suggests(function: Callable[P, R]) -> Callable[P, R]:
 
     checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return checked
+
+
+def suggesting(cls: type[T]) -> type[T]:
+    """`suggests` for the constructor of a dataclass."""
+    setattr(cls, "__init__", suggests(cls.__init__))  # noqa: B010 - mypy refuses the assignment
+    return cls
 
 
 def _spelt_out(

@@ -4,7 +4,7 @@ A cap bounds what hostile data can make us do. Each is far above what real store
 one for data that you trust with `limits.set(max_chunk_bytes=…)` or, for a block of code, with
 `limits.override(…)`.
 
-This module knows numbers only. It must not import anything of the package but `errors`.
+This module knows numbers only. It must not know what they bound.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from omnizarr.keywords import refuse_unknown
+
 MIB = 1 << 20
 GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
+    """All caps. `omnizarr.limits.current` holds those of the process."""
+
     max_document_bytes: int = 128 * MIB
     """Largest metadata document that is parsed (consolidated metadata can be large)."""
     max_json_depth: int = 128
@@ -41,14 +45,50 @@ current = Limits()
 
 
 def set(**caps: int) -> None:  # noqa: A001 - reads as `limits.set(...)`
-    """Change caps for the whole process."""
+    """Change caps for the whole process.
+
+    Parameters
+    ----------
+    **caps
+        New values of fields of `Limits`.
+
+    Raises
+    ------
+    TypeError
+        If there is no such cap.
+
+    Examples
+    --------
+    >>> omnizarr.limits.set(max_json_depth=64)
+    >>> omnizarr.limits.current.max_json_depth
+    64
+    >>> omnizarr.limits.set(max_json_depth=128)
+    """
     global current
+    refuse_unknown(caps, Limits.__slots__, "limits.set")
     current = replace(current, **caps)
 
 
 @contextmanager
 def override(**caps: int) -> Iterator[Limits]:
-    """Change caps inside a `with` block."""
+    """Change caps inside a `with` block.
+
+    Parameters
+    ----------
+    **caps
+        New values of fields of `Limits`.
+
+    Raises
+    ------
+    TypeError
+        If there is no such cap.
+
+    Examples
+    --------
+    >>> with omnizarr.limits.override(max_chunk_bytes=2**34) as limits:
+    ...     limits.max_chunk_bytes
+    17179869184
+    """
     before = current
     set(**caps)
     try:

@@ -16,6 +16,7 @@ from omnizarr.codecs.base import ArrayStage, BytesStage, Codec, Context, Step
 from omnizarr.codecs.chain import Chain, Scratch, chain
 from omnizarr.codecs.registry import chosen_spec, codec_spec, get_codec, kind_of, register_codec
 from omnizarr.codecs.sharding import Shard, ShardIndex
+from omnizarr.model.codec import CodecSpec
 
 if TYPE_CHECKING:
     from omnizarr.codecs.blosc import BloscCodec
@@ -35,6 +36,7 @@ __all__ = [
     "BytesStage",
     "Chain",
     "Codec",
+    "CodecSpec",
     "Context",
     "Crc32cCodec",
     "GzipCodec",

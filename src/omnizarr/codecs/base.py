@@ -39,8 +39,10 @@ class ArrayStage:
     """An array of known shape and type."""
 
     shape: Shape
+    """Length of every dimension."""
     dtype: np.dtype[Any]
-    fill: Any = None
+    """Type of the elements in memory."""
+    fill: object = None
     """What stands for elements that are not stored, a scalar of `dtype`."""
     type_name: str = ""
     """Canonical name of the data type where NumPy's dtype does not tell it (`int4`)."""
@@ -124,6 +126,7 @@ class Step:
     """A codec prepared for a stage."""
 
     output: Stage
+    """The stage behind the codec."""
     encode: Callable[[Any], Any]
     """From the stage before to `output`."""
     decode: Callable[[Any], Any]
@@ -155,10 +158,12 @@ class Context:
     """What a codec may know when it is made from metadata."""
 
     allow_pickle: bool = False
+    """Whether codecs may run code from the data."""
     depth: int = 0
     """How many codecs with codecs inside stand around this one."""
 
     def deeper(self) -> Context:
+        """Give the context of codecs inside this one; `LimitError` if they are nested too deep."""
         if self.depth + 1 > limits.current.max_codec_depth:
             raise LimitError(
                 f"codecs nested deeper than {limits.current.max_codec_depth}"
@@ -168,21 +173,72 @@ class Context:
 
 
 class Codec(Protocol):
-    """What a codec answers; the implementations are frozen dataclasses."""
+    """What a codec answers; the implementations are frozen dataclasses.
+
+    Examples
+    --------
+    >>> from omnizarr.codecs import CodecSpec, Step, register_codec
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Inverted:
+    ...     kind = "bytes-bytes"
+    ...
+    ...     @classmethod
+    ...     def from_spec(cls, spec, context):
+    ...         return cls()
+    ...
+    ...     def spec(self):
+    ...         return CodecSpec("example.inverted")
+    ...
+    ...     def prepare(self, stage):
+    ...         def invert(data):
+    ...             return bytes(255 - byte for byte in bytes(data))
+    ...
+    ...         return Step(stage, invert, invert)
+    >>> register_codec("example.inverted", Inverted)
+    >>> array = omnizarr.create_array({}, shape=3, dtype="u1", compressors=Inverted())
+    >>> array[:] = [1, 2, 3]
+    >>> bytes(array.store["c/0"])
+    b'\\xfe\\xfd\\xfc'
+    """
 
     kind: ClassVar[Kind]
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> Self:
-        """The codec that metadata describes; MetadataError if it cannot be honoured."""
+        """Make the codec that metadata describes.
+
+        Parameters
+        ----------
+        spec
+            Name and configuration in the metadata.
+        context
+            What the codec may know of its surroundings.
+
+        Raises
+        ------
+        MetadataError
+            If the configuration cannot be honoured.
+        """
         ...
 
     def spec(self) -> CodecSpec:
-        """The metadata that describes the codec."""
+        """Give the metadata that describes the codec."""
         ...
 
     def prepare(self, stage: Any) -> Step:
-        """The codec made ready for what stands before it."""
+        """Make the codec ready for the stage before it, and check all that needs no data.
+
+        Parameters
+        ----------
+        stage
+            An `ArrayStage` or `BytesStage`, as `kind` says.
+
+        Raises
+        ------
+        MetadataError
+            If the codec cannot be used there.
+        """
         ...
 
 

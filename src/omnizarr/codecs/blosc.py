@@ -34,6 +34,7 @@ from omnizarr.codecs.base import (
 )
 from omnizarr.codecs.loader import addresses, blosc
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
@@ -110,15 +111,35 @@ def check_container(data: Buffer, stage: BytesStage) -> Header:
     return header
 
 
+@suggesting
 @dataclass(frozen=True)
 class BloscCodec:
+    """Blosc: shuffling bytes or bits, then compression in blocks.
+
+    Raises
+    ------
+    MetadataError
+        If an option is unknown or out of range.
+
+    Examples
+    --------
+    >>> codec = omnizarr.codecs.BloscCodec(cname="lz4", clevel=5, shuffle="bitshuffle")
+    >>> array = omnizarr.create_array({}, shape=3, dtype="i4", compressors=codec)
+    """
+
     kind: ClassVar[Kind] = "bytes-bytes"
     typesize: int | None = None
+    """Size in bytes of the elements to shuffle; None: that of the data type."""
     cname: str = "zstd"
+    """Compressor: "zstd", "lz4", "lz4hc", "blosclz", "zlib" or "snappy"."""
     clevel: int = 5
+    """Effort, 0 to 9."""
     shuffle: str | int | None = None
+    """"noshuffle", "shuffle" or "bitshuffle"; None: by the size of the elements."""
     blocksize: int = 0
+    """Size of a block in bytes; 0: chosen by Blosc."""
     name: str = "blosc"
+    """Its name in metadata: numcodecs' spelling of the codec is another one."""
 
     def __post_init__(self) -> None:
         shuffle = getattr(self.shuffle, "value", self.shuffle)

@@ -28,6 +28,7 @@ from omnizarr.codecs.base import (
     only,
 )
 from omnizarr.errors import DecodeError, MetadataError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
 
@@ -58,11 +59,27 @@ def layout(dtype: np.dtype[Any], endian: Endian | None) -> np.dtype[Any]:
     return dtype if endian is None else dtype.newbyteorder(endian)
 
 
+@suggesting
 @dataclass(frozen=True)
 class BytesCodec:
+    """The elements of an array as bytes, in C order.
+
+    Raises
+    ------
+    MetadataError
+        If `endian` is neither "little" nor "big".
+
+    Examples
+    --------
+    >>> array = omnizarr.create_array(
+    ...     {}, shape=3, dtype="i4", serializer=omnizarr.codecs.BytesCodec(endian="big")
+    ... )
+    """
+
     kind: ClassVar[Kind] = "array-bytes"
     takes_bytes: ClassVar[bool] = True
     endian: Endian | None = sys.byteorder
+    """Byte order, "little" or "big"; None: for elements of one byte."""
 
     def __post_init__(self) -> None:
         value = getattr(self.endian, "value", self.endian)

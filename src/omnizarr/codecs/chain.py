@@ -45,6 +45,9 @@ from omnizarr.model.store import Buffer
 UINT8 = np.dtype(np.uint8)
 
 
+Origin = tuple[Sequence[CodecSpec], ArrayStage, Context]
+
+
 class Scratch:
     """Memory that one thread uses for one chunk after the other.
 
@@ -56,7 +59,13 @@ class Scratch:
         self._buffer = np.empty(0, np.uint8)
 
     def take(self, size: int) -> Array:
-        """Flat `uint8` of exactly this size; what was taken before is given up."""
+        """Give flat `uint8` memory; what was taken before is given up.
+
+        Parameters
+        ----------
+        size
+            Exact number of bytes.
+        """
         if self._buffer.size < size:
             self._buffer = np.empty(size, np.uint8)
         return self._buffer[:size]
@@ -71,7 +80,21 @@ class DecodeInto(Protocol):
 
 
 class Chain:
-    """Codecs made ready for chunks of one shape and type. It has no state; threads may share it."""
+    """Codecs made ready for chunks of one shape and type. It has no state; threads may share it.
+
+    `omnizarr.codecs.chain` makes one.
+
+    Parameters
+    ----------
+    stage
+        Shape and type of a chunk.
+    steps
+        The prepared codecs.
+    specs
+        The codecs' metadata.
+    origin
+        Arguments of `build`, for a pickle.
+    """
 
     __slots__ = (
         "_origin",
@@ -91,7 +114,9 @@ class Chain:
     )
 
     shape: Shape
+    """Shape of a chunk."""
     dtype: np.dtype[Any]
+    """Type of its elements in memory."""
     nbytes: int | None
     """Bytes of a decoded chunk; None for elements without a fixed size."""
     footprint: int
@@ -119,7 +144,7 @@ class Chain:
     """Text or byte strings in the two buffers of a column; it may be a view of the given bytes."""
 
     def __init__(
-        self, stage: ArrayStage, steps: Sequence[Step], specs: tuple[CodecSpec, ...], origin: Any
+        self, stage: ArrayStage, steps: Sequence[Step], specs: tuple[CodecSpec, ...], origin: Origin
     ) -> None:
         output = steps[-1].output
         assert isinstance(output, BytesStage)
@@ -149,13 +174,33 @@ def chain(
     specs: Sequence[CodecSpec],
     shape: Shape,
     data_type: DataType,
-    fill: Any,
+    fill: object,
     *,
     allow_pickle: bool = False,
 ) -> Chain:
-    """The codecs of an array, ready for its chunks.
+    """Prepare the codecs of an array for its chunks.
 
     Everything that the metadata alone can get wrong raises here, before any data is touched.
+
+    Parameters
+    ----------
+    specs
+        The codecs, in the order of encoding.
+    shape
+        Shape of a chunk.
+    data_type
+        Type of the elements.
+    fill
+        The fill value, a scalar of the type.
+    allow_pickle
+        Whether codecs may run code from the data.
+
+    Raises
+    ------
+    MetadataError
+        If the codecs cannot be used for such chunks.
+    LimitError
+        If a chunk would pass a cap of `omnizarr.limits`.
     """
     stage = ArrayStage(tuple(shape), data_type.numpy, fill, data_type.name)
     return build(tuple(specs), stage, Context(allow_pickle=allow_pickle))

@@ -12,14 +12,26 @@ from typing import ClassVar
 from omnizarr.codecs.base import BytesStage, Context, Kind, Step, choice, only
 from omnizarr.codecs.checksums import LOCATIONS, checksum_step
 from omnizarr.codecs.loader import library
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 
 
+@suggesting
 @dataclass(frozen=True)
 class Crc32cCodec:
+    """A CRC-32C checksum of the bytes, which finds damaged ones.
+
+    Examples
+    --------
+    >>> checksum = omnizarr.codecs.Crc32cCodec()
+    >>> array = omnizarr.create_array({}, shape=3, dtype="i4", compressors=["zstd", checksum])
+    """
+
     kind: ClassVar[Kind] = "bytes-bytes"
     location: str = "end"
+    """Where the checksum is: "end" or "start"."""
     name: str = "crc32c"
+    """Its name in metadata: numcodecs' spelling of the codec is another one."""
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> Crc32cCodec:

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from omnizarr.codecs.base import BytesStage, Context, Kind, Step, compressed, integer, only
 from omnizarr.codecs.streams import Stream, decompress
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
 
@@ -24,11 +25,27 @@ def _new() -> Stream:
     return zlib.decompressobj(GZIP_OR_ZLIB)
 
 
+@suggesting
 @dataclass(frozen=True)
 class GzipCodec:
+    """Gzip compression.
+
+    Raises
+    ------
+    MetadataError
+        If the level is out of range.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.GzipCodec(level=1).level
+    1
+    """
+
     kind: ClassVar[Kind] = "bytes-bytes"
     level: int = 5
+    """Effort, 0 to 9; -1 is the library's default."""
     name: str = "gzip"
+    """Its name in metadata: numcodecs' spelling of the codec is another one."""
 
     def __post_init__(self) -> None:
         integer(CodecSpec(self.name, {"level": self.level}), "level", low=-1, high=9)

@@ -15,13 +15,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
 from functools import cache, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from omnizarr.codecs.base import Codec, Context
 from omnizarr.errors import MetadataError, UnknownCodecError
 from omnizarr.keywords import nearest
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
+
+
+class _Numcodecs(Protocol):
+    def get_config(self) -> dict[str, Any]: ...
+
+
+class _ZarrPython(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+CodecLike = CodecSpec | Codec | str | Mapping[str, Json] | _Numcodecs | _ZarrPython
+"""A codec as users write it."""
 
 BUILT_IN: Mapping[str, str] = {
     "bytes": "bytes:BytesCodec",
@@ -91,7 +103,20 @@ _registered: dict[str, type[Codec]] = {}
 
 
 def register_codec(name: str, codec: type[Codec]) -> None:
-    """Make a codec class known under a name, before all others of that name."""
+    """Make a codec class known under a name, before all others of that name.
+
+    Parameters
+    ----------
+    name
+        The name in metadata.
+    codec
+        A class with the methods of `Codec`, which has an example.
+
+    Raises
+    ------
+    TypeError
+        If the class lacks a method.
+    """
     if not _is_codec(codec):
         raise TypeError(
             f"{codec!r} is no codec: it needs from_spec(spec, context), spec() and prepare(stage)"
@@ -133,7 +158,18 @@ def _is_codec(value: Any) -> bool:
 
 
 def kind_of(spec: CodecSpec) -> Literal["array", "serializer", "bytes"]:
-    """What a codec is for: array to array, array to bytes, or (also if unknown) bytes to bytes."""
+    """Tell what a codec does: array to array, array to bytes, or (also if unknown) bytes to bytes.
+
+    Parameters
+    ----------
+    spec
+        The codec's metadata.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.kind_of(omnizarr.codecs.codec_spec("bytes"))
+    'serializer'
+    """
     codec: Any = _registered.get(spec.name)
     if codec is None and spec.name in BUILT_IN:
         codec = _built_in(BUILT_IN[spec.name])
@@ -151,9 +187,29 @@ def kind_of(spec: CodecSpec) -> Literal["array", "serializer", "bytes"]:
 
 
 def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
-    """The codec that a spec names; None if it is not known and may be left out.
+    """Make the codec that metadata names.
 
-    UnknownCodecError names the codec, similar names, and a package that may bring it.
+    Parameters
+    ----------
+    spec
+        The codec's metadata.
+    context
+        What the codec may know of its surroundings; None: pickles are not allowed.
+
+    Returns
+    -------
+    Codec or None
+        None if the codec is unknown and may be left out.
+
+    Raises
+    ------
+    UnknownCodecError
+        With the codec, similar names, and a package that may bring it.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.get_codec(omnizarr.codecs.codec_spec("gzip"))
+    GzipCodec(level=5, name='gzip')
     """
     context = context or Context()
     name = spec.name
@@ -206,8 +262,24 @@ def _unknown(name: str, choices: Sequence[str] = ()) -> UnknownCodecError:
 # -- specs from what users and documents say --------------------------------------------------
 
 
-def codec_spec(value: Any) -> CodecSpec:
-    """A spec from a codec object (also numcodecs' or zarr-python's), a v2 or v3 dict, or a name."""
+def codec_spec(value: CodecLike) -> CodecSpec:
+    """Give the metadata of a codec, in whatever way it is written.
+
+    Parameters
+    ----------
+    value
+        A codec (also numcodecs' or zarr-python's), a v2 or v3 dict, or a name.
+
+    Raises
+    ------
+    MetadataError
+        If it is no codec.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.codec_spec({"id": "zlib", "level": 1}).name
+    'numcodecs.zlib'
+    """
     if isinstance(value, CodecSpec):
         return value
     if isinstance(value, str):
@@ -221,8 +293,9 @@ def codec_spec(value: Any) -> CodecSpec:
         found = spec()
         if isinstance(found, CodecSpec):
             return found
-    if callable(getattr(value, "get_config", None)):
-        return _from_mapping(_plain(value.get_config()))
+    config = getattr(value, "get_config", None)
+    if callable(config):
+        return _from_mapping(_plain(config()))
     if callable(getattr(value, "to_dict", None)):
         return _from_zarr(value)
     raise MetadataError(
@@ -241,10 +314,29 @@ _CHOSEN: Mapping[str, CodecSpec] = {
 """What a bare name means where a codec's own defaults would leave out a checksum or a shuffle."""
 
 
-def chosen_spec(value: Any, choices: Sequence[str] = ()) -> CodecSpec:
-    """A spec from what a user gives for a new array. Other than in a document, a bare name leaves
-    the configuration to us, and names of codecs and of their options must be known. `choices` are
-    other words that the same argument takes, such as "fast"; errors name them."""
+def chosen_spec(value: CodecLike, choices: Sequence[str] = ()) -> CodecSpec:
+    """Give the metadata of a codec that a user chose for a new array.
+
+    Other than in a document, a bare name leaves the configuration to us, and names of codecs and of
+    their options must be known.
+
+    Parameters
+    ----------
+    value
+        A codec (also numcodecs' or zarr-python's), a v2 or v3 dict, or a name.
+    choices
+        Other words that the same argument takes, such as "fast"; errors name them.
+
+    Raises
+    ------
+    UnknownCodecError
+        If there is no such codec.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.chosen_spec("zstd").configuration["checksum"]
+    True
+    """
     if not isinstance(value, str):
         given = codec_spec(value)
         if isinstance(value, Mapping):

@@ -27,6 +27,7 @@ from omnizarr.codecs.base import Array, ArrayStage, BytesStage, Context, Kind, S
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
 from omnizarr.errors import DecodeError, MetadataError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.fill import is_fill
 from omnizarr.model.grids import Grid, Shape, regular_grid
@@ -50,7 +51,13 @@ Read = Callable[[ByteRange], Buffer | None]
 
 
 class ShardIndex:
-    """Where the inner chunks of one shard lie."""
+    """Offsets and lengths of the inner chunks of one shard.
+
+    Parameters
+    ----------
+    table
+        Offset and length of every inner chunk: the shape of the inner grid, and a 2 behind it.
+    """
 
     __slots__ = ("_entries", "_lookups", "_shape", "table")
 
@@ -69,7 +76,13 @@ class ShardIndex:
         return self._entries
 
     def lookup(self, coordinates: Shape) -> tuple[int, int] | None:
-        """Offset and length of an inner chunk; None if it is missing."""
+        """Give offset and length of an inner chunk; None if it is missing.
+
+        Parameters
+        ----------
+        coordinates
+            Of the inner chunk in the grid of the shard.
+        """
         if self._entries is None:
             self._lookups += 1
             if self._lookups < FEW:
@@ -82,7 +95,7 @@ class ShardIndex:
         return None if offset == MISSING else (offset, nbytes)
 
     def items(self) -> Iterator[tuple[Shape, int, int]]:
-        """Coordinates, offset and length of every inner chunk that is stored, in C order."""
+        """Iterate over coordinates, offset and length of the stored inner chunks, in C order."""
         grid = product(*map(range, self._shape))
         for coordinates, (offset, nbytes) in zip(grid, self.entries, strict=True):
             if offset != MISSING:
@@ -98,8 +111,11 @@ class Shard:
     chain: Chain
     """The codecs of an inner chunk."""
     index_chain: Chain
+    """The codecs of the index."""
     index_bytes: int
+    """Encoded size of the index."""
     location: Location
+    """Where the index is."""
     checksum_unknown: bool = False
     """The metadata does not tell whether a checksum follows the index."""
 
@@ -109,9 +125,19 @@ class Shard:
         return self.grid.shape
 
     def read_index(self, read: Read, size: int | None = None) -> ShardIndex | None:
-        """The index of a shard of which `read` gives parts; None if there is no such shard.
+        """Read the index of a shard; None if there is no such shard.
 
-        With the `size` of the whole shard, where it is known, every entry is checked against it.
+        Parameters
+        ----------
+        read
+            Reads a `ByteRange` of the shard.
+        size
+            Length of the whole shard, where it is known; every entry is checked against it.
+
+        Raises
+        ------
+        DecodeError
+            If the index is damaged.
         """
         wanted = self.index_bytes
         if self.location == "start":
@@ -126,7 +152,18 @@ class Shard:
         return index
 
     def decode_index(self, data: Buffer) -> ShardIndex:
-        """The index from its bytes."""
+        """Decode the index.
+
+        Parameters
+        ----------
+        data
+            Its bytes.
+
+        Raises
+        ------
+        DecodeError
+            If the index is damaged.
+        """
         if self.checksum_unknown:
             table = self._index_of_2023(data)
         else:
@@ -174,7 +211,18 @@ class Shard:
             )
 
     def split(self, data: Buffer) -> dict[Shape, memoryview]:
-        """The encoded inner chunks of a whole shard."""
+        """Give the encoded inner chunks of a shard, by their coordinates.
+
+        Parameters
+        ----------
+        data
+            The whole shard.
+
+        Raises
+        ------
+        DecodeError
+            If the index is damaged.
+        """
         view = memoryview(data)
         index = self._index_of(view)
         return {
@@ -188,7 +236,13 @@ class Shard:
         return index
 
     def assemble(self, chunks: Mapping[Shape, Buffer]) -> bytes | None:
-        """A whole shard from encoded inner chunks; None if there is not one."""
+        """Make a whole shard; None if there is no inner chunk.
+
+        Parameters
+        ----------
+        chunks
+            Encoded inner chunks, by their coordinates.
+        """
         return self._assembled(chunks) if chunks else None
 
     def empty(self) -> bytes:
@@ -227,7 +281,15 @@ class Shard:
         ]
 
     def encode(self, array: Array, fill: Array | None) -> bytes:
-        """A whole shard; inner chunks that hold nothing but the fill value are left out."""
+        """Encode a whole shard.
+
+        Parameters
+        ----------
+        array
+            The values of the shard.
+        fill
+            Inner chunks with no other value are left out; None: none is.
+        """
         encode = self.chain.encode
         chunks = {}
         for coordinates, place in self._places:
@@ -237,7 +299,22 @@ class Shard:
         return self._assembled(chunks)
 
     def decode_into(self, data: Buffer, out: Array, fill: Array | None) -> None:
-        """Decode every inner chunk of a whole shard into its place."""
+        """Decode every inner chunk of a shard.
+
+        Parameters
+        ----------
+        data
+            The whole shard.
+        out
+            The array to write to.
+        fill
+            Value of missing inner chunks; None: a missing one raises.
+
+        Raises
+        ------
+        DecodeError
+            If the index or an inner chunk is damaged.
+        """
         view = memoryview(data)
         index = self._index_of(view)
         decode_into = self.chain.decode_into
@@ -256,20 +333,41 @@ class Shard:
                 raise error.at(f"inner chunk {coordinates}") from error
 
 
+@suggesting
 @dataclass(frozen=True)
 class ShardingCodec:
-    """Arguments as in zarr-python; codecs in any spelling that `codec_spec` takes."""
+    """A chunk that holds inner chunks, each encoded alone, and an index of them.
+
+    `create_array(shards=…)` is the usual way to ask for it. Codecs are given in any spelling that
+    `codec_spec` takes.
+
+    Raises
+    ------
+    MetadataError
+        If the inner chunks or the location are invalid.
+
+    Examples
+    --------
+    >>> codec = omnizarr.codecs.ShardingCodec(chunk_shape=(2,), codecs=["bytes", "zstd"])
+    >>> array = omnizarr.create_array({}, shape=8, chunks=4, dtype="i4", codecs=[codec])
+    >>> array.shards, array.chunks
+    ((4,), (2,))
+    """
 
     kind: ClassVar[Kind] = "array-bytes"
-    chunk_shape: Any
-    """A tuple of integers, however it was given."""
+    chunk_shape: Sequence[int]
+    """Shape of the inner chunks, which divides that of the shard."""
     codecs: tuple[CodecSpec, ...] = (CodecSpec("bytes", {"endian": "little"}),)
+    """Codecs of an inner chunk."""
     index_codecs: tuple[CodecSpec, ...] | None = DEFAULT_INDEX
+    """Codecs of the index; None: as before July 2023."""
     index_location: Location = "end"
+    """Where the index is: "end" or "start"."""
     context: Context = field(default=Context(), repr=False)
+    """How deep this codec is nested, and whether pickles are allowed."""
 
     def __post_init__(self) -> None:
-        shape = self.chunk_shape
+        shape: Any = self.chunk_shape
         if isinstance(shape, (str, bytes)) or not isinstance(shape, Sequence):
             raise MetadataError(f"codec {NAME!r}: chunk_shape must be a list, found {show(shape)}")
         if not all(
@@ -293,7 +391,7 @@ class ShardingCodec:
         only(spec, "chunk_shape", "codecs", "index_codecs", "index_location")
         location = choice(spec, "index_location", ("start", "end"), "end")
         return cls(
-            spec.configuration.get("chunk_shape"),
+            spec.configuration.get("chunk_shape"),  # type: ignore[arg-type]  # checked above
             option_specs(spec, "codecs") or (),
             option_specs(spec, "index_codecs"),
             "start" if location == "start" else "end",
@@ -311,10 +409,21 @@ class ShardingCodec:
         return CodecSpec(NAME, configuration)
 
     def shard(self, stage: ArrayStage) -> Shard:
-        """The layout of shards of this shape."""
+        """Give the layout of shards.
+
+        Parameters
+        ----------
+        stage
+            Shape and type of a shard.
+
+        Raises
+        ------
+        MetadataError
+            If the inner chunks do not divide the shard.
+        """
         from omnizarr.codecs.chain import build
 
-        inner, outer = self.chunk_shape, stage.shape
+        inner, outer = tuple(self.chunk_shape), stage.shape
         if len(inner) != len(outer) or any(n % m for n, m in zip(outer, inner, strict=True)):
             raise MetadataError(
                 f"codec {NAME!r}: inner chunks of shape {show(list(inner))} do not divide a shard"

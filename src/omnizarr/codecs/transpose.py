@@ -8,19 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, only, option
 from omnizarr.errors import MetadataError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.json import show
 
 
+@suggesting
 @dataclass(frozen=True)
 class TransposeCodec:
+    """The axes of a chunk in another order.
+
+    Raises
+    ------
+    MetadataError
+        If `order` is no permutation.
+
+    Examples
+    --------
+    >>> codec = omnizarr.codecs.TransposeCodec(order=(1, 0))
+    >>> array = omnizarr.create_array({}, shape=(3, 4), dtype="i4", filters=codec)
+    """
+
     kind: ClassVar[Kind] = "array-array"
-    order: Any
-    """A tuple of integers, "C" or "F"."""
+    order: Sequence[int] | Literal["C", "F"]
+    """A permutation of the axes, "C" or "F"."""
 
     def __post_init__(self) -> None:
         if self.order in ("C", "F"):
@@ -29,7 +44,7 @@ class TransposeCodec:
             raise MetadataError(
                 f"codec 'transpose': order must be a permutation, found {show(self.order)}"
             )
-        order = tuple(self.order)
+        order: tuple[Any, ...] = tuple(self.order)
         whole = all(isinstance(axis, int) and not isinstance(axis, bool) for axis in order)
         if not whole or sorted(order) != list(range(len(order))):
             raise MetadataError(

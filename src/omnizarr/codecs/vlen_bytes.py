@@ -14,14 +14,25 @@ from omnizarr.codecs import vlen
 from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
 from omnizarr.codecs.loader import library
 from omnizarr.errors import MetadataError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
 
 
+@suggesting
 @dataclass(frozen=True)
 class VLenBytesCodec:
+    """Byte strings of any length, each behind its length.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.VLenBytesCodec().name
+    'vlen-bytes'
+    """
+
     kind: ClassVar[Kind] = "array-bytes"
     name: str = "vlen-bytes"
+    """Its name in metadata: numcodecs' spelling of the codec is another one."""
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> VLenBytesCodec:

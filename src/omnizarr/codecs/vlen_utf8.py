@@ -15,16 +15,27 @@ from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.vlen_bytes import VLenBytesCodec
 from omnizarr.errors import DecodeError, MetadataError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.column import TEXT
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import native_core
 
 
+@suggesting
 @dataclass(frozen=True)
 class VLenUTF8Codec:
+    """Strings of any length, each as UTF-8 behind its length.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.VLenUTF8Codec().name
+    'vlen-utf8'
+    """
+
     kind: ClassVar[Kind] = "array-bytes"
     name: str = "vlen-utf8"
+    """Its name in metadata: numcodecs' spelling of the codec is another one."""
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> VLenUTF8Codec:

@@ -30,6 +30,7 @@ from omnizarr.codecs.base import (
 from omnizarr.codecs.loader import addresses
 from omnizarr.codecs.zstd_library import zstd_functions
 from omnizarr.errors import DecodeError, EncodeError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
 
@@ -113,12 +114,31 @@ def is_one_frame(view: memoryview) -> bool:
     return size is not None and end == len(view)
 
 
+@suggesting
 @dataclass(frozen=True)
 class ZstdCodec:
+    """Zstandard compression.
+
+    Raises
+    ------
+    MetadataError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> codec = omnizarr.codecs.ZstdCodec(level=5, checksum=True)
+    >>> array = omnizarr.create_array({}, shape=3, dtype="i4", compressors=codec)
+    >>> array.compressors
+    (ZstdCodec(level=5, checksum=True, name='zstd'),)
+    """
+
     kind: ClassVar[Kind] = "bytes-bytes"
     level: int = 0
+    """Effort, -131072 to 22; 0 is the library's default."""
     checksum: bool = False
+    """Add a checksum, which finds damaged bytes."""
     name: str = "zstd"
+    """Its name in metadata: numcodecs' spelling of the codec is another one."""
 
     def __post_init__(self) -> None:
         spec = CodecSpec(self.name, {"level": self.level, "checksum": self.checksum})

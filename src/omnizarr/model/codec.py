@@ -17,9 +17,20 @@ Json = Any
 
 @dataclass(frozen=True)
 class CodecSpec:
+    """Name and configuration of a codec.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.CodecSpec("gzip", {"level": 1}).configuration
+    {'level': 1}
+    """
+
     name: str
+    """The name in final v3."""
     configuration: Mapping[str, Json] = field(default_factory=dict)
+    """Its options, as JSON has them."""
     must_understand: bool = True
+    """Whether a reader that does not know the codec must refuse the array."""
 
     def __hash__(self) -> int:
         return hash((self.name, repr(self.configuration)))
