@@ -54,15 +54,18 @@ FINISHED: tuple[str, ...] = (
     "omnizarr.codecs",
     "omnizarr.config",
     "omnizarr.errors",
+    "omnizarr.integrations",
     "omnizarr.limits",
     "omnizarr.model",
     "omnizarr.stores",
+    "omnizarr.testing",
 )
 """Modules, and packages with all their modules, whose public names have no problem left."""
 ANY_IS_MEANT = {
     "omnizarr.codecs.base.Step": "by the kind of codec, functions of arrays or of bytes",
     "omnizarr.codecs.base.Codec.prepare": "by the kind of codec, one class of stages or the other",
     "omnizarr.config.Config.get": "the type depends on the name",
+    "omnizarr.integrations.zarr_python.OmnizarrStore.open": "zarr-python's signature",
 }
 """Names whose signature has `Any` where no other type is right, and why."""
 

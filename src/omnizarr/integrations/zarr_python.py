@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Self, TypeVar
 
+from omnizarr.keywords import suggests
 from omnizarr.model.paths import is_key, normalize_path
 from omnizarr.model.store import ByteRange, Store
 from omnizarr.runtime.optional_packages import package
@@ -40,18 +41,52 @@ T = TypeVar("T")
 _LEAST_THREADS = 4
 
 
+@suggests
 def as_zarr_store(
     store: StoreLike,
     *,
     read_only: bool = False,
-    storage_options: dict[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> OmnizarrStore:
-    """A store of zarr-python on whatever `omnizarr.open` takes for a store."""
+    """Give zarr-python a store of omnizarr.
+
+    Parameters
+    ----------
+    store
+        A store, or what `omnizarr.open` takes for one: a URL, a path, …
+    read_only
+        Refuse every change.
+    storage_options
+        Arguments of the store that a URL or path opens.
+
+    Returns
+    -------
+    OmnizarrStore
+        A `zarr.abc.store.Store`.
+
+    Examples
+    --------
+    >>> import zarr
+    >>> store = as_zarr_store({})
+    >>> array = zarr.create_array(store, shape=3, chunks=3, dtype="i4")
+    >>> omnizarr.open_array(store.store, "r").shape
+    (3,)
+    """
     return OmnizarrStore(store, read_only=read_only, storage_options=storage_options)
 
 
 class OmnizarrStore(ZarrStore):
-    """One of our stores as a `zarr.abc.store.Store`; `store` is the one inside."""
+    """A store of omnizarr as a `zarr.abc.store.Store`; `store` is the one inside.
+
+    Parameters
+    ----------
+    store
+        A store, or what `omnizarr.open` takes for one: a URL, a path, …
+    read_only
+        Refuse every change.
+    storage_options
+        Arguments of the store that a URL or path opens.
+    """
 
     supports_writes: bool = True
     supports_deletes: bool = True
@@ -63,7 +98,7 @@ class OmnizarrStore(ZarrStore):
         store: StoreLike,
         *,
         read_only: bool = False,
-        storage_options: dict[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> None:
         ours = as_store(store, storage_options=storage_options)
         super().__init__(read_only=read_only or ours.read_only)
@@ -97,7 +132,7 @@ class OmnizarrStore(ZarrStore):
         return type(self)(inner, read_only=read_only)
 
     def close(self) -> None:
-        """Let go of the threads, and close the store inside unless it was given as one."""
+        """End the threads, and close the store inside unless it was given as one."""
         super().close()
         if self._opened_here:
             self.store.close()
@@ -142,6 +177,17 @@ class OmnizarrStore(ZarrStore):
         prototype: BufferPrototype | None = None,
         byte_range: ByteRequest | None = None,
     ) -> Buffer | None:
+        """Read a value, or part of it; None if there is no such key.
+
+        Parameters
+        ----------
+        key
+            Key of the value.
+        prototype
+            Maker of the buffer; None: zarr-python's default.
+        byte_range
+            The part to read; None: the whole value.
+        """
         value = self.store.get(key, _range(byte_range))
         return _buffer(value, prototype or default_buffer_prototype())
 
@@ -167,6 +213,15 @@ class OmnizarrStore(ZarrStore):
         await self._run(self.store.set, key, _bytes(value))
 
     def set_sync(self, key: str, value: Buffer) -> None:
+        """Replace a value.
+
+        Parameters
+        ----------
+        key
+            Key of the value.
+        value
+            The bytes.
+        """
         self._check_writable()
         self.store.set(key, _bytes(value))
 
@@ -179,10 +234,24 @@ class OmnizarrStore(ZarrStore):
         await self._run(self.store.delete, key)
 
     def delete_sync(self, key: str) -> None:
+        """Remove a key.
+
+        Parameters
+        ----------
+        key
+            Key of the value.
+        """
         self._check_writable()
         self.store.delete(key)
 
     async def delete_dir(self, prefix: str) -> None:
+        """Remove every key below a prefix.
+
+        Parameters
+        ----------
+        prefix
+            With or without "/" at the end.
+        """
         self._check_writable()
         await self._run(self.store.delete_prefix, _folder(prefix))
 
@@ -207,6 +276,13 @@ class OmnizarrStore(ZarrStore):
 
     @classmethod
     async def open(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make a store and open it.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Those of the class.
+        """
         store = cls(*args, **kwargs)
         await store._open()
         return store

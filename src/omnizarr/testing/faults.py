@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
+from omnizarr.keywords import suggests
 from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned
 from omnizarr.runtime import forks, parallel
 from omnizarr.stores.wrappers.base import WrapperStore
@@ -33,10 +34,31 @@ class WatchedStore(WrapperStore):
 
     A batch is watched request by request and then passed on as one; of a snapshot, every read is
     watched as a "get".
+
+    Parameters
+    ----------
+    store
+        The store inside.
+
+    Examples
+    --------
+    >>> class Printing(omnizarr.testing.WatchedStore):
+    ...     def before(self, operation, key):
+    ...         print(operation, key)
+    >>> Printing(omnizarr.MemoryStore()).set("key", b"value")
+    set key
     """
 
     def before(self, operation: str, key: str) -> None:
-        """Look at a call; an exception raised here takes the place of the call."""
+        """Look at a call. An exception that is raised here takes the place of the call.
+
+        Parameters
+        ----------
+        operation
+            Name of the method; a read of a snapshot is a "get".
+        key
+            Its key or prefix.
+        """
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         self.before("get", key)
@@ -116,8 +138,22 @@ class WatchedStore(WrapperStore):
 
 
 class CountingStore(WatchedStore):
-    """Counts calls: `store.counts["get"]`, and `store.asked["get"]` in the order they came."""
+    """Counts the calls that reach a store: `counts` by method, `asked` with the keys of each.
 
+    Parameters
+    ----------
+    store
+        The store inside.
+
+    Examples
+    --------
+    >>> store = omnizarr.testing.CountingStore(omnizarr.MemoryStore({"key": b"value"}))
+    >>> value = store.get("key")
+    >>> store.counts["get"], store.asked["get"]
+    (1, ['key'])
+    """
+
+    @suggests
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self.counts: Counter[str] = Counter()
@@ -129,14 +165,32 @@ class CountingStore(WatchedStore):
             self.asked.setdefault(operation, []).append(key)
 
     def reset(self) -> None:
+        """Forget all calls."""
         with _counting:
             self.counts.clear()
             self.asked.clear()
 
 
 class LoggingStore(WatchedStore):
-    """Writes every call to a log: never values, which may be secret."""
+    """Writes every call to a log, without values, which may be secret.
 
+    Parameters
+    ----------
+    store
+        The store inside.
+    log
+        A logger, or a function that takes a line; None: the logger "omnizarr.store".
+    level
+        Level of the logger's messages.
+
+    Examples
+    --------
+    >>> store = omnizarr.testing.LoggingStore(omnizarr.MemoryStore(), print)
+    >>> store.set("key", b"value")
+    set 'key'
+    """
+
+    @suggests
     def __init__(
         self,
         store: Store,
@@ -165,8 +219,25 @@ class _Fault:
 
 
 class FaultStore(WatchedStore):
-    """Makes chosen calls fail or wait; all others reach the store inside."""
+    """Makes chosen calls fail or wait; all others reach the store inside.
 
+    Parameters
+    ----------
+    store
+        The store inside.
+
+    Examples
+    --------
+    >>> store = omnizarr.testing.FaultStore(omnizarr.MemoryStore())
+    >>> store.fail("set", OSError("no space left"), at=2)
+    >>> store.set("a", b"1")
+    >>> store.set("b", b"2")
+    Traceback (most recent call last):
+        ...
+    OSError: no space left
+    """
+
+    @suggests
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self._faults: list[_Fault] = []
@@ -182,20 +253,41 @@ class FaultStore(WatchedStore):
         at: int = 1,
         times: int | None = 1,
     ) -> None:
-        """Let the call number `at` from now on, and `times` in all (None: for ever), raise `error`.
+        """Let chosen calls raise an error.
 
-        operation: a method's name, or "*" for every method. key: only calls for this key.
+        Parameters
+        ----------
+        operation
+            Name of a method, or "*" for every method.
+        error
+            The error to raise.
+        key
+            Only calls for this key; None: for any.
+        at
+            Number of the first such call to fail, counted from now and from 1.
+        times
+            How many calls fail; None: all from then on.
         """
         if at < 1:
             raise ValueError(f"calls are counted from 1, found at={at}")
         self._faults.append(_Fault(operation, key, at - 1, times, error, 0.0))
 
     def delay(self, operation: str, seconds: float, *, key: str | None = None) -> None:
-        """Let every such call wait first."""
+        """Let every such call wait first.
+
+        Parameters
+        ----------
+        operation
+            Name of a method, or "*" for every method.
+        seconds
+            How long to wait.
+        key
+            Only calls for this key; None: for any.
+        """
         self._faults.append(_Fault(operation, key, 0, None, None, seconds))
 
     def heal(self) -> None:
-        """No more faults."""
+        """Remove all faults and delays."""
         self._faults.clear()
 
     def before(self, operation: str, key: str) -> None:

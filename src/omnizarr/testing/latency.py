@@ -12,19 +12,36 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from omnizarr.keywords import suggests
 from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned
 from omnizarr.runtime import forks
 from omnizarr.testing.faults import CountingStore
 
 
 class LatencyStore(CountingStore):
-    """Every request to `store` waits `seconds` first, and is counted as `CountingStore` does.
+    """A store with a delay for every request, which counts as `CountingStore` does.
 
-    bandwidth: bytes per second of the wire that all requests share; None for as many as you like.
-    requests: how many the far end answers at once. A batch of more waits several times; the
-        engine is told (`capabilities.requests`) and reads as it would from a remote store.
+    Parameters
+    ----------
+    store
+        The store inside.
+    seconds
+        Delay of a request.
+    bandwidth
+        Bytes per second, shared by all requests; None: no bound.
+    requests
+        How many requests are answered at once. A batch of more waits several times; the engine is
+        told (`capabilities.requests`) and reads as it would from a remote store.
+
+    Examples
+    --------
+    >>> inner = omnizarr.MemoryStore({"key": b"value"})
+    >>> store = omnizarr.testing.LatencyStore(inner, seconds=0.001)
+    >>> store.get("key")
+    b'value'
     """
 
+    @suggests
     def __init__(
         self,
         store: Store,
@@ -65,7 +82,13 @@ class LatencyStore(CountingStore):
         time.sleep(self.seconds)
 
     def transfer(self, nbytes: int) -> None:
-        """Wait until so many bytes have gone over the wire, after those of all others."""
+        """Wait until so many bytes have passed.
+
+        Parameters
+        ----------
+        nbytes
+            Number of bytes.
+        """
         if self.bandwidth is None or nbytes == 0:
             return
         with self._wire:

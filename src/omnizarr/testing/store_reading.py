@@ -52,7 +52,15 @@ class ReadingSuite:
     valid_keys = VALID_KEYS
 
     def store_with(self, folder: Path, values: Mapping[str, bytes]) -> Store:
-        """A store that holds `values`; `folder` is an empty directory for its use."""
+        """Make a store that holds just these values.
+
+        Parameters
+        ----------
+        folder
+            An empty directory for its use.
+        values
+            The bytes of every key.
+        """
         raise AssertionError(f"{type(self).__name__} must define store_with(folder, values)")
 
     @pytest.fixture

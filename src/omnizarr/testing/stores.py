@@ -45,14 +45,27 @@ from omnizarr.testing.store_reading import ReadingSuite
 
 
 class StoreSuite(StoreConcurrency, ReadingSuite):
-    """Subclass it, name the subclass `Test…`, and define `make_store`."""
+    """Every rule of a store, as tests: subclass it as `Test…` and define `make_store`.
+
+    Examples
+    --------
+    >>> class TestMyStore(omnizarr.testing.StoreSuite):
+    ...     def make_store(self, folder):
+    ...         return omnizarr.LocalStore(folder / "x")
+    """
 
     refuses_after_close = False
     """Does a closed store raise `StoreClosedError`? (One that holds nothing need not.)"""
     large_bytes = 8 << 20
 
     def make_store(self, folder: Path) -> Store:
-        """A new, empty store; `folder` is an empty directory for its use."""
+        """Make a new, empty store.
+
+        Parameters
+        ----------
+        folder
+            An empty directory for its use.
+        """
         raise AssertionError(f"{type(self).__name__} must define make_store(folder)")
 
     def store_with(self, folder: Path, values: Mapping[str, bytes]) -> Store:
@@ -62,11 +75,23 @@ class StoreSuite(StoreConcurrency, ReadingSuite):
         return store
 
     def reopen(self, store: Store) -> Store:
-        """Another handle on the values of `store`, or `store` itself if they live only there."""
+        """Give another handle on the values of a store; the store itself if they exist only there.
+
+        Parameters
+        ----------
+        store
+            The store.
+        """
         return store
 
     def as_read_only(self, store: Store) -> Store:
-        """The same values, as a store that refuses changes."""
+        """Give the same values as a store that refuses changes.
+
+        Parameters
+        ----------
+        store
+            The store.
+        """
         return ReadOnlyStore(store)
 
     @pytest.fixture
