@@ -1,14 +1,17 @@
-# Everything sets itself up: on a machine with Python 3.11 or newer, `make test` is the first
-# command that is needed. Another Python: make PYTHON=python3.12 …
+# Everything sets itself up: on a machine with Python 3.11 or newer, `make demo` or `make test` is the
+# first command that is needed. Another Python: make PYTHON=python3.12 …
+#
+# .venv is made in stages: the package alone ($(CORE), for `make demo`), the tools and optional
+# packages ($(BASE)), and the native core (`native`, where there is cargo).
 
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 BASE := $(VENV)/.base
-STAMP := $(VENV)/.stamp
 PEER := .peers/zarr3/bin/python
 SOURCES := src tests examples benchmarks scripts
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q -rfEs -n auto --maxprocesses 8 --dist worksteal
-NATIVE := $(filter-out native/Cargo.lock,$(wildcard native/*.* native/src/*.rs native/src/*/*.rs))
 CARGO := $(shell command -v cargo)
 CASES ?= 1000000
 ARGS ?=
@@ -17,40 +20,45 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup peers demo test test-all check format bench bench-remote benchtext memory oracle \
-	long campaigns build docs coverage clean
+.NOTPARALLEL:
+.PHONY: help setup native peers demo test test-all check format bench bench-remote benchtext memory \
+	oracle long campaigns build docs coverage clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(BASE): pyproject.toml
+$(CORE): pyproject.toml
 	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && \
 	echo "making $(VENV) with $$($$python --version) …" && \
 	$$python -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PIP) --editable .
 	@touch $@
 
-$(STAMP): $(BASE) $(NATIVE)
+$(BASE): $(CORE)
+	@echo "installing the tools and the optional packages …"
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+setup: $(BASE) native  ## make the environment in .venv (the other commands do it by themselves)
+
+native: $(CORE)  ## build the native core into .venv, where there is cargo
 	@$(BIN)/python scripts/install_native.py $(BIN)/python
-	@touch $@
 
-setup: $(STAMP)  ## make the environment in .venv (the other commands do it by themselves)
-
-peers: $(STAMP)  ## make the environments of other libraries in .peers; install test servers
+peers: setup  ## make the environments of other libraries in .peers; install test servers
 	@$(BIN)/python scripts/make_peers.py
 	@$(BIN)/python scripts/make_servers.py
 	@$(BIN)/python scripts/install_native.py $(PEER)
 
-demo: $(STAMP)  ## write, read, check a climate hierarchy; convert it through every format
+demo: $(CORE)  ## write, read, check a climate hierarchy; convert it through every format
 	@$(BIN)/python examples/demo.py $(ARGS)
 
-test: $(STAMP)  ## run the tests that are quick and need Python alone
+test: setup  ## run the tests that are quick and need Python alone
 	@$(PYTEST) -m "not (long or peers or slow)" $(ARGS)
 
 test-all: test peers  ## and the slower ones, and those that need other libraries, servers, Node.js
 	@$(PYTEST) -m "(peers or slow) and not long" $(ARGS)
 
-check: $(STAMP)  ## lint, formatting and types
+check: $(BASE)  ## lint, formatting and types
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
@@ -59,7 +67,7 @@ ifneq ($(CARGO),)
 	@cd native && PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --quiet -- -D warnings
 endif
 
-format: $(STAMP)  ## put every file into the house format
+format: $(BASE)  ## put every file into the house format
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 ifneq ($(CARGO),)
@@ -78,20 +86,20 @@ benchtext: peers  ## measure a million strings beside zarr-python 2 and 3
 memory: peers  ## peak memory beside zarr-python 3 and tensorstore
 	@PYTHONPATH=src $(PEER) benchmarks/memory.py $(ARGS)
 
-oracle: $(STAMP)  ## a million random selections against NumPy (long; CASES=… for fewer)
+oracle: setup  ## a million random selections against NumPy (long; CASES=… for fewer)
 	@OMNIZARR_ORACLE_CASES=$(CASES) $(PYTEST) tests/acceptance/test_oracle.py $(ARGS)
 
-long: $(STAMP) peers  ## the campaigns that take minutes: kills, mutations
+long: peers  ## the campaigns that take minutes: kills, mutations
 	@$(PYTEST) -m long $(ARGS)
 
-campaigns: $(STAMP)  ## random operations, forks, overwriters, damaged files (docs/reliability.md)
+campaigns: setup  ## random operations, forks, overwriters, damaged files (docs/reliability.md)
 	@$(BIN)/python -m tests.campaigns.stateful --steps 200000
 	@$(BIN)/python -m tests.campaigns.forks --steps 5000
 	@$(BIN)/python -m tests.campaigns.overwriters --seconds 60
 	@$(BIN)/python -m tests.campaigns.containers --steps 400
 	@$(BIN)/python -m tests.campaigns.interrupts --steps 120
 
-build: $(STAMP)  ## build the wheel into dist
+build: $(CORE)  ## build the wheel into dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 docs: .venv-docs/.stamp  ## build the documentation into site/
@@ -103,7 +111,7 @@ docs: .venv-docs/.stamp  ## build the documentation into site/
 	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check '.[docs]'
 	@touch $@
 
-coverage: $(STAMP)  ## run the quick tests and report which lines of src they reach
+coverage: setup  ## run the quick tests and report which lines of src they reach
 	@$(PYTEST) -m "not (long or peers or slow)" --cov --cov-report=term:skip-covered $(ARGS)
 
 clean:  ## remove environments, caches and results
