@@ -6,20 +6,11 @@ The value is (the text that the outcome must contain, why this is right).
 
 from __future__ import annotations
 
+from tests.acceptance import fixtures
+
 KNOWN: dict[str, tuple[str, str]] = {
-    "generated-zarr-2.18.7-v2/store_dbm.db": (
-        "store_dbm.db",
-        "the DBM file itself is not part of the archive, only its sidecar",
-    ),
-    "generated-zarr-2.2.0/partial_fill_negzero.zarr": (
-        "elements differ",
-        "zarr 2.2.0 stored the fill value -0.0 as 0.0; the sidecar holds what its user gave",
-    ),
-    "generated-zarrita-scalableminds-2023-03-ae35fdc/endian_big.zarr": (
-        "258 of 260 elements differ",
-        "zarrita of March 2023 said `endian: big` and stored little-endian bytes; no other sign "
-        "tells such a store from a sound one, and other writers meant what they said",
-    ),
+    row.path: ("elements differ", row.fault) for row in fixtures.rows() if row.fault
+} | {
     "zarr-java/testdata/storage_transformer/exists": (
         "unknown storage transformer 'chunk-manifest-json'",
         "a made-up storage transformer: what is not known must be refused",

@@ -148,8 +148,8 @@ def test_options_reach_the_store_or_are_refused(tmp_path: Path) -> None:
     assert omnizarr.check(str(source), storage_options=table).ok
     with pytest.raises(omnizarr.errors.NodeNotFoundError):
         omnizarr.check(str(source))
-    omnizarr.copy_store(str(source), "memory://hardening-options", storage_options=table)
-    assert omnizarr.open_array("memory://hardening-options", mode="r")[1] == 2
+    omnizarr.copy_store(str(source), "memory://hostile-options", storage_options=table)
+    assert omnizarr.open_array("memory://hostile-options", mode="r")[1] == 2
     target = tmp_path / "y.sqlite"
     omnizarr.convert(
         str(source), str(target), zarr_format=2, storage_options=table, destination_options=table

@@ -46,7 +46,7 @@ def as_zarr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_the_document_is_here(summary: Callable[[str], None]) -> None:
     if not FILES:
-        pytest.skip("NO EXAMPLE WAS RUN: document 001 is not below OMNIZARR_SHARED/specs")
+        pytest.skip("NO EXAMPLE WAS RUN: document 001 is not below ZARR_SHARED/specs")
     assert len(SESSIONS) == EXPECTED_SESSIONS
     assert sum(map(len, SESSIONS)) == EXPECTED_EXAMPLES
     summary(f"documents: 001: {EXPECTED_EXAMPLES} examples run")

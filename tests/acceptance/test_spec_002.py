@@ -22,7 +22,7 @@ from tests.acceptance.fixtures import shared
 FORMAT = "3-draft2019"
 FOUND = sorted((shared() / "specs").glob("002_*.txt"))
 needs_document = pytest.mark.skipif(
-    not FOUND, reason="NO EXAMPLE WAS READ: document 002 is not below OMNIZARR_SHARED/specs"
+    not FOUND, reason="NO EXAMPLE WAS READ: document 002 is not below ZARR_SHARED/specs"
 )
 BOOTSTRAP = b"""{
     "zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0",

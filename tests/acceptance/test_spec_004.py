@@ -40,7 +40,7 @@ from tests.model import columns
 
 pytestmark = pytest.mark.slow
 
-here = pytest.mark.skipif(not FILES, reason="NOT RUN: document 004 is not below OMNIZARR_SHARED")
+here = pytest.mark.skipif(not FILES, reason="NOT RUN: document 004 is not below ZARR_SHARED")
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -60,7 +60,7 @@ def listings() -> Listings:
 
 def test_the_document_is_here(summary: Callable[[str], None]) -> None:
     if not FILES:
-        pytest.skip("NO LISTING WAS RUN: document 004 is not below OMNIZARR_SHARED/specs")
+        pytest.skip("NO LISTING WAS RUN: document 004 is not below ZARR_SHARED/specs")
     found = Listings(FILES[0])
     assert len(found.decoding) == 4
     assert len(found.metadata) == 2

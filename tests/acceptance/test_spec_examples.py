@@ -26,7 +26,7 @@ SESSIONS = [one for name, there in HERE.items() if there for one in spec_example
 
 def test_documents_are_here() -> None:
     if ABSENT:
-        pytest.skip(f"NO EXAMPLE WAS RUN: documents {ABSENT} are not below OMNIZARR_SHARED/specs")
+        pytest.skip(f"NO EXAMPLE WAS RUN: documents {ABSENT} are not below ZARR_SHARED/specs")
     assert SESSIONS
 
 

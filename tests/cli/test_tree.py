@@ -153,16 +153,16 @@ def test_every_branch_hangs_on_its_parent(leaves: list[str]) -> None:
 # -- every format ------------------------------------------------------------------------------
 
 OLD_SOURCES = [
-    "zarr-python",
-    "netcdf-c",
-    "generated-zarr-0.3.0",
-    "generated-zarr-0.4.0",
-    "generated-zarr-1.1.0",
-    "generated-zarrita-alimanfoo-2020-07-e7e298d",
-    "generated-zarrita-alimanfoo-2020-09-39bfe49",
-    "generated-zarr-2.18.7-v3exp",
-    "generated-zarr-2.18.7-n5",
-    "generated-netcdf-c-4.10.1-nczarr",
+    pytest.param("zarr-python", marks=fixtures.needs_third_party),
+    pytest.param("netcdf-c", marks=fixtures.needs_third_party),
+    "zarr-0.3.0",
+    "zarr-0.4.0",
+    "zarr-1.1.0",
+    "zarrita-alimanfoo-2020-07-e7e298d",
+    "zarrita-alimanfoo-2020-09-39bfe49",
+    "zarr-2.18.7-v3exp",
+    "zarr-2.18.7-n5",
+    "netcdf-c-4.10.1-nczarr",
 ]
 
 
@@ -190,7 +190,6 @@ def _name(zarr_format: str) -> int | str:
     return int(zarr_format) if zarr_format.isdigit() else zarr_format
 
 
-@pytest.mark.skipif(not fixtures.available(), reason="no fixtures beside the repository")
 @pytest.mark.parametrize("source", OLD_SOURCES)
 def test_stores_of_others(run: Run, source: str) -> None:
     """Whatever lies there is drawn, or one line says why not."""

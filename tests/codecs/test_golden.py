@@ -18,9 +18,7 @@ import pytest
 from omnizarr.codecs import codec_spec
 from tests.codecs.support import make
 
-SHARED = Path(
-    os.environ.get("OMNIZARR_SHARED", Path(__file__).resolve().parents[2].parent / "shared")
-)
+SHARED = Path(os.environ.get("ZARR_SHARED", Path(__file__).resolve().parents[2].parent / "shared"))
 MANIFEST = SHARED / "fixtures" / "MANIFEST.tsv"
 LOSSY = {"quantize", "fixedscaleoffset", "astype"}
 ROWS = 1049
@@ -42,7 +40,7 @@ def names() -> list[str]:
 def test_the_buffers_are_here() -> None:
     if not MANIFEST.is_file():
         pytest.skip(
-            f"NO GOLDEN BUFFER WAS DECODED: {MANIFEST} does not exist; set OMNIZARR_SHARED to the"
+            f"NO GOLDEN BUFFER WAS DECODED: {MANIFEST} does not exist; set ZARR_SHARED to the"
             " folder that holds fixtures/"
         )
     assert len(rows()) == ROWS

@@ -80,12 +80,9 @@ def test_containers_of_zarr_1(name: str) -> None:
     assert np.array_equal(out, array)
 
 
-@pytest.mark.skipif(
-    not fixtures.available(), reason="the fixtures beside the repository are absent"
-)
 @pytest.mark.parametrize("name", ["blosc_zstd_shuffle1.zarr", "blosc_zstd_shuffle2.zarr"])
 def test_fixtures_of_zarr_1(name: str) -> None:
-    folder = fixtures.unpacked("generated-zarr-1.1.0") / "generated-zarr-1.1.0"
+    folder = fixtures.unpacked("zarr-1.1.0") / "zarr-1.1.0"
     expected = np.load(folder / f"{name}.expected.npy")
     shape = json.loads((folder / name / "meta").read_text())["chunks"]
     made = make([{"id": "blosc", "cname": "zstd"}], tuple(shape), expected.dtype)

@@ -440,26 +440,25 @@ def test_the_peer_speaks_the_same_language() -> None:
 
 # -- what was written long ago --------------------------------------------------------------------
 OLD = (
-    "generated-zarr-2.0.1/filter_categorize_C.zarr",
-    "generated-zarr-2.0.1/filter_categorize_F.zarr",
-    "generated-zarr-2.18.7-v2/filter_categorize.zarr",
-    "generated-zarr-2.18.7-v2/filter_categorize_U.zarr",
-    "generated-zarr-2.18.7-v2/object_json2_mixed_fillnull.zarr",
-    "generated-zarr-2.18.7-v2/object_json2_str_fillnull.zarr",
-    "generated-zarr-2.18.7-v2/object_msgpack2_mixed_fillnull.zarr",
-    "generated-zarr-2.18.7-v2/object_msgpack2_str_fillnull.zarr",
-    "generated-zarr-2.18.7-v2/object_pickle_mixed_fillnull.zarr",
-    "generated-zarr-2.18.7-v2/object_vlenarray_le_i4.zarr",
-    "generated-zarr-2.18.7-v2/object_vlenarray_u1.zarr",
-    "generated-zarr-2.18.7-v2/struct_object.zarr",
-    "generated-zarr-2.2.0/object_json_str.zarr",
-    "generated-zarr-2.2.0/object_msgpack_mixed.zarr",
-    "generated-zarr-2.2.0/object_pickle_mixed.zarr",
-    "generated-zarr-2.2.0/object_vlenarray.zarr",
+    "zarr-2.0.1/filter_categorize_C.zarr",
+    "zarr-2.0.1/filter_categorize_F.zarr",
+    "zarr-2.18.7-v2/filter_categorize.zarr",
+    "zarr-2.18.7-v2/filter_categorize_U.zarr",
+    "zarr-2.18.7-v2/object_json2_mixed_fillnull.zarr",
+    "zarr-2.18.7-v2/object_json2_str_fillnull.zarr",
+    "zarr-2.18.7-v2/object_msgpack2_mixed_fillnull.zarr",
+    "zarr-2.18.7-v2/object_msgpack2_str_fillnull.zarr",
+    "zarr-2.18.7-v2/object_pickle_mixed_fillnull.zarr",
+    "zarr-2.18.7-v2/object_vlenarray_le_i4.zarr",
+    "zarr-2.18.7-v2/object_vlenarray_u1.zarr",
+    "zarr-2.18.7-v2/struct_object.zarr",
+    "zarr-2.2.0/object_json_str.zarr",
+    "zarr-2.2.0/object_msgpack_mixed.zarr",
+    "zarr-2.2.0/object_pickle_mixed.zarr",
+    "zarr-2.2.0/object_vlenarray.zarr",
 )
 
 
-@pytest.mark.skipif(not fixtures.available(), reason="no ../shared/fixtures beside the repository")
 @pytest.mark.parametrize("path", OLD)
 def test_stores_of_older_releases(path: str, tmp_path: Path) -> None:
     row = next(row for row in fixtures.rows() if row.path == path)

@@ -8,6 +8,9 @@
     FaultStore       makes chosen calls fail or wait
     LatencyStore     answers as late as a store far away
 
+`python -m omnizarr.testing.conformance` reads stores that many libraries wrote, with omnizarr or
+with another library, and compares every value.
+
 The suites need pytest and Hypothesis, the wrappers need nothing.
 """
 
