@@ -31,7 +31,7 @@ $(CORE): pyproject.toml
 	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && \
 	echo "making $(VENV) with $$($$python --version) …" && \
 	$$python -m venv --clear $(VENV)
-	@$(PIP) --editable .
+	@$(PIP) --no-compile --editable .
 	@touch $@
 
 $(BASE): $(CORE)
