@@ -7,8 +7,6 @@ import dbm.dumb
 import os
 import pickle
 import random
-import sqlite3
-import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,7 +19,6 @@ import pytest
 from omnizarr import limits
 from omnizarr.errors import LimitError, NodeNotFoundError, ReadOnlyError, StoreError
 from omnizarr.stores import ByteRange, DBMStore, Store, as_store
-from omnizarr.stores.databases.dbm_values import check_sqlite
 from omnizarr.testing import StoreSuite
 from tests.stores.databases.dbm_flavours import FLAVOURS, load
 
@@ -262,33 +259,6 @@ def test_a_flavour_is_recognised(name: str, path: str) -> None:
             assert (bytes(db[b"a/b"]), bytes(db[b"c"])) == (b"1", b"2" * 5000)
 
 
-@pytest.mark.parametrize(
-    "statements",
-    [
-        [
-            "CREATE VIEW Dict AS WITH RECURSIVE n(x) AS (SELECT 1 UNION SELECT x + 1 FROM n) "
-            "SELECT CAST(x AS BLOB) AS key, CAST(x AS BLOB) AS value FROM n"
-        ],
-        [
-            "CREATE TABLE Dict (key BLOB UNIQUE NOT NULL, value BLOB NOT NULL)",
-            "CREATE TRIGGER t AFTER INSERT ON Dict BEGIN DELETE FROM Dict; END",
-        ],
-        [
-            "CREATE TABLE Dict (key BLOB UNIQUE NOT NULL, value BLOB NOT NULL)",
-            "CREATE INDEX i ON Dict(hex(zeroblob(900000000 + length(key))))",
-        ],
-    ],
-)
-def test_a_hostile_database_of_sqlite(path: str, statements: list[str]) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        for statement in statements:
-            db.execute(statement)
-    with DBMStore(path) as store, pytest.raises(StoreError):
-        store.get("a")
-    with pytest.raises(StoreError, match="expected the table"):
-        check_sqlite(path)
-
-
 def test_unknown_files(path: str) -> None:
     Path(path).write_bytes(b"nothing of the kind" * 100)
     with DBMStore(path) as store, pytest.raises(StoreError, match="no database of any flavour"):
@@ -305,31 +275,6 @@ def test_another_program_has_it_open(path: str) -> None:
             pytest.raises(StoreError, match="another program"),
         ):
             store.set("a", b"2")
-
-
-@pytest.mark.parametrize("following", [-1, 0, 1 << 40, (1 << 63) - 1])
-def test_a_next_block_far_beyond_the_file(path: str, following: int) -> None:
-    """The library would write zeros up to there, in one call that nothing interrupts."""
-    if "dbm.gnu" not in FLAVOURS:
-        pytest.skip("this Python has no dbm.gnu, whose files these are")
-    with load("dbm.gnu") as module:
-        with DBMStore(path, open=module.open) as store:
-            store.update({f"k/{number}": b"1" * number for number in range(300)})
-        damaged = bytearray(Path(path).read_bytes())
-        struct.pack_into("=q", damaged, 32, following)
-        Path(path).write_bytes(damaged)
-        for function in (None, module.open):
-            with DBMStore(path, open=function) as store:
-                for call in (
-                    lambda store=store: store.set("a", b"1"),
-                    lambda store=store: store.update({"a": b"1"}),
-                    lambda store=store: store.set_if_absent("a", b"1"),
-                    lambda store=store: store.delete("k/7"),
-                    lambda store=store: store.delete_prefix(""),
-                ):
-                    with pytest.raises(StoreError, match="next block"):
-                        call()
-        assert Path(path).read_bytes() == damaged
 
 
 def test_flags(path: str) -> None:

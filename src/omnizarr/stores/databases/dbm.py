@@ -17,26 +17,18 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
 from omnizarr.errors import NodeNotFoundError, StoreError, StoreTimeoutError, ZarrError
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
-from omnizarr.model.store import Buffer, ByteRange, Capabilities
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, read_range
 from omnizarr.runtime import forks
 from omnizarr.stores.databases import forks as database_forks
 from omnizarr.stores.databases.base import FileDatabase, Separator, openers
 from omnizarr.stores.databases.dbm_dumb import DumbDatabase
-from omnizarr.stores.databases.dbm_values import (
-    Dumb,
-    Nothing,
-    Other,
-    Values,
-    check_gnu,
-    check_sqlite,
-)
 from omnizarr.stores.local.file_lock import FileLock
 from omnizarr.stores.local.temporary_names import name_beside
 
@@ -46,6 +38,37 @@ library behind `dbm.ndbm` crashes on damaged files, so that flavour has to be as
 _ENDINGS = ("", ".db", ".dat", ".dir", ".pag")
 _NO_LOCK = {errno.EROFS, errno.EACCES, errno.EPERM}
 _IN_USE = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
+
+
+class MappedDatabase:
+    """What `dbm.gnu`, `dbm.ndbm`, `dbm.sqlite3` and their like open: a mapping of bytes."""
+
+    def __init__(self, db: Any) -> None:
+        self._db = db
+
+    def keys(self) -> list[bytes]:
+        return [bytes(key) for key in self._db.keys()]  # noqa: SIM118 - not every one iterates
+
+    def get(self, key: bytes, byte_range: ByteRange | None) -> bytes | None:
+        try:
+            value = bytes(self._db[key])
+        except KeyError:
+            # `dbm.ndbm` says this of empty values too; only the list of all keys tells.
+            if type(self._db).__module__ != "_dbm" or key not in self.keys():
+                return None
+            value = b""
+        return bytes(read_range(value, byte_range))
+
+    def size(self, key: bytes) -> int | None:
+        value = self.get(key, None)
+        return None if value is None else len(value)
+
+    def set(self, key: bytes, value: bytes) -> None:
+        self._db[key] = value
+
+    def delete(self, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            del self._db[key]
 
 
 class DBMStore(FileDatabase):
@@ -237,11 +260,11 @@ class DBMStore(FileDatabase):
 
     # -- the open database --------------------------------------------------------------------
     @contextmanager
-    def _using(self, what: str, write: bool = False) -> Iterator[Values]:
+    def _using(self, what: str, write: bool = False) -> Iterator[DumbDatabase | MappedDatabase]:
         """The database, with everybody else who takes the lock kept out."""
         self._check_open(what)
         if not write and not _exists(self.path):
-            yield Nothing()
+            yield MappedDatabase({})
             return
         folder, name = os.path.split(self.path)
         lock = FileLock(
@@ -252,11 +275,11 @@ class DBMStore(FileDatabase):
         try:
             with self._guard, _locked(lock, write), database_forks.Using(self._real_path):
                 if self.flavour == "dbm.dumb":
-                    yield Dumb(self._dumb) if self._dumb.refresh(write) else Nothing()
+                    yield self._dumb if self._dumb.refresh(write) else MappedDatabase({})
                 else:
                     db = self._open_other(what, write)
                     try:
-                        yield Other(db)
+                        yield MappedDatabase(db)
                     finally:
                         db.close()
         except (ZarrError, GeneratorExit):
@@ -270,10 +293,6 @@ class DBMStore(FileDatabase):
         if function is None:
             assert flavour is not None
             function = importlib.import_module(flavour).open
-        if flavour == "dbm.sqlite3" and os.path.exists(self.path):
-            check_sqlite(self.path)
-        if write and flavour in ("dbm.gnu", None) and os.path.isfile(self.path):
-            check_gnu(self.path)
         flag = ("c" if write and self.flag[0] != "w" else "w" if write else "r") + self.flag[1:]
         deadline = time.monotonic() + self.timeout
         while True:

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 
 from omnizarr import limits
 from omnizarr.errors import LimitError, StoreError
+from omnizarr.model.store import ByteRange, span
 from omnizarr.stores.local.descriptors import write_fully
 from omnizarr.stores.local.files import read_fully
 from omnizarr.stores.local.temporary_names import temporary_name
@@ -49,17 +50,15 @@ class DumbDatabase:
         self._forget()
 
     def _forget(self) -> None:
-        self.places: dict[bytes, tuple[int, int]] = {}
+        self._places: dict[bytes, tuple[int, int]] = {}
         """Position and size of every value."""
         self._read = 0
         """How many bytes of the index are known."""
         self._lines = 0
-        self._gaps: list[tuple[int, int]] = []
-        """Free blocks between values: first one, and how many."""
+        self._gaps: list[tuple[int, int]] | None = None
+        """Free blocks between values: first one, and how many; None if they are not known."""
         self._end = 0
-        """The first block after all values."""
-        self._top = 0
-        """The first byte after all values."""
+        """The first block after all values, if the gaps are known."""
 
     def close(self) -> None:
         files = self._index_file, self._data_file
@@ -89,11 +88,6 @@ class DumbDatabase:
             self._forget()
         if size > self._read:
             self._read_on(size, write)
-        if write and os.fstat(self._data_file).st_size < self._top:
-            raise StoreError(
-                f"{self._data_path!r} is damaged: the index promises values up to byte {self._top},"
-                f" but the file has {os.fstat(self._data_file).st_size}; copy what can be read"
-            )
         return True
 
     def _is_current(self) -> bool:
@@ -130,12 +124,9 @@ class DumbDatabase:
             if write:
                 os.ftruncate(self._index_file, size)
         self._read = size
-        if self.places:
-            for key, position, length in parsed:
-                self._place(key, position, length)
-        else:
-            self._place_all(parsed)
+        self._places.update((key, (position, length)) for key, position, length in parsed)
         self._lines += len(parsed)
+        self._gaps = None
 
     def _parse(self, line: str) -> tuple[bytes, int, int]:
         match = _LINE.match(line) if len(line) < 1 << 16 else None
@@ -152,9 +143,19 @@ class DumbDatabase:
             raise StoreError(f"{self._index_path!r} is damaged: {text[:80]!r} is no key") from error
 
     # -- values -------------------------------------------------------------------------------
-    def get(self, key: bytes, start: int, stop: int) -> bytes:
-        """The bytes of `self.places[key]` from `start` to `stop`."""
-        position, size = self.places[key]
+    def keys(self) -> list[bytes]:
+        return list(self._places)
+
+    def size(self, key: bytes) -> int | None:
+        place = self._places.get(key)
+        return None if place is None else place[1]
+
+    def get(self, key: bytes, byte_range: ByteRange | None) -> bytes | None:
+        place = self._places.get(key)
+        if place is None:
+            return None
+        position, size = place
+        start, stop = (0, size) if byte_range is None else span(byte_range, size)
         there = os.fstat(self._data_file).st_size
         if position + size > there:
             raise StoreError(
@@ -169,36 +170,33 @@ class DumbDatabase:
         return bytes(read_fully(self._data_file, stop - start, position + start))
 
     def set(self, key: bytes, value: bytes) -> None:
-        needed = _blocks(len(value))
-        first = next((first for first, count in self._gaps if count >= needed), self._end)
-        position = first * BLOCK if value else 0
+        position = self._free_block(_blocks(len(value))) * BLOCK if value else 0
         os.lseek(self._data_file, position, os.SEEK_SET)
         write_fully(self._data_file, value)
         line = self._line(key, position, len(value))
         write_fully(self._index_file, line)
         self._read += len(line)
         self._lines += 1
-        self._place(key, position, len(value))
-        if self._lines > 2 * len(self.places) + 1000:
+        self._release(key)
+        self._places[key] = (position, len(value))
+        if self._lines > 2 * len(self._places) + 1000:
             self._rewrite()
 
     def delete(self, keys: Iterable[bytes]) -> None:
         for key in keys:
-            position, size = self.places.pop(key)
-            self._release(position // BLOCK, _blocks(size))
+            self._release(key)
+            del self._places[key]
         self._rewrite()
-
-    def clear(self) -> None:
-        self.delete(list(self.places))
-        os.ftruncate(self._data_file, 0)
-        self._gaps, self._end, self._top = [], 0, 0
+        if not self._places:
+            os.ftruncate(self._data_file, 0)
+            self._gaps = None
 
     def _line(self, key: bytes, position: int, size: int) -> bytes:
         return f"{key.decode('latin-1')!r}, ({position}, {size})\n".encode("latin-1")
 
     def _rewrite(self) -> None:
         """Replace the index by one without lines that no longer count."""
-        data = b"".join(self._line(key, *place) for key, place in self.places.items())
+        data = b"".join(self._line(key, *place) for key, place in self._places.items())
         temporary = os.path.join(os.path.dirname(self._index_path), temporary_name())
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | _CLOEXEC
         file = os.open(temporary, flags, self._mode)
@@ -212,49 +210,41 @@ class DumbDatabase:
         os.close(self._index_file)
         self._index_file = file
         self._read = len(data)
-        self._lines = len(self.places)
+        self._lines = len(self._places)
 
-    # -- places -------------------------------------------------------------------------------
-    def _place_all(self, parsed: list[tuple[bytes, int, int]]) -> None:
-        self.places = {key: (position, size) for key, position, size in parsed}
-        self._gaps, self._end, self._top = [], 0, 0
-        for position, size in sorted(self.places.values()):
+    # -- free blocks --------------------------------------------------------------------------
+    def _free_block(self, needed: int) -> int:
+        """The first of so many blocks that no value uses."""
+        if self._gaps is None or len(self._gaps) > 2 * len(self._places) + 1000:
+            self._gaps = self._find_gaps()
+        for index, (first, count) in enumerate(self._gaps):
+            if count >= needed:
+                self._gaps[index : index + 1] = [(first + needed, count - needed)] * (
+                    count > needed
+                )
+                return first
+        self._end += needed
+        return self._end - needed
+
+    def _find_gaps(self) -> list[tuple[int, int]]:
+        gaps: list[tuple[int, int]] = []
+        end = top = 0
+        for position, size in sorted(self._places.values()):
             first = position // BLOCK
-            if first > self._end:
-                self._gaps.append((self._end, first - self._end))
-            self._end = max(self._end, _blocks(position + size))
-            self._top = max(self._top, position + size)
+            if first > end:
+                gaps.append((end, first - end))
+            end = max(end, _blocks(position + size))
+            top = max(top, position + size)
+        there = os.fstat(self._data_file).st_size
+        if top > there:
+            raise StoreError(
+                f"{self._data_path!r} is damaged: the index promises values up to byte {top},"
+                f" but the file has {there}; copy what can be read"
+            )
+        self._end = end
+        return gaps
 
-    def _place(self, key: bytes, position: int, size: int) -> None:
-        """A value lies there now, and its former place is free."""
-        first, last = position // BLOCK, _blocks(position + size)
-        if first >= self._end:
-            self._release(self._end, first - self._end)
-            self._end = last
-        elif last > first:
-            kept: list[tuple[int, int]] = []
-            for begin, count in self._gaps:
-                before, after = first - begin, begin + count - last
-                if before >= count or after >= count:
-                    kept.append((begin, count))
-                    continue
-                if before > 0:
-                    kept.append((begin, before))
-                if after > 0:
-                    kept.append((last, after))
-            self._gaps = kept
-            self._end = max(self._end, last)
-        self._top = max(self._top, position + size)
-        former = self.places.get(key)
-        self.places[key] = (position, size)
-        if former is not None and former != (position, size):
-            begin = former[0] // BLOCK
-            self._release(begin, _blocks(former[0] + former[1]) - begin)
-
-    def _release(self, first: int, count: int) -> None:
-        if count < 1:
-            return
-        if len(self._gaps) > 2 * len(self.places) + 1000:
-            self._place_all([(key, *place) for key, place in self.places.items()])
-        else:
-            self._gaps.append((first, count))
+    def _release(self, key: bytes) -> None:
+        position, size = self._places.get(key, (0, 0))
+        if size and self._gaps is not None:
+            self._gaps.append((position // BLOCK, _blocks(size)))
