@@ -168,7 +168,7 @@ class CacheStore(WrapperStore):
 
     def _bypassed(self) -> bool:
         """Whether this thread must see what the store has now."""
-        return self._closed or (bool(self._bypassing) and threading.get_ident() in self._bypassing)
+        return self._closed or self._bypassing.get(threading.get_ident(), 0) > 0
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -463,17 +463,14 @@ class CacheStore(WrapperStore):
 
     @contextmanager
     def fresh_reads(self) -> Iterator[object]:
-        with self.store.fresh_reads():
-            thread = threading.get_ident()
-            self._bypassing[thread] = self._bypassing.get(thread, 0) + 1
-            try:
+        thread = threading.get_ident()
+        before = self._bypassing.get(thread, 0)
+        self._bypassing[thread] = before + 1
+        try:
+            with self.store.fresh_reads():
                 yield None
-            finally:
-                left = self._bypassing.get(thread, 1) - 1
-                if left:
-                    self._bypassing[thread] = left
-                else:
-                    self._bypassing.pop(thread, None)
+        finally:
+            self._bypassing[thread] = before
 
     def close(self) -> None:
         self._closed = True
