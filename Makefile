@@ -55,7 +55,7 @@ demo: $(CORE)  ## write, read, check a climate hierarchy; convert it through eve
 test: setup  ## run the tests that are quick and need Python alone
 	@$(PYTEST) -m "not (long or peers or slow)" $(ARGS)
 
-test-all: test peers  ## and the slower ones, and those that need other libraries, servers, Node.js
+test-all: test peers .venv-docs/.stamp  ## and the slower ones, and those that need other libraries, servers, Node.js
 	@$(PYTEST) -m "(peers or slow) and not long" $(ARGS)
 
 check: $(BASE)  ## lint, formatting and types

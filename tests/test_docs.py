@@ -147,10 +147,9 @@ def test_the_chart_shows_the_figures() -> None:
 
 @pytest.mark.slow
 def test_the_site_builds(tmp_path: Path) -> None:
-    """With the environment of `make docs`, where it was made."""
+    """With the environment of `make docs`, which `make test-all` makes."""
     mkdocs = ROOT / ".venv-docs" / "bin" / "mkdocs"
-    if not mkdocs.exists():
-        pytest.skip("no .venv-docs: `make docs` makes it")
+    assert mkdocs.exists(), "run `make docs` first"
     command = [mkdocs, "build", "--strict", "--site-dir", tmp_path / "site"]
     done = subprocess.run(
         command,

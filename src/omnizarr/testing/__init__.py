@@ -16,6 +16,7 @@ The suites need pytest and Hypothesis, the wrappers need nothing.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.errors import MissingPackageError
@@ -52,8 +53,8 @@ def __getattr__(name: str) -> Any:
             ) from error
 
         # A failing assertion of the suite then shows its values, as in a test file.
-        modules = ("stores", "store_concurrency", "store_reading")
-        pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in modules))
+        modules = {f"{__name__}.{m}" for m in ("stores", "store_concurrency", "store_reading")}
+        pytest.register_assert_rewrite(*(modules - sys.modules.keys()))
         from omnizarr.testing.store_reading import ReadingSuite
         from omnizarr.testing.stores import StoreSuite
 
