@@ -51,10 +51,12 @@ MODULES = (
     "omnizarr.integrations.zarr_python",
 )
 FINISHED: tuple[str, ...] = (
+    "omnizarr.api",
     "omnizarr.codecs",
     "omnizarr.config",
     "omnizarr.errors",
     "omnizarr.integrations",
+    "omnizarr.jobs",
     "omnizarr.limits",
     "omnizarr.model",
     "omnizarr.stores",
@@ -217,7 +219,8 @@ def signature(public: Public) -> inspect.Signature | None:
     ):
         return None
     try:
-        return inspect.signature(value)  # type: ignore[arg-type]  # a class or function
+        # Keywords of a TypedDict are documented as `**arguments`, as they are written.
+        return inspect.signature(inspect.unwrap(value))  # type: ignore[arg-type]  # a class or function
     except (TypeError, ValueError):
         return None
 

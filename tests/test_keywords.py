@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,12 @@ def test_signatures_spell_the_keywords_out(function: Callable[..., Any]) -> None
     parameters = inspect.signature(function).parameters
     assert {"chunks", "shards", "compressors", "fill_value", "attributes"} <= set(parameters)
     assert all(each.kind is not each.VAR_KEYWORD for each in parameters.values())
+
+
+def test_create_array_documents_every_keyword() -> None:
+    heads = re.findall(r"^    ([\w*, ]+)$", zarr.create_array.__doc__ or "", re.MULTILINE)
+    documented = {name for head in heads for name in head.split(", ")}
+    assert set(inspect.signature(zarr.create_array).parameters) <= documented
 
 
 def test_an_array_of_a_misspelt_name_is_saved() -> None:

@@ -16,7 +16,7 @@ from omnizarr.nodes.node import Place
 
 
 def read_if_there(place: Place, known: GroupModel | None = None) -> GroupModel | None:
-    """The group with all that its consolidated metadata tells of what lies below, if it has such.
+    """The group with the nodes below that its consolidated metadata name; None if it has none.
 
     known: the group, if it was read just now."""
     keys = place.format.consolidated_keys(place.path)

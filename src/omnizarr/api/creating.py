@@ -84,6 +84,16 @@ def create_array(
         in, else `config`'s ``default_zarr_format``, 3.
     storage_options
         Options for the store of a URL: credentials, region, timeouts.
+    **arguments
+        The keywords under Other Parameters.
+
+    Returns
+    -------
+    Array
+        The new array.
+
+    Other Parameters
+    ----------------
     chunks, chunk_shape
         Chunk shape: a tuple; one int for all dimensions; -1 or None for a whole dimension; a size
         such as ``"10 MB"``; False for one chunk; lists of lengths for chunks of several lengths.
@@ -136,11 +146,6 @@ def create_array(
         ``"read_missing_chunks"``; NumPy's array type.
     storage_transformers
         None are defined: anything but an empty list is refused.
-
-    Returns
-    -------
-    Array
-        The new array.
 
     Raises
     ------

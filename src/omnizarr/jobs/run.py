@@ -1,7 +1,7 @@
 """Independent tasks on an executor, a bounded number of them in flight.
 
-The calling thread hands tasks out and takes results in, so that whoever counts, draws or keeps a
-journal needs no lock. The first error stops the handing out, cancels what has not begun, waits for
+The calling thread hands tasks out and takes results in, so that counts, bars and the journal
+need no lock. The first error stops the handing out, cancels what has not begun, waits for
 what has, and is raised; so does Ctrl-C, and a caller who has gone (`parallel.check`). Nothing of
 the job runs on when `run` has ended.
 

@@ -35,7 +35,7 @@ TASK_BYTES = 4 << 20
 journal means: another number would give other portions."""
 MOST_CHUNKS = 64
 REGION_BYTES = 32 << 20
-"""Several destination chunks that lie in one source chunk are written together up to this size."""
+"""Several destination chunks of one source chunk are written together up to this size."""
 _FITS = 1 << 62
 
 T = TypeVar("T")

@@ -1,6 +1,6 @@
 """Begin a conversion, again or anew: what may be at the destination, and what is removed.
 
-A journal names every node that its conversion writes: where its documents lie, and how its chunks
+A journal names every node that its conversion writes: where its documents are, and how its chunks
 are called. When that conversion is begun anew, what is under those names goes, and nothing else: a
 folder may hold other things. Only `overwrite` replaces a node at the destination, with everything
 below it. As long as something is being removed, the journal says so, and nothing is resumed.

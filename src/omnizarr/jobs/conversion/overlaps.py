@@ -1,6 +1,6 @@
 """Whether a source and a destination of a conversion are in each other's way.
 
-Where they lie is known by `omnizarr.nodes.creation.overlaps`. This module must not know nodes.
+`omnizarr.nodes.creation.overlaps` knows where data are stored. This module must not know nodes.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ class Plan:
 
     @property
     def roots(self) -> list[str]:
-        """Where something must not lie yet: the destination, or every array without groups."""
+        """The places that must be free: the destination, or every array without groups."""
         written = [node for node in self.nodes if node.target_model is not None]
         if self.nodes[0].target_model is not None:
             written = written[:1]

@@ -1,7 +1,7 @@
 """Data that replace what is stored: they are safe before anything is deleted.
 
-`secured` is called by whoever replaces nodes. Data that would be deleted are refused. Data that
-nobody knows the place of are read into memory first, so that whatever they come from is still
+Call `secured` before nodes are replaced. Data that would be deleted are refused. Data of
+unknown origin are read into memory first, so that whatever they come from is still
 there.
 
 This module knows whose data can be followed to their place. It must not know formats.
