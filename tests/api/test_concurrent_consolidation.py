@@ -92,7 +92,7 @@ def test_a_group_that_is_gone_meanwhile_does_not_come_back() -> None:
     inner = MemoryStore()
     hierarchy(inner, "", 3)
     store = Overtaken(inner, "a", lambda store: store.delete_prefix(""))
-    with pytest.raises(MetadataError, match="no group of format 3 lies here"):
+    with pytest.raises(MetadataError, match="no group of format 3 here to consolidate"):
         omnizarr.consolidate_metadata(store)
     assert list(inner.list()) == []
 
