@@ -1,48 +1,28 @@
 """The array that a user holds.
 
-Selections become transforms, transforms become plans, and the engine executes them; nothing here
-knows a format version, a codec or a store. What is known without reading data is in `array_facts`.
+Its methods are thin: selections become transforms, and functions of `nodes.data` and `resizing` do
+the work. Nothing here knows a format version, a codec or a store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import engine, indexing
-from omnizarr.errors import (
-    LimitError,
-    MetadataError,
-    NodeNotFoundError,
-    SelectionError,
-    ZarrError,
-)
-from omnizarr.indexing import Transform
+from omnizarr import indexing
+from omnizarr.keywords import suggests
 from omnizarr.model import paths
-from omnizarr.model.array import ArrayModel
 from omnizarr.model.casting import cast
-from omnizarr.model.column import Column
-from omnizarr.model.dtypes import Bytes, String
-from omnizarr.model.json import show
-from omnizarr.nodes import arrow, node, shrinking
-from omnizarr.nodes.array_selections import Selections, has_ellipsis
-from omnizarr.nodes.creation.chunk_shapes import resized_shape
-from omnizarr.nodes.creation.overlaps import Location
-from omnizarr.nodes.data.columns import (
-    as_records,
-    check_fields,
-    gathered,
-    handed_over,
-    rearranged,
-    select_fields,
-)
-from omnizarr.nodes.data.lazy import blocks, computed, counted_within, goes_in_blocks, values_of
-from omnizarr.nodes.data.values import as_source
-from omnizarr.nodes.freshness import require_same
+from omnizarr.model.dtypes import String
+from omnizarr.nodes import arrow, node, resizing
+from omnizarr.nodes.array_selections import Selection, Selections, has_ellipsis
+from omnizarr.nodes.creation.arguments import OpenOptions, check_options, options_from
+from omnizarr.nodes.data.columns import handed_over
+from omnizarr.nodes.data.reading import read, read_columns
+from omnizarr.nodes.data.writing import write
 from omnizarr.nodes.info import ArrayInfo
 from omnizarr.nodes.node import Options
 from omnizarr.nodes.views import (
@@ -53,7 +33,11 @@ from omnizarr.nodes.views import (
     OrthogonalIndex,
     VectorizedIndex,
 )
-from omnizarr.stores import as_store
+from omnizarr.stores import StoreLike, as_store
+
+if TYPE_CHECKING:
+    import awkward
+    import pyarrow
 
 NDArray = npt.NDArray[Any]
 
@@ -61,35 +45,76 @@ NDArray = npt.NDArray[Any]
 class Array(Selections):
     """A chunked, compressed N-dimensional array in a store.
 
-    Reading and writing follow NumPy: `z[2:5, ::-1]`, `z[mask]`, `z[0] = 1`.
+    Indexing follows NumPy: `array[2:5, ::-1]`, `array[mask]`, `array[0] = 1`. Functions such as
+    `omnizarr.open_array` and `omnizarr.create_array` return an `Array`.
+
+    Examples
+    --------
+    >>> a = omnizarr.create_array({}, shape=(4, 6), chunks=(2, 3), dtype="i4")
+    >>> a[1:3, ::2] = 7
+    >>> a[1]
+    array([7, 0, 7, 0, 7, 0], dtype=int32)
     """
 
+    @suggests
     def __init__(
         self,
-        store: Any,
+        store: StoreLike,
         path: str | None = None,
         read_only: bool = False,
         *,
         zarr_format: int | str | None = None,
         options: Options | None = None,
-        **kwargs: Any,
+        **arguments: Unpack[OpenOptions],
     ) -> None:
-        """Open the array that is stored at `path`; to create one, use `omnizarr.create_array`."""
-        from omnizarr.nodes.creation.arguments import check_options, options_from
+        """Open the array that is stored at `path`; `omnizarr.create_array` creates one.
 
-        check_options(kwargs, "Array")
-        opened = options_from(kwargs, options or Options(read_only=read_only))
+        Parameters
+        ----------
+        store
+            A store, a path, a URL or a mapping.
+        path
+            Path of the array in the store; the root if it is left out.
+        read_only
+            Whether writing is refused.
+        zarr_format
+            The format to look for; without it, the format is detected.
+        options
+            Settings of another node, instead of `read_only`.
+        **arguments
+            Settings, as `omnizarr.open_array` takes them.
+
+        Raises
+        ------
+        ArrayNotFoundError
+            If no array is there.
+
+        Examples
+        --------
+        >>> store = omnizarr.zeros(3).store
+        >>> omnizarr.Array(store, read_only=True).shape
+        (3,)
+        """
+        check_options(arguments, "Array")
+        opened = options_from(arguments, options or Options(read_only=read_only))
         place, model = node.require_array(as_store(store), paths.normalize_path(path), zarr_format)
         self._set(place, model, opened)
         self._check()
 
     @property
     def info(self) -> ArrayInfo:
-        """A report of what is known without asking the store."""
+        """Report of the array's facts, as text and as HTML. It does not read the store.
+
+        `info_complete` counts the stored chunks as well."""
         return ArrayInfo(self)
 
     def info_complete(self) -> ArrayInfo:
-        """The same with stored bytes and chunks, for which all chunks are listed.
+        """Report the array's facts, stored bytes and stored chunks. It lists the store.
+
+        Returns
+        -------
+        ArrayInfo
+            The report, as text and as HTML.
 
         Examples
         --------
@@ -103,213 +128,220 @@ class Array(Selections):
         return ArrayInfo(self, counted=True)
 
     def info_items(self) -> list[tuple[str, str]]:
-        """The rows of `info`."""
+        """List the rows of `info`.
+
+        Returns
+        -------
+        list of tuple of str
+            Name and value of every row.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).info_items()[0]
+        ('Name', '/')
+        """
         return self.info.items()
 
     # -- reading ------------------------------------------------------------------------------
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Selection) -> Any:
         fields, key = indexing.pop_fields(key)
         transform = indexing.basic_and_advanced(self._whole, key)
-        return self._read(transform, None, fields, scalar=not has_ellipsis(key))
+        return read(self, transform, None, fields, scalar=not has_ellipsis(key))
 
-    def read(self, selection: Any = Ellipsis, *, out: NDArray | None = None) -> Any:
-        """`array[selection]`, into `out` if it is given."""
+    @suggests
+    def read(self, selection: Selection = Ellipsis, *, out: NDArray | None = None) -> Any:
+        """Read what `array[selection]` gives.
+
+        Parameters
+        ----------
+        selection
+            As between the brackets of `array[…]`; everything if it is left out.
+        out
+            Array of the selection's shape to write the values into; it is returned.
+
+        Returns
+        -------
+        ndarray or scalar
+            The values.
+
+        Examples
+        --------
+        >>> a = omnizarr.array([1, 2, 3])
+        >>> a.read(slice(0, 2), out=np.empty(2))
+        array([1., 2.])
+        """
         return self.get_basic_selection(selection, out=out)
 
-    def _read(
-        self,
-        transform: Transform,
-        out: NDArray | None = None,
-        fields: Any = None,
-        *,
-        scalar: bool = False,
-    ) -> Any:
-        """What a transform selects. A 0-d result becomes a scalar if `scalar` says so."""
-        if out is not None and not isinstance(out, np.ndarray):
-            raise TypeError(f"out must be a NumPy array, found {type(out).__name__}: {show(out)}")
-        transform = self._fitted(transform)
-        plan = indexing.partition(transform, self._stored.grid)
-        dtype = self.dtype
-        if out is not None and fields is None:
-            self._read_into(plan, transform, out)
-            return out
-        try:
-            result: NDArray = np.empty(transform.shape, dtype, order=self.order)
-        except (ValueError, MemoryError) as error:
-            raise LimitError(
-                f"{self._place}: a selection of shape {transform.shape} and type {dtype} does not"
-                " fit into memory; select less"
-            ) from error
-        working = plan.view(result)
-        if working is None:
-            working = np.empty(plan.shape, dtype)
-            engine.read(self._source, plan, working)
-            result = plan.result(working)
-        else:
-            engine.read(self._source, plan, working)
-        if fields is not None:
-            result = select_fields(result, fields, dtype)
-            if out is not None:
-                if out.shape != result.shape:
-                    raise SelectionError(
-                        f"{self._place}: out has shape {out.shape}, the fields {result.shape}"
-                    )
-                out[...] = cast(result, out.dtype)
-                return out
-        if scalar and not transform.shape:
-            return result[()]
-        return result
+    @suggests
+    def to_arrow(self, selection: Selection = Ellipsis) -> pyarrow.ChunkedArray:
+        """Read a selection as a pyarrow array, flat and in C order.
 
-    def _read_into(self, plan: indexing.Plan, transform: Transform, out: NDArray) -> None:
-        if out.shape != transform.shape:
-            raise SelectionError(
-                f"{self._place}: out has shape {out.shape}, the selection has {transform.shape}"
-            )
-        if not out.flags.writeable:
-            raise ValueError(f"{self._place}: out is read-only")
-        view = plan.view(out) if out.dtype == self.dtype else None
-        working = np.empty(plan.shape, self.dtype) if view is None else view
-        engine.read(self._source, plan, working)
-        if view is None:
-            out[...] = cast(plan.result(working), out.dtype)
+        Text and byte strings are not copied: every chunk becomes an Arrow array over the buffers
+        that it was decoded into. Other types go through NumPy.
 
-    def to_arrow(self, selection: Any = Ellipsis) -> Any:
-        """What `array[selection]` gives as a pyarrow ChunkedArray, flat and in C order.
+        Parameters
+        ----------
+        selection
+            As between the brackets of `array[…]`.
 
-        Text and byte strings are not copied: each chunk becomes an Arrow array over the buffers
-        that it was decoded into. Every other type goes through NumPy."""
+        Returns
+        -------
+        pyarrow.ChunkedArray
+            The values.
+
+        Raises
+        ------
+        UnsupportedError
+            If Arrow has no type for the values.
+
+        Examples
+        --------
+        >>> omnizarr.array(["a", "b", "c"], dtype=str).to_arrow(slice(1, 3)).to_pylist()
+        ['b', 'c']
+        """
         values, _ = self._columns(selection)
         large = getattr(self._stored.data_type, "large", False)
         return handed_over("Arrow", str(self._place), lambda: arrow.to_arrow(values, large))
 
-    def to_awkward(self, selection: Any = Ellipsis) -> Any:
-        """What `array[selection]` gives as an awkward array."""
+    @suggests
+    def to_awkward(self, selection: Selection = Ellipsis) -> awkward.Array:
+        """Read a selection as an awkward array of the same shape.
+
+        Parameters
+        ----------
+        selection
+            As between the brackets of `array[…]`.
+
+        Returns
+        -------
+        awkward.Array
+            The values.
+
+        Examples
+        --------
+        >>> omnizarr.array([[1, 2], [3, 4]]).to_awkward().to_list()
+        [[1, 2], [3, 4]]
+        """
         values, shape = self._columns(selection)
         return handed_over("awkward", str(self._place), lambda: arrow.to_awkward(values, shape))
 
-    def __arrow_array__(self, type: Any = None) -> Any:  # noqa: A002 - pyarrow's name for it
-        """`pyarrow.array(array)`."""
+    def __arrow_array__(self, type: pyarrow.DataType | None = None) -> pyarrow.ChunkedArray:  # noqa: A002 - pyarrow's name
         values = self.to_arrow()
         return values if type is None else values.cast(type)
 
-    def _columns(self, selection: Any) -> tuple[list[Column] | NDArray, tuple[int, ...]]:
-        """Text and byte strings as columns, anything else as a NumPy array; and the shape."""
+    def _columns(self, selection: Selection) -> Any:
         fields, selection = indexing.pop_fields(selection)
-        transform = indexing.basic_and_advanced(self._whole, selection)
-        data_type = self._source.model.data_type
-        if fields is not None or not isinstance(data_type, String | Bytes):
-            return self._read(transform, fields=fields), transform.shape
-        plan = indexing.partition(transform, self._stored.grid)
-        return gathered(self._source, plan, str(self._place)), transform.shape
+        return read_columns(self, indexing.basic_and_advanced(self._whole, selection), fields)
 
     def as_binary(self) -> Array:
-        """The same text as byte strings, read-only: what is not UTF-8 can be read so.
+        """Return the same text as byte strings, read-only. Text that is not UTF-8 can be read so.
 
-        Document 004 calls it the fallback of `string` to `binary`."""
+        Returns
+        -------
+        Array
+            A second handle of the array.
+
+        Raises
+        ------
+        TypeError
+            If the array holds no text of variable length.
+
+        Examples
+        --------
+        >>> omnizarr.array(["a", "é"], dtype=str).as_binary()[:].tolist()
+        [b'a', b'\\xc3\\xa9']
+        """
         data_type = self._stored.data_type
         if not isinstance(data_type, String):
             raise TypeError(f"{self._place}: the array holds {data_type.name!r}, not text")
         return self._of(self._place, self._stored, self._options.changed(text="bytes"))
 
     # -- writing ------------------------------------------------------------------------------
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Selection, value: npt.ArrayLike) -> None:
         fields, key = indexing.pop_fields(key)
-        self._write(indexing.basic_and_advanced(self._target, key), value, fields)
-
-    def _write_view(self, transform: Transform, value: Any) -> None:
-        """Write to what was selected earlier."""
-        self._check_writable()
-        self._look()
-        self._write(transform, value)
-
-    def _write(self, transform: Transform, value: Any, fields: Any = None) -> None:
-        self._check_writable()
-        lazy = computed(value)
-        own = Location(self.store, self.path)
-        if fields is None and goes_in_blocks(lazy, transform.shape, own):
-            for block in blocks(lazy):
-                part, values = indexing.basic_and_advanced(transform, block), values_of(lazy, block)
-                with counted_within(block):
-                    self._write(part, values)
-            return
-        stored, source = self._stored, self._source
-        transform = self._fitted(transform)
-        dtype = source.model.dtype
-        within: tuple[int, ...] = ()
-        if fields is not None:
-            check_fields(fields, dtype)
-            dtype = dtype[fields]
-            dtype, within = dtype.base, dtype.shape
-        model = source.model
-        plan = indexing.partition(transform, model.grid)
-        try:
-            values = as_source(value, model.data_type, dtype, transform.shape + within)
-        except (TypeError, ValueError) as error:
-            error.add_note(f"while writing to {self._place}")
-            raise
-        if isinstance(values, Column):
-            # A chunk of a flat array is a piece of a column; with more dimensions it is many.
-            values = rearranged(values, plan) if len(plan.shape) == 1 else values.numpy(dtype)
-        elif within:
-            values, fields = as_records(values, fields, within), [fields]
-        working = values if isinstance(values, Column) else plan.working(values)
-        try:
-            engine.write(source, plan, working, fields)
-        finally:
-            self._confirm(stored, source, plan)
-
-    def _fitted(self, transform: Transform) -> Transform:
-        """A selection of the array as it was, of the array as it is."""
-        try:
-            return indexing.fitted(transform, self._stored.shape)
-        except SelectionError as error:
-            raise error.at(str(self._place)) from error
-
-    def _confirm(self, stored: ArrayModel, source: engine.Source, plan: indexing.Plan) -> None:
-        """After a write: take back what was written outside of the array, if somebody else has
-        made it smaller or deleted it since the look before."""
-        try:
-            found = self._stored_anew()
-        except NodeNotFoundError:
-            shrinking.withdraw(source, (part.coordinates for part in plan.parts()), self._place)
-            raise
-        now = self._stored if found is None else found
-        if now is stored:
-            return
-        new = require_same(self._place, stored, now, "while it was written").shape
-        if found is not None:
-            self._take_over(found)
-        if any(length < old for old, length in zip(stored.shape, new, strict=True)):
-            self._forget(stored, new, shrinking.watched(self._place, stored))
+        write(self, indexing.basic_and_advanced(self._target, key), value, fields)
 
     # -- other ways to index ------------------------------------------------------------------
     @property
     def oindex(self) -> OrthogonalIndex:
-        """Every axis on its own: `z.oindex[[0, 2], mask]`."""
+        """Orthogonal indexing: every dimension is selected on its own.
+
+        Examples
+        --------
+        >>> a = omnizarr.array(np.arange(12).reshape(3, 4))
+        >>> a.oindex[[0, 2], [1, 3]]
+        array([[ 1,  3],
+               [ 9, 11]])
+        """
         return OrthogonalIndex(self)
 
     @property
     def vindex(self) -> VectorizedIndex:
-        """Points: `z.vindex[[0, 2], [1, 3]]`."""
+        """Vectorized indexing: elements at points.
+
+        Examples
+        --------
+        >>> a = omnizarr.array(np.arange(12).reshape(3, 4))
+        >>> a.vindex[[0, 2], [1, 3]]
+        array([ 1, 11])
+        """
         return VectorizedIndex(self)
 
     @property
     def blocks(self) -> BlockIndex:
-        """Whole chunks: `z.blocks[0, 1:3]`."""
+        """Indexing by whole chunks.
+
+        Examples
+        --------
+        >>> omnizarr.array(np.arange(6), chunks=2).blocks[1]
+        array([2, 3])
+        """
         return BlockIndex(self)
 
     @property
     def fields(self) -> Fields:
-        """Fields of a structured type: `z.fields["x"][0:5]`."""
+        """Fields of a structured type, by name.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(2, dtype=[("x", "i4"), ("y", "f4")])
+        >>> a.fields["x"][:] = 1
+        >>> a["x"]
+        array([1, 1], dtype=int32)
+        """
         return Fields(self)
 
     @property
     def lazy(self) -> LazyIndex:
-        """Selections that compose and read only on demand: `z.lazy[2:, ::-3][5]`."""
+        """Indexing that composes, and reads only when the values are asked for.
+
+        Examples
+        --------
+        >>> a = omnizarr.array(np.arange(10))
+        >>> a.lazy[2:][::-3].read()
+        array([9, 6, 3])
+        """
         return LazyIndex(self)
 
-    def astype(self, dtype: Any) -> Converted:
-        """The same array, converted as it is read."""
+    @suggests
+    def astype(self, dtype: npt.DTypeLike) -> Converted:
+        """Return the array with values that are converted when they are read.
+
+        Parameters
+        ----------
+        dtype
+            NumPy dtype of the values.
+
+        Returns
+        -------
+        Converted
+            A view that can be indexed like the array.
+
+        Examples
+        --------
+        >>> omnizarr.array([1, 2, 3]).astype("f4")[:2]
+        array([1., 2.], dtype=float32)
+        """
         return Converted(self, np.dtype(dtype))
 
     # -- as a sequence and as an array --------------------------------------------------------
@@ -319,16 +351,37 @@ class Array(Selections):
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        return True  # `if array:` asks whether there is one; values are asked for by reading them
+        return True  # `if array:` asks whether there is an array, not about its values
 
     def __iter__(self) -> Iterator[Any]:
         return self.islice()
 
+    @suggests
     def islice(self, start: int | None = None, end: int | None = None) -> Iterator[Any]:
-        """Items along the first dimension; every chunk is decoded once."""
+        """Iterate along the first dimension; every chunk is decoded once.
+
+        Parameters
+        ----------
+        start
+            First index; 0 if it is left out.
+        end
+            Index after the last one; the length if it is left out.
+
+        Returns
+        -------
+        iterator
+            Scalars of a 1-d array, else arrays with one dimension less.
+
+        Examples
+        --------
+        >>> [int(value) for value in omnizarr.array([1, 2, 3]).islice(1)]
+        [2, 3]
+        """
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        first, last, _ = slice(start, end).indices(self.shape[0])
+        return self._slices(*slice(start, end).indices(self.shape[0])[:2])
+
+    def _slices(self, first: int, last: int) -> Iterator[Any]:
         axis = self._block_grid.axes[0]
         while first < last:
             chunk = axis.chunk_of(first)
@@ -336,14 +389,14 @@ class Array(Selections):
             yield from self[first:stop]
             first = stop
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NDArray:
         if copy is False:
             raise ValueError("an array in a store cannot become a NumPy array without a copy")
         values: NDArray = self[...]
         return values if dtype is None else cast(values, np.dtype(dtype))
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The values for any library that speaks DLPack: `torch.from_dlpack(array)`."""
+        """Give the values to any library that speaks DLPack: `torch.from_dlpack(array)`."""
         return np.asarray(self).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -362,48 +415,44 @@ class Array(Selections):
         return int(np.asarray(self).__index__())
 
     # -- shape --------------------------------------------------------------------------------
-    def resize(self, *shape: Any, new_shape: Any = None) -> None:
-        """Change the shape. What falls outside is gone: growing again shows the fill value.
+    @suggests
+    def resize(
+        self,
+        *shape: SupportsIndex | Iterable[SupportsIndex | None] | None,
+        new_shape: SupportsIndex | Iterable[SupportsIndex | None] | None = None,
+    ) -> None:
+        """Change the shape in place.
 
-        If it fails midway, the same call finishes it."""
+        Data outside of the new shape is deleted; growing shows the fill value. If it fails midway,
+        the same call finishes it.
+
+        Parameters
+        ----------
+        *shape
+            New length of every dimension, as one sequence or one by one; None keeps a length.
+        new_shape
+            zarr-python 3's name for `shape`.
+
+        Raises
+        ------
+        ReadOnlyError
+            If the array was opened with mode ``"r"``.
+        MetadataError
+            If the number of dimensions differs.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros((10, 10), chunks=5)
+        >>> a.resize((20, None))
+        >>> a.shape
+        (20, 10)
+        """
         if new_shape is None:
-            new_shape = shape[0] if len(shape) == 1 else shape
+            new_shape = shape[0] if len(shape) == 1 else shape  # type: ignore[assignment]
+        resizing.resize(self, new_shape)
 
-        def wanted(old: tuple[int, ...]) -> tuple[int, ...]:
-            return resized_shape(new_shape, old, str(self._place))
-
-        before = self._model
-        new = wanted(before.shape)
-        capabilities = self._source.store.capabilities
-        shared = capabilities.locks or capabilities.versions
-
-        def changed(model: ArrayModel) -> ArrayModel:
-            nonlocal before, new
-            self._require_same(model)
-            before, new = model, wanted(model.shape)
-            if not shared:
-                # No process beside this one may write, and some stores show no chunk that lies
-                # outside of the shape.
-                self._forget(model, new, lambda: new)
-            return replace(model, shape=new, grid=model.grid.resized(new))
-
-        self._replace(node.change(self._place, self._options, changed))
-        try:
-            self._forget(before, new, shrinking.watched(self._place, before))
-        except ZarrError as error:
-            raise error.at(
-                f"{self._place}: the shape is {new} now, but what was cut off is not forgotten yet;"
-                " the same resize once more goes on with it"
-            ) from error
-
-    def _forget(self, before: ArrayModel, new: tuple[int, ...], current: Callable[[], Any]) -> None:
-        whole = shrinking.edges(before, new)
-        if whole is not None:
-            source = Array._of(self._place, whole, self._options)._source
-            chunks = (chunk for _, chunk in self._stored_chunks())
-            shrinking.forget(source, chunks, new, current, new == before.shape)
-
-    def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+    @suggests
+    def append(self, data: npt.ArrayLike, axis: int = 0) -> tuple[int, ...]:
         """Add data at the end of a dimension. Two processes that append both succeed.
 
         Parameters
@@ -416,56 +465,26 @@ class Array(Selections):
         Returns
         -------
         tuple of int
-            The shape right after this call's own data were added: they end at its length along
-            `axis`. Others may have appended since.
+            The shape right after this call grew the array: its data end at that length along
+            `axis`. Other processes may have appended since.
+
+        Raises
+        ------
+        ReadOnlyError
+            If the array was opened with mode ``"r"``.
+        MetadataError
+            If another dimension does not agree.
 
         Examples
         --------
-        >>> import omnizarr
         >>> a = omnizarr.zeros((2, 3))
         >>> a.append([[1, 2, 3]])
         (3, 3)
         """
-        self._check_writable()
-        self._look()
-        values = as_source(data, self._source.model.data_type, self.dtype, None)
-        if not -self.ndim <= axis < self.ndim:
-            raise SelectionError(f"{self._place}: axis {axis} of an array with ndim {self.ndim}")
-        axis %= self.ndim
-        agree = values.ndim == self.ndim and all(
-            dimension == axis or length == self.shape[dimension]
-            for dimension, length in enumerate(values.shape)
-        )
-        if not agree:
-            raise MetadataError(
-                f"{self._place}: cannot append shape {values.shape} to {self.shape} along axis"
-                f" {axis}: all other dimensions must agree"
-            )
-        start = 0
-        shape: tuple[int, ...] = ()
-
-        def changed(model: ArrayModel) -> ArrayModel:
-            nonlocal start, shape
-            self._require_same(model)
-            start = model.shape[axis]
-            grown = list(model.shape)
-            grown[axis] += values.shape[axis]
-            shape = tuple(grown)
-            return replace(model, shape=shape, grid=model.grid.resized(shape))
-
-        self._replace(node.change(self._place, self._options, changed, repeatable=False))
-        # Somebody else may have changed the shape again: what lies outside now is not written.
-        kept = [min(*lengths) for lengths in zip(values.shape, self.shape, strict=True)]
-        kept[axis] = max(0, min(values.shape[axis], self.shape[axis] - start))
-        region = [slice(0, length) for length in kept]
-        if tuple(kept) != values.shape:
-            values = values[tuple(region)]
-        region[axis] = slice(start, start + kept[axis])
-        self._write(indexing.basic_and_advanced(self._whole, tuple(region)), values)
-        return shape
+        return resizing.append(self, data, axis)
 
     # -- identity -----------------------------------------------------------------------------
-    def __dask_tokenize__(self) -> Any:
+    def __dask_tokenize__(self) -> tuple[str, ...]:
         return ("omnizarr.Array", repr(self.store.identity), self.path, repr(self._stored.document))
 
     def __repr__(self) -> str:

@@ -1,22 +1,31 @@
 """Reading and writing by selections of every kind: zarr-python's methods for them.
 
-This module knows how selections become transforms. It must not know how those are executed: that
-is `Array`'s, which stands on it.
+This module turns selections into transforms. It must not know how those are executed: `Array`,
+which stands on it, does that.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from types import EllipsisType
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy.typing as npt
 
 from omnizarr import indexing
 from omnizarr.indexing import Transform
+from omnizarr.indexing.fields import Fields
 from omnizarr.keywords import suggests
 from omnizarr.nodes.array_facts import ArrayFacts
+from omnizarr.nodes.data.reading import read
+from omnizarr.nodes.data.writing import write
 
 NDArray = npt.NDArray[Any]
-_REQUIRED = object()
+Index: TypeAlias = SupportsIndex | slice | EllipsisType | npt.ArrayLike | None
+"""What selects along a dimension: an int, a slice, `...`, `newaxis`, integers, a mask; or the name
+of a field, or a list of names, of a structured type."""
+Selection: TypeAlias = Index | tuple[Index, ...]
+"""What may stand between the brackets of `array[…]`."""
+_REQUIRED: Any = object()
 
 
 class Selections(ArrayFacts):
@@ -33,24 +42,11 @@ class Selections(ArrayFacts):
         self._look()
         return self._whole
 
-    def _read(
-        self,
-        transform: Transform,
-        out: NDArray | None = None,
-        fields: Any = None,
-        *,
-        scalar: bool = False,
-    ) -> Any:
-        raise NotImplementedError
-
-    def _write(self, transform: Transform, value: Any, fields: Any = None) -> None:
-        raise NotImplementedError
-
     # -- reading ------------------------------------------------------------------------------
     @suggests
     def get_basic_selection(
-        self, selection: Any = Ellipsis, *, out: NDArray | None = None, fields: Any = None,
-        prototype: Any = None,
+        self, selection: Selection = Ellipsis, *, out: NDArray | None = None,
+        fields: Fields = None, prototype: object = None,
     ) -> Any:  # fmt: skip
         """Read what `array[selection]` gives.
 
@@ -59,16 +55,21 @@ class Selections(ArrayFacts):
         selection
             As between the brackets of `array[…]`, without names of fields.
         out
-            Array of the selection's shape that the values are written into, and that is returned.
+            Array of the selection's shape to write the values into; it is returned.
         fields
             Name, or list of names, of fields of a structured type.
         prototype
-            Buffers of zarr-python; values are NumPy arrays here, so only its CPU buffers are taken.
+            Buffers of zarr-python. Only its CPU buffers are taken, since values are NumPy arrays.
+
+        Returns
+        -------
+        ndarray or scalar
+            The values; a scalar if the selection names one element.
 
         Raises
         ------
         SelectionError
-            If the selection or a field does not fit the array, or `out` not the selection.
+            If the selection or a field does not fit the array, or `out` does not fit the selection.
 
         Examples
         --------
@@ -78,52 +79,171 @@ class Selections(ArrayFacts):
         """
         _check_prototype(prototype)
         transform = indexing.basic_and_advanced(self._whole, selection)
-        return self._read(transform, out, fields, scalar=not has_ellipsis(selection))
+        return read(self, transform, out, fields, scalar=not has_ellipsis(selection))
 
     @suggests
     def get_orthogonal_selection(
-        self, selection: Any, *, out: NDArray | None = None, fields: Any = None,
-        prototype: Any = None,
+        self, selection: Selection, *, out: NDArray | None = None,
+        fields: Fields = None, prototype: object = None,
     ) -> Any:  # fmt: skip
-        """Read `array.oindex[selection]`; the keywords are those of `get_basic_selection`."""
+        """Read `array.oindex[selection]`: every dimension is selected on its own.
+
+        Parameters
+        ----------
+        selection
+            For every dimension an int, a slice, a list of integers or a mask of its length.
+        out
+            Array of the selection's shape to write the values into; it is returned.
+        fields
+            Name, or list of names, of fields of a structured type.
+        prototype
+            Buffers of zarr-python. Only its CPU buffers are taken, since values are NumPy arrays.
+
+        Returns
+        -------
+        ndarray or scalar
+            The values; a scalar if the selection names one element.
+
+        Raises
+        ------
+        SelectionError
+            If the selection or a field does not fit the array, or `out` does not fit the selection.
+
+        Examples
+        --------
+        >>> a = omnizarr.array(np.arange(12).reshape(3, 4))
+        >>> a.get_orthogonal_selection(([0, 2], [1, 3]))
+        array([[ 1,  3],
+               [ 9, 11]])
+        """
         _check_prototype(prototype)
-        return self._read(indexing.orthogonal(self._whole, selection), out, fields, scalar=True)
+        return read(self, indexing.orthogonal(self._whole, selection), out, fields, scalar=True)
 
     @suggests
     def get_coordinate_selection(
-        self, selection: Any, *, out: NDArray | None = None, fields: Any = None,
-        prototype: Any = None,
+        self, selection: Selection, *, out: NDArray | None = None,
+        fields: Fields = None, prototype: object = None,
     ) -> Any:  # fmt: skip
-        """Read `array.vindex[selection]`; the keywords are those of `get_basic_selection`."""
+        """Read `array.vindex[selection]`: elements at points.
+
+        Parameters
+        ----------
+        selection
+            For every dimension the coordinates of the points, arrays that broadcast together; or
+            one mask of the array's shape.
+        out
+            Array of the selection's shape to write the values into; it is returned.
+        fields
+            Name, or list of names, of fields of a structured type.
+        prototype
+            Buffers of zarr-python. Only its CPU buffers are taken, since values are NumPy arrays.
+
+        Returns
+        -------
+        ndarray or scalar
+            The values; a scalar if the selection names one element.
+
+        Raises
+        ------
+        SelectionError
+            If the selection or a field does not fit the array, or `out` does not fit the selection.
+
+        Examples
+        --------
+        >>> a = omnizarr.array(np.arange(12).reshape(3, 4))
+        >>> a.get_coordinate_selection(([0, 2], [1, 3]))
+        array([ 1, 11])
+        """
         _check_prototype(prototype)
-        return self._read(indexing.coordinates(self._whole, selection), out, fields, scalar=True)
+        return read(self, indexing.coordinates(self._whole, selection), out, fields, scalar=True)
 
     @suggests
     def get_mask_selection(
-        self, mask: Any = None, *, out: NDArray | None = None, fields: Any = None,
-        prototype: Any = None, selection: Any = None,
-    ) -> Any:  # fmt: skip
-        """Read the elements where `mask`, an array of booleans of the array's shape, is True.
+        self, mask: npt.ArrayLike | None = None, *, out: NDArray | None = None,
+        fields: Fields = None, prototype: object = None,
+        selection: npt.ArrayLike | None = None,
+    ) -> NDArray:  # fmt: skip
+        """Read the elements where a mask is True.
 
-        `selection=` is zarr-python 2's name for it; the other keywords are those of
-        `get_basic_selection`."""
+        Parameters
+        ----------
+        mask
+            Array of booleans of the array's shape.
+        out
+            Array of the selection's shape to write the values into; it is returned.
+        fields
+            Name, or list of names, of fields of a structured type.
+        prototype
+            Buffers of zarr-python. Only its CPU buffers are taken, since values are NumPy arrays.
+        selection
+            zarr-python 2's name for `mask`.
+
+        Returns
+        -------
+        ndarray
+            The values.
+
+        Raises
+        ------
+        SelectionError
+            If the selection or a field does not fit the array, or `out` does not fit the selection.
+
+        Examples
+        --------
+        >>> a = omnizarr.array([10, 20, 30])
+        >>> a.get_mask_selection([True, False, True])
+        array([10, 30])
+        """
         _check_prototype(prototype)
-        return self._read(indexing.mask(self._whole, _mask(mask, selection)), out, fields)
+        transform = indexing.mask(self._whole, _mask(mask, selection))
+        values: NDArray = read(self, transform, out, fields)
+        return values
 
     @suggests
     def get_block_selection(
-        self, selection: Any, *, out: NDArray | None = None, fields: Any = None,
-        prototype: Any = None,
-    ) -> Any:  # fmt: skip
-        """Read `array.blocks[selection]`; the keywords are those of `get_basic_selection`."""
+        self, selection: Selection, *, out: NDArray | None = None,
+        fields: Fields = None, prototype: object = None,
+    ) -> NDArray:  # fmt: skip
+        """Read `array.blocks[selection]`: whole chunks.
+
+        Parameters
+        ----------
+        selection
+            For every dimension an int or a slice that counts chunks, not elements.
+        out
+            Array of the selection's shape to write the values into; it is returned.
+        fields
+            Name, or list of names, of fields of a structured type.
+        prototype
+            Buffers of zarr-python. Only its CPU buffers are taken, since values are NumPy arrays.
+
+        Returns
+        -------
+        ndarray
+            The values.
+
+        Raises
+        ------
+        SelectionError
+            If the selection or a field does not fit the array, or `out` does not fit the selection.
+
+        Examples
+        --------
+        >>> a = omnizarr.array(np.arange(6), chunks=2)
+        >>> a.get_block_selection(1)
+        array([2, 3])
+        """
         _check_prototype(prototype)
-        return self._read(indexing.blocks(self._whole, selection, self._block_grid), out, fields)
+        transform = indexing.blocks(self._whole, selection, self._block_grid)
+        values: NDArray = read(self, transform, out, fields)
+        return values
 
     # -- writing ------------------------------------------------------------------------------
     @suggests
     def set_basic_selection(
-        self, selection: Any, value: Any, *, fields: Any = None, prototype: Any = None
-    ) -> None:
+        self, selection: Selection, value: npt.ArrayLike, *,
+        fields: Fields = None, prototype: object = None,
+    ) -> None:  # fmt: skip
         """Write what `array[selection] = value` writes.
 
         Parameters
@@ -133,14 +253,14 @@ class Selections(ArrayFacts):
         value
             A scalar, or values that broadcast to the selection.
         fields
-            Name of a field of a structured type; the others keep their values.
+            Name, or list of names, of fields of a structured type; the others keep their values.
         prototype
-            Buffers of zarr-python; values are NumPy arrays here, so only its CPU buffers are taken.
+            Buffers of zarr-python; only its CPU buffers are taken.
 
         Raises
         ------
         SelectionError
-            If the selection does not fit the array.
+            If the selection or the field does not fit the array.
         ReadOnlyError
             If the array was opened with mode ``"r"``.
 
@@ -152,55 +272,165 @@ class Selections(ArrayFacts):
         array([0, 7, 7], dtype=int32)
         """
         _check_prototype(prototype)
-        self._write(indexing.basic_and_advanced(self._target, selection), value, fields)
+        write(self, indexing.basic_and_advanced(self._target, selection), value, fields)
 
     @suggests
     def set_orthogonal_selection(
-        self, selection: Any, value: Any, *, fields: Any = None, prototype: Any = None
-    ) -> None:
-        """Do `array.oindex[selection] = value`; the keywords are those of `set_basic_selection`."""
+        self, selection: Selection, value: npt.ArrayLike, *,
+        fields: Fields = None, prototype: object = None,
+    ) -> None:  # fmt: skip
+        """Write what `array.oindex[selection] = value` writes.
+
+        Parameters
+        ----------
+        selection
+            For every dimension an int, a slice, a list of integers or a mask of its length.
+        value
+            A scalar, or values that broadcast to the selection.
+        fields
+            Name, or list of names, of fields of a structured type; the others keep their values.
+        prototype
+            Buffers of zarr-python; only its CPU buffers are taken.
+
+        Raises
+        ------
+        SelectionError
+            If the selection or the field does not fit the array.
+        ReadOnlyError
+            If the array was opened with mode ``"r"``.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros((2, 3), dtype="i4")
+        >>> a.set_orthogonal_selection((0, [0, 2]), [1, 2])
+        >>> a[:]
+        array([[1, 0, 2],
+               [0, 0, 0]], dtype=int32)
+        """
         _check_prototype(prototype)
-        self._write(indexing.orthogonal(self._target, selection), value, fields)
+        write(self, indexing.orthogonal(self._target, selection), value, fields)
 
     @suggests
     def set_coordinate_selection(
-        self, selection: Any, value: Any, *, fields: Any = None, prototype: Any = None
-    ) -> None:
-        """Do `array.vindex[selection] = value`; the keywords are those of `set_basic_selection`."""
+        self, selection: Selection, value: npt.ArrayLike, *,
+        fields: Fields = None, prototype: object = None,
+    ) -> None:  # fmt: skip
+        """Write what `array.vindex[selection] = value` writes.
+
+        Parameters
+        ----------
+        selection
+            For every dimension the coordinates of the points, arrays that broadcast together; or
+            one mask of the array's shape.
+        value
+            A scalar, or values that broadcast to the selection.
+        fields
+            Name, or list of names, of fields of a structured type; the others keep their values.
+        prototype
+            Buffers of zarr-python; only its CPU buffers are taken.
+
+        Raises
+        ------
+        SelectionError
+            If the selection or the field does not fit the array.
+        ReadOnlyError
+            If the array was opened with mode ``"r"``.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros((2, 3), dtype="i4")
+        >>> a.set_coordinate_selection(([0, 1], [0, 2]), [1, 2])
+        >>> a[:]
+        array([[1, 0, 0],
+               [0, 0, 2]], dtype=int32)
+        """
         _check_prototype(prototype)
-        self._write(indexing.coordinates(self._target, selection), value, fields)
+        write(self, indexing.coordinates(self._target, selection), value, fields)
 
     @suggests
     def set_mask_selection(
-        self, mask: Any = None, value: Any = _REQUIRED, *, fields: Any = None,
-        prototype: Any = None, selection: Any = None,
+        self, mask: npt.ArrayLike | None = None, value: npt.ArrayLike = _REQUIRED, *,
+        fields: Fields = None, prototype: object = None,
+        selection: npt.ArrayLike | None = None,
     ) -> None:  # fmt: skip
-        """Write the elements where `mask`, an array of booleans of the array's shape, is True.
+        """Write the elements where a mask is True.
 
-        `selection=` is zarr-python 2's name for it; the other keywords are those of
-        `set_basic_selection`."""
+        Parameters
+        ----------
+        mask
+            Array of booleans of the array's shape.
+        value
+            A scalar, or values that broadcast to the selection.
+        fields
+            Name, or list of names, of fields of a structured type; the others keep their values.
+        prototype
+            Buffers of zarr-python; only its CPU buffers are taken.
+        selection
+            zarr-python 2's name for `mask`.
+
+        Raises
+        ------
+        SelectionError
+            If the selection or the field does not fit the array.
+        ReadOnlyError
+            If the array was opened with mode ``"r"``.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(3, dtype="i4")
+        >>> a.set_mask_selection([True, False, True], 7)
+        >>> a[:]
+        array([7, 0, 7], dtype=int32)
+        """
         _check_prototype(prototype)
         if value is _REQUIRED:
             raise TypeError("set_mask_selection() needs a value")
-        self._write(indexing.mask(self._target, _mask(mask, selection)), value, fields)
+        write(self, indexing.mask(self._target, _mask(mask, selection)), value, fields)
 
     @suggests
     def set_block_selection(
-        self, selection: Any, value: Any, *, fields: Any = None, prototype: Any = None
-    ) -> None:
-        """Do `array.blocks[selection] = value`; the keywords are those of `set_basic_selection`."""
+        self, selection: Selection, value: npt.ArrayLike, *,
+        fields: Fields = None, prototype: object = None,
+    ) -> None:  # fmt: skip
+        """Write what `array.blocks[selection] = value` writes.
+
+        Parameters
+        ----------
+        selection
+            For every dimension an int or a slice that counts chunks, not elements.
+        value
+            A scalar, or values that broadcast to the selection.
+        fields
+            Name, or list of names, of fields of a structured type; the others keep their values.
+        prototype
+            Buffers of zarr-python; only its CPU buffers are taken.
+
+        Raises
+        ------
+        SelectionError
+            If the selection or the field does not fit the array.
+        ReadOnlyError
+            If the array was opened with mode ``"r"``.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(6, chunks=2, dtype="i4")
+        >>> a.set_block_selection(1, [5, 6])
+        >>> a[:]
+        array([0, 0, 5, 6, 0, 0], dtype=int32)
+        """
         _check_prototype(prototype)
-        self._write(indexing.blocks(self._target, selection, self._block_grid), value, fields)
+        write(self, indexing.blocks(self._target, selection, self._block_grid), value, fields)
 
 
-def _mask(mask: Any, selection: Any) -> Any:
+def _mask(mask: npt.ArrayLike | None, selection: npt.ArrayLike | None) -> npt.ArrayLike:
     """The mask, by the name of either generation of zarr-python."""
     if (mask is None) == (selection is None):
         raise TypeError("a mask selection needs mask= (or selection=, but not both)")
-    return selection if mask is None else mask
+    return selection if mask is None else mask  # type: ignore[return-value]  # one is given
 
 
-def _check_prototype(prototype: Any) -> None:
+def _check_prototype(prototype: object) -> None:
     if prototype is not None:
         made = getattr(getattr(prototype, "nd_buffer", None), "__module__", "")
         if made != "zarr.core.buffer.cpu":
@@ -210,5 +440,5 @@ def _check_prototype(prototype: Any) -> None:
             )
 
 
-def has_ellipsis(key: Any) -> bool:
+def has_ellipsis(key: Selection) -> bool:
     return key is Ellipsis or (isinstance(key, tuple) and any(item is Ellipsis for item in key))

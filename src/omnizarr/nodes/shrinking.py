@@ -1,8 +1,8 @@
-"""Forgetting what an array that was made smaller no longer has.
+"""Delete the data that a smaller shape leaves outside of an array.
 
-Somebody else may make it larger meanwhile: the shape that is stored counts, chunk by chunk. An
-earlier attempt may have failed midway; so edge chunks are looked at whole, and a resize to the same
-shape does what is left.
+Another process may make the array larger at the same time: for every chunk, the shape that is
+stored at that moment counts. An earlier attempt may have failed midway: edge chunks are checked
+whole, and a resize to the same shape finishes the work.
 
 This module knows arrays and their chunks. It must not know how a chunk is changed.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from omnizarr import engine, formats
 from omnizarr.errors import EncodeError, NodeNotFoundError
@@ -23,6 +24,9 @@ from omnizarr.nodes.freshness import difference
 from omnizarr.nodes.node import Place
 from omnizarr.runtime import parallel
 from omnizarr.stores.wrappers.base import RememberingStore
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.array_facts import ArrayFacts
 
 
 def edges(before: ArrayModel, new: Shape) -> ArrayModel | None:
@@ -40,9 +44,20 @@ def edges(before: ArrayModel, new: Shape) -> ArrayModel | None:
     return replace(before, shape=whole, grid=before.grid.resized(whole))
 
 
+def forget_outside(
+    array: ArrayFacts, before: ArrayModel, new: Shape, current: Callable[[], Shape | None]
+) -> None:
+    """Delete what a change of shape from `before` to `new` leaves outside; see `forget`."""
+    whole = edges(before, new)
+    if whole is not None:
+        source = array._of(array._place, whole, array._options)._source
+        chunks = (chunk for _, chunk in array._stored_chunks())
+        forget(source, chunks, new, current, new == before.shape)
+
+
 def watched(place: Place, before: ArrayModel) -> Callable[[], Shape | None]:
-    """What gives the shape that is stored, whoever changed it; None if it is another array's, which
-    has chunks of its own."""
+    """A function that reads the stored shape; it gives None if the array was replaced by another
+    one, which has chunks of its own."""
     look = _watching(place)
 
     def current() -> Shape | None:
@@ -55,8 +70,8 @@ def watched(place: Place, before: ArrayModel) -> Callable[[], Shape | None]:
 
 
 def _watching(place: Place) -> Callable[[], Node | None]:
-    """A function that gives the node as it is stored whenever it is called, past every cache; None
-    if it is gone. Documents that have not changed are not parsed anew."""
+    """A function that reads the stored node, bypassing caches; it gives None if the node was
+    deleted. Documents that have not changed are not parsed again."""
     seen: tuple[dict[str, bytes], Node] | None = None
 
     def look(held: Store) -> Node | None:
@@ -88,10 +103,10 @@ def forget(
     current: Callable[[], Shape | None],
     again: bool,
 ) -> None:
-    """Delete chunks beyond the new edge, and fill the part of edge chunks that lies beyond, as far
-    as it lies outside of the shape that is `current`.
+    """Delete chunks beyond the new edge, and fill the outer part of edge chunks, as far as they are
+    outside of the `current` shape too.
 
-    source: the array as it was. stored: the chunks that there are. again: the shape is the same.
+    source: the array before the change. stored: all stored chunks. again: the shape is the same.
     """
     grid = source.model.grid
     chunks = {chunk for chunk in stored if _reaches(grid, chunk, new)}
@@ -102,7 +117,7 @@ def forget(
         try:
             engine.trim(source, chunk, current)
         except EncodeError:
-            # What can only be read was not cut to this shape, so there is nothing left to do.
+            # Chunks that cannot be encoded were not cut to this shape: nothing is left to do.
             if not again:
                 raise
 
@@ -110,8 +125,8 @@ def forget(
 
 
 def withdraw(source: engine.Source, chunks: Iterable[Shape], place: Place) -> None:
-    """Delete chunks that were written to an array while it was deleted. A new array there has no
-    chunks before it has documents, and nobody writes a chunk that is held here."""
+    """Delete chunks that were written to an array while it was deleted. A new array at this path
+    stores its documents before its chunks, and a chunk is locked while it is deleted here."""
     look = _watching(place)
 
     def remove(chunk: Shape) -> None:

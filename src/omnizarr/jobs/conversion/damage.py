@@ -109,7 +109,8 @@ def recover(array: Array, path: str, region: Region) -> Recovered:
                 holes.append(common)
             else:
                 here: Any = (*within(common, region), ...)
-                values[here] = array[(*common, ...)]
+                there: Any = (*common, ...)
+                values[here] = array[there]
     return Recovered(values, bad, holes, stored)
 
 

@@ -134,8 +134,9 @@ class ArrayWork:
         """Write a region again. A chunk that was listed must not read as one that never was."""
         ends = self._ends
         ends.reading.take_found()
+        whole: Any = (*region, ...)
         try:
-            values = ends.source[(*region, ...)]
+            values = ends.source[whole]
         except DecodeError:
             if self._planned.on_damage == "raise":
                 raise

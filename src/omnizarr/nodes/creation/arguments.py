@@ -71,10 +71,9 @@ KeyEncodingLike = (
 Order = Literal["C", "F"]
 
 
-class NodeOptions(TypedDict, total=False):
+class OpenOptions(TypedDict, total=False):
     """How a node behaves once it is open; the members of a group inherit it."""
 
-    read_only: bool | None
     write_empty_chunks: bool | None
     on_missing: Literal["fill", "raise"] | None
     text: Literal["string", "object", "bytes"] | None
@@ -85,6 +84,12 @@ class NodeOptions(TypedDict, total=False):
     chunk_store: StoreLike
     config: Mapping[str, object] | object
     meta_array: object
+
+
+class NodeOptions(OpenOptions, total=False):
+    """The same, and whether it may be written."""
+
+    read_only: bool | None
 
 
 class ArrayOptions(NodeOptions, total=False):

@@ -1,0 +1,104 @@
+"""Read what a transform selects of an array.
+
+This module makes plans and gives them to the engine. It must not know how a selection is spelled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr import engine, indexing
+from omnizarr.errors import LimitError, SelectionError
+from omnizarr.indexing import Plan, Transform
+from omnizarr.indexing.fields import Fields
+from omnizarr.model.casting import cast
+from omnizarr.model.column import Column
+from omnizarr.model.dtypes import Bytes, String
+from omnizarr.model.json import show
+from omnizarr.nodes.data.columns import gathered, select_fields
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.array_facts import ArrayFacts
+
+NDArray = npt.NDArray[Any]
+
+
+def read(
+    array: ArrayFacts,
+    transform: Transform,
+    out: NDArray | None = None,
+    fields: Fields = None,
+    *,
+    scalar: bool = False,
+) -> Any:
+    """The values that a transform selects; a scalar instead of a 0-d array if `scalar` is true."""
+    if out is not None and not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be a NumPy array, found {type(out).__name__}: {show(out)}")
+    transform = fitted(array, transform)
+    plan = indexing.partition(transform, array._stored.grid)
+    dtype = array.dtype
+    if out is not None and fields is None:
+        _read_into(array, plan, transform, out)
+        return out
+    try:
+        result: NDArray = np.empty(transform.shape, dtype, order=array.order)
+    except (ValueError, MemoryError) as error:
+        raise LimitError(
+            f"{array._place}: a selection of shape {transform.shape} and type {dtype} does not"
+            " fit into memory; select less"
+        ) from error
+    working = plan.view(result)
+    if working is None:
+        working = np.empty(plan.shape, dtype)
+        engine.read(array._source, plan, working)
+        result = plan.result(working)
+    else:
+        engine.read(array._source, plan, working)
+    if fields is not None:
+        result = select_fields(result, fields, dtype)
+        if out is not None:
+            if out.shape != result.shape:
+                raise SelectionError(
+                    f"{array._place}: out has shape {out.shape}, the fields {result.shape}"
+                )
+            out[...] = cast(result, out.dtype)
+            return out
+    if scalar and not transform.shape:
+        return result[()]
+    return result
+
+
+def _read_into(array: ArrayFacts, plan: Plan, transform: Transform, out: NDArray) -> None:
+    if out.shape != transform.shape:
+        raise SelectionError(
+            f"{array._place}: out has shape {out.shape}, the selection has {transform.shape}"
+        )
+    if not out.flags.writeable:
+        raise ValueError(f"{array._place}: out is read-only")
+    view = plan.view(out) if out.dtype == array.dtype else None
+    working = np.empty(plan.shape, array.dtype) if view is None else view
+    engine.read(array._source, plan, working)
+    if view is None:
+        out[...] = cast(plan.result(working), out.dtype)
+
+
+def read_columns(
+    array: ArrayFacts, transform: Transform, fields: Fields
+) -> tuple[list[Column] | NDArray, tuple[int, ...]]:
+    """Text and byte strings as columns, anything else as a NumPy array; and the shape."""
+    data_type = array._source.model.data_type
+    if fields is not None or not isinstance(data_type, String | Bytes):
+        return read(array, transform, fields=fields), transform.shape
+    plan = indexing.partition(transform, array._stored.grid)
+    return gathered(array._source, plan, str(array._place)), transform.shape
+
+
+def fitted(array: ArrayFacts, transform: Transform) -> Transform:
+    """A selection made earlier, checked against the shape that the array has now."""
+    try:
+        return indexing.fitted(transform, array._stored.shape)
+    except SelectionError as error:
+        raise error.at(str(array._place)) from error

@@ -1,0 +1,93 @@
+"""Change the shape of an array: resize and append.
+
+The new shape is stored first, under the lock of the array's document; chunks follow. This module
+knows the order of these steps. `shrinking` knows which chunks a smaller shape leaves outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from omnizarr import indexing
+from omnizarr.errors import MetadataError, SelectionError, ZarrError
+from omnizarr.model.array import ArrayModel
+from omnizarr.nodes import node, shrinking
+from omnizarr.nodes.creation.chunk_shapes import resized_shape
+from omnizarr.nodes.data.values import as_source
+from omnizarr.nodes.data.writing import write
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.array_facts import ArrayFacts
+
+
+def resize(array: ArrayFacts, new_shape: Any) -> None:
+    """Store a new shape and delete what is outside of it; see `Array.resize`."""
+
+    def wanted(old: tuple[int, ...]) -> tuple[int, ...]:
+        return resized_shape(new_shape, old, str(array._place))
+
+    before = array._model
+    new = wanted(before.shape)
+    capabilities = array._source.store.capabilities
+    shared = capabilities.locks or capabilities.versions
+
+    def changed(model: ArrayModel) -> ArrayModel:
+        nonlocal before, new
+        array._require_same(model)
+        before, new = model, wanted(model.shape)
+        if not shared:
+            # No other process may write here, and some stores hide chunks outside of the shape.
+            shrinking.forget_outside(array, model, new, lambda: new)
+        return replace(model, shape=new, grid=model.grid.resized(new))
+
+    array._replace(node.change(array._place, array._options, changed))
+    try:
+        shrinking.forget_outside(array, before, new, shrinking.watched(array._place, before))
+    except ZarrError as error:
+        raise error.at(
+            f"{array._place}: the shape is {new} now, but data outside of it is not deleted yet;"
+            " call resize with the same shape again to finish"
+        ) from error
+
+
+def append(array: ArrayFacts, data: Any, axis: int) -> tuple[int, ...]:
+    """Grow one dimension and write to the new end; see `Array.append`."""
+    array._check_writable()
+    array._look()
+    values = as_source(data, array._source.model.data_type, array.dtype, None)
+    if not -array.ndim <= axis < array.ndim:
+        raise SelectionError(f"{array._place}: axis {axis} of an array with ndim {array.ndim}")
+    axis %= array.ndim
+    agree = values.ndim == array.ndim and all(
+        dimension == axis or length == array.shape[dimension]
+        for dimension, length in enumerate(values.shape)
+    )
+    if not agree:
+        raise MetadataError(
+            f"{array._place}: cannot append shape {values.shape} to {array.shape} along axis"
+            f" {axis}: all other dimensions must agree"
+        )
+    start = 0
+    shape: tuple[int, ...] = ()
+
+    def changed(model: ArrayModel) -> ArrayModel:
+        nonlocal start, shape
+        array._require_same(model)
+        start = model.shape[axis]
+        grown = list(model.shape)
+        grown[axis] += values.shape[axis]
+        shape = tuple(grown)
+        return replace(model, shape=shape, grid=model.grid.resized(shape))
+
+    array._replace(node.change(array._place, array._options, changed, repeatable=False))
+    # A concurrent resize may have changed the shape again: write only what is inside it now.
+    kept = [min(*lengths) for lengths in zip(values.shape, array.shape, strict=True)]
+    kept[axis] = max(0, min(values.shape[axis], array.shape[axis] - start))
+    region = [slice(0, length) for length in kept]
+    if tuple(kept) != values.shape:
+        values = values[tuple(region)]
+    region[axis] = slice(start, start + kept[axis])
+    whole = indexing.identity(array._model.shape)
+    write(array, indexing.basic_and_advanced(whole, tuple(region)), values)
+    return shape
