@@ -113,7 +113,7 @@ def checked_mode(mode: str | None, default: str = "a") -> str:
 
 
 def open_store(store: StoreLike, mode: str, storage_options: StorageOptions | None) -> Store:
-    """The store for a call. Mode "w" does not empty an archive: `node.create` replaces what it
+    """The store for a call. Mode "w" does not empty an archive: `storing.create` replaces what it
     holds, once all arguments were checked."""
     if mode == "w":
         try:

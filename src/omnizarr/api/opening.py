@@ -33,6 +33,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import (
     ArrayOptions,
     ChunksLike,
@@ -321,7 +322,7 @@ def make_group(
     chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
     place = Place(store, path, chosen)
     model = chosen.new_group(dict(attributes or {}))
-    node.create(place, model, overwrite=overwrite)
+    storing.create(place, model, overwrite=overwrite)
     return Group._of(place, model, options)
 
 

@@ -124,8 +124,8 @@ def deletion_steps(keys: Iterable[str]) -> list[list[str]]:
 
     The documents that mark nodes as existing come first, those of a parent before those of its
     children, and all other keys last. A deletion that is interrupted then leaves no node, or whole
-    ones, and never a node whose chunks are missing. (`node.create` refuses what is left to an array
-    that would take it for chunks.) In reverse, it is the order in which keys are written.
+    ones, and never a node whose chunks are missing. (`storing.create` refuses an array that
+    would take what is left for chunks.) In reverse, it is the order in which keys are written.
 
     >>> deletion_steps(["a/.zarray", "a/.zattrs", "a/0", "a/1", ".zgroup"])
     [['.zgroup'], ['a/.zarray'], ['a/.zattrs'], ['a/0', 'a/1']]

@@ -48,6 +48,26 @@ class Array(Selections):
     Indexing follows NumPy: `array[2:5, ::-1]`, `array[mask]`, `array[0] = 1`. Functions such as
     `omnizarr.open_array` and `omnizarr.create_array` return an `Array`.
 
+    Parameters
+    ----------
+    store
+        A store, a path, a URL or a mapping.
+    path
+        Path of the array in the store; the root if it is left out.
+    read_only
+        Whether writing is refused.
+    zarr_format
+        The format to look for; without it, the format is detected.
+    options
+        Settings of another node, instead of `read_only`.
+    **arguments
+        Settings, as `omnizarr.open_array` takes them.
+
+    Raises
+    ------
+    ArrayNotFoundError
+        If no array is there.
+
     Examples
     --------
     >>> a = omnizarr.create_array({}, shape=(4, 6), chunks=(2, 3), dtype="i4")
@@ -67,34 +87,6 @@ class Array(Selections):
         options: Options | None = None,
         **arguments: Unpack[OpenOptions],
     ) -> None:
-        """Open the array that is stored at `path`; `omnizarr.create_array` creates one.
-
-        Parameters
-        ----------
-        store
-            A store, a path, a URL or a mapping.
-        path
-            Path of the array in the store; the root if it is left out.
-        read_only
-            Whether writing is refused.
-        zarr_format
-            The format to look for; without it, the format is detected.
-        options
-            Settings of another node, instead of `read_only`.
-        **arguments
-            Settings, as `omnizarr.open_array` takes them.
-
-        Raises
-        ------
-        ArrayNotFoundError
-            If no array is there.
-
-        Examples
-        --------
-        >>> store = omnizarr.zeros(3).store
-        >>> omnizarr.Array(store, read_only=True).shape
-        (3,)
-        """
         check_options(arguments, "Array")
         opened = options_from(arguments, options or Options(read_only=read_only))
         place, model = node.require_array(as_store(store), paths.normalize_path(path), zarr_format)

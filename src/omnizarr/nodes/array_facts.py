@@ -118,7 +118,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     # -- facts --------------------------------------------------------------------------------
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> dict[str, str | bool]:
         """Settings that are not stored, as zarr-python's `ArrayConfig` names them.
 
         Examples

@@ -1,20 +1,37 @@
 """The attributes of an array or group: a mapping that is stored as JSON.
 
-Every change re-reads the stored attributes under a lock before it writes, so two writers that set
-different attributes both win.
+Every change reads the stored attributes again, under a lock, before it writes: two processes that
+set different attributes at once lose nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
+from omnizarr.keywords import suggests
 from omnizarr.model import json
 from omnizarr.model.codec import Json
 
 
 class Attributes(MutableMapping[str, Json]):
-    """A node's attributes. `read` gives the current ones, `change` stores changed ones."""
+    """The attributes of a node: `array.attrs`, `group.attrs`.
+
+    Parameters
+    ----------
+    read
+        Returns the current attributes.
+    change
+        Stores what a function makes of the current attributes.
+
+    Examples
+    --------
+    >>> attrs = omnizarr.zeros(3).attrs
+    >>> attrs["units"] = "m"
+    >>> attrs.update(scale=2, offset=0.5)
+    >>> attrs
+    {'units': 'm', 'scale': 2, 'offset': 0.5}
+    """
 
     def __init__(
         self,
@@ -47,20 +64,64 @@ class Attributes(MutableMapping[str, Json]):
         return name in self._read()
 
     def asdict(self) -> dict[str, Json]:
-        """A copy that is yours to change."""
+        """Return a copy as a dict; changing it does not change the attributes.
+
+        Returns
+        -------
+        dict
+            All attributes.
+        """
         return dict(json.plain(self._read()))
 
-    def put(self, attributes: Mapping[str, Json]) -> None:
-        """Replace all attributes at once."""
+    @suggests
+    def put(self, attributes: Mapping[str, object]) -> None:
+        """Replace all attributes with one write.
+
+        Parameters
+        ----------
+        attributes
+            The new attributes; all others are deleted.
+
+        Raises
+        ------
+        TypeError
+            If JSON cannot hold a value.
+
+        Examples
+        --------
+        >>> attrs = omnizarr.zeros(3, attributes={"a": 1}).attrs
+        >>> attrs.put({"b": [2, 3]})
+        >>> attrs
+        {'b': [2, 3]}
+        """
         new = _checked(attributes)
         self._change(lambda _: new)
 
-    def update(self, *args: Any, **kwargs: Any) -> None:
-        """Set several attributes with one write."""
-        new = _checked(dict(*args, **kwargs))
+    def update(  # type: ignore[override]  # one signature for all overloads
+        self,
+        attributes: Mapping[str, object] | Iterable[tuple[str, object]] = (),
+        /,
+        **more: object,
+    ) -> None:
+        """Set several attributes with one write; others stay as they are.
+
+        Parameters
+        ----------
+        attributes
+            Names and values, as `dict` takes them.
+        **more
+            Further ones by keyword.
+
+        Raises
+        ------
+        TypeError
+            If JSON cannot hold a value.
+        """
+        new = _checked(dict(attributes, **more))
         self._change(lambda attributes: attributes | new)
 
     def clear(self) -> None:
+        """Delete all attributes."""
         self.put({})
 
     def __repr__(self) -> str:

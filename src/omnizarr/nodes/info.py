@@ -1,6 +1,6 @@
-"""`array.info` and `group.info`: what a person wants to know at a glance.
+"""`array.info` and `group.info`: a report of an array or group.
 
-Both show what is known without asking the store; `info_complete()` counts chunks, or lists members.
+Both show what is known without reading the store; `info_complete()` counts chunks or lists members.
 """
 
 from __future__ import annotations
@@ -16,14 +16,22 @@ if TYPE_CHECKING:
 
 
 class CallableInt(int):
-    """An int that may also be called: a property for one generation, a method for the other."""
+    """An int that may also be called, for properties that became methods in zarr-python 3.
+
+    Examples
+    --------
+    >>> from omnizarr.nodes.info import CallableInt
+    >>> CallableInt(3) == CallableInt(3)() == 3
+    True
+    """
 
     def __call__(self) -> int:
         return int(self)
 
 
 def human_bytes(count: int) -> str:
-    """
+    """Format a number of bytes.
+
     >>> human_bytes(1536)
     '1.5K'
     """
@@ -42,6 +50,7 @@ class Info:
         yield from ()
 
     def items(self) -> list[tuple[str, str]]:
+        """List the rows: name and value."""
         return [(name, str(value)) for name, value in self._rows()]
 
     def __repr__(self) -> str:
@@ -61,6 +70,8 @@ class Info:
 
 
 class ArrayInfo(Info):
+    """Report of an array: `array.info`, and with `counted` `array.info_complete()`."""
+
     def __init__(self, array: Array, counted: bool = False) -> None:
         self._array = array
         self._counted = counted
@@ -97,6 +108,8 @@ class ArrayInfo(Info):
 
 
 class GroupInfo(Info):
+    """Report of a group: `group.info`, and with `listed` `group.info_complete()`."""
+
     def __init__(self, group: Group, listed: bool = False) -> None:
         self._group = group
         self._listed = listed

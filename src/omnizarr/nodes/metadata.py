@@ -1,8 +1,8 @@
-"""`array.metadata` and `group.metadata`: the stored document, for those who want to see it."""
+"""`array.metadata` and `group.metadata`: the stored document."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -10,7 +10,13 @@ from omnizarr.nodes.node import Place
 
 
 class Metadata:
-    """A node's document. Members are attributes: `array.metadata.shape`."""
+    """The document of a node, as it is stored; its members are attributes.
+
+    Examples
+    --------
+    >>> omnizarr.zeros(3).metadata.chunk_key_encoding
+    {'name': 'default', 'configuration': {'separator': '/'}}
+    """
 
     def __init__(self, place: Place, model: ArrayModel | GroupModel) -> None:
         self._place = place
@@ -18,14 +24,27 @@ class Metadata:
 
     @property
     def zarr_format(self) -> int | str:
+        """Format of the document."""
         return self._place.format.name
 
     @property
-    def node_type(self) -> str:
+    def node_type(self) -> Literal["array", "group"]:
+        """Kind of the node, in every format."""
         return "array" if isinstance(self.model, ArrayModel) else "group"
 
     def to_dict(self) -> dict[str, Any]:
-        """The document as it is stored, with the attributes."""
+        """Return the document as it is stored, with the attributes.
+
+        Returns
+        -------
+        dict
+            A copy of the document.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).metadata.to_dict()["shape"]
+        [3]
+        """
         document: dict[str, Any] = json.plain(self.model.document)
         document.setdefault("attributes", json.plain(self.model.attributes))
         return document

@@ -1,4 +1,4 @@
-"""What is known of a node, array or group, without looking inside it.
+"""What is known of a node, an array or a group, without looking inside it.
 
 A node is an address (store, path, format), the facts stored there, and how it was opened. This
 module knows those three. It must not know chunks or members.
@@ -6,11 +6,12 @@ module knows those three. It must not know chunks or members.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Generic, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from omnizarr.errors import StaleHandleError
 from omnizarr.formats import Node
+from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
@@ -18,6 +19,9 @@ from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.freshness import Freshness
 from omnizarr.nodes.metadata import Metadata
 from omnizarr.nodes.node import N, Options, Place, StorePath
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.creation.arguments import Synchronizer
 
 
 class NodeFacts(Generic[N]):
@@ -30,7 +34,7 @@ class NodeFacts(Generic[N]):
 
     @classmethod
     def _of(cls, place: Place, model: N, options: Options) -> Self:
-        """The node of facts that are known already."""
+        """Make a node of facts that are known already."""
         made = cls.__new__(cls)
         made._set(place, model, options)
         return made
@@ -46,7 +50,23 @@ class NodeFacts(Generic[N]):
         self._stored = model
 
     def refresh(self) -> None:
-        """Read the metadata again; another process may have changed it."""
+        """Read the metadata again; another process may have changed it.
+
+        Raises
+        ------
+        NodeNotFoundError
+            If the node was deleted.
+        StaleHandleError
+            If it was replaced by a node of the other kind.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(3)
+        >>> omnizarr.open_array(a.store).resize(5)
+        >>> a.refresh()
+        >>> a.shape
+        (5,)
+        """
         model = node.reread(self._place)
         NodeFacts._require_same(self, model)
         self._replace(model)  # type: ignore[arg-type]
@@ -85,32 +105,44 @@ class NodeFacts(Generic[N]):
 
     @property
     def store(self) -> Store:
+        """Store that holds the node's metadata, and its chunks unless `chunk_store` differs."""
         return self._place.store
 
     @property
     def chunk_store(self) -> Store:
-        """Where chunks lie: the store itself, unless `chunk_store=` named another one."""
+        """Store that holds chunks: `store`, unless `chunk_store=` named another one."""
         return self._options.chunk_store or self.store
 
     @property
     def path(self) -> str:
+        """Path in the store, without a leading slash; empty at the root."""
         return self._place.path
 
     @property
     def name(self) -> str:
-        """The path with a leading slash, as h5py names things."""
+        """Path in the store with a leading slash, as in h5py.
+
+        Examples
+        --------
+        >>> g = omnizarr.group().create_group("a/b")
+        >>> g.path, g.name, g.basename
+        ('a/b', '/a/b', 'b')
+        """
         return "/" + self.path
 
     @property
     def basename(self) -> str:
+        """Last part of the path."""
         return paths.name_of(self.path)
 
     @property
     def store_path(self) -> StorePath:
+        """Store and path together, as zarr-python 3 has them."""
         return StorePath(self.store, self.path)
 
     @property
     def read_only(self) -> bool:
+        """Whether writing is refused, by this handle or by the store."""
         return self._options.read_only or self.store.read_only
 
     def _check_writable(self) -> None:
@@ -118,21 +150,38 @@ class NodeFacts(Generic[N]):
             raise node.read_only(self._place)
 
     @property
-    def synchronizer(self) -> Any:
+    def synchronizer(self) -> Synchronizer | None:
+        """The synchronizer that was given with `synchronizer=`; None if there is none."""
         return self._options.synchronizer
 
     @property
     def zarr_format(self) -> int | str:
+        """Format that the node is stored in: 0, 1, 2, 3 or a name such as ``"n5"``."""
         return self._place.format.name
 
     @property
     def metadata(self) -> Metadata:
-        """The stored document, with its members as attributes."""
+        """The stored document, with its members as attributes.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).metadata.node_type
+        'array'
+        """
         return Metadata(self._place, self._stored)
 
     # -- attributes ---------------------------------------------------------------------------
     @property
     def attrs(self) -> Attributes:
+        """Attributes of the node: a mapping that is stored as JSON.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(3)
+        >>> a.attrs["units"] = "m"
+        >>> a.attrs
+        {'units': 'm'}
+        """
         return Attributes(self._read_attributes, self._change_attributes)
 
     def _read_attributes(self) -> Mapping[str, Any]:
@@ -140,14 +189,31 @@ class NodeFacts(Generic[N]):
             self.refresh()
         return self._stored.attributes
 
-    def _change_attributes(self, function: Any) -> None:
+    def _change_attributes(self, function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> None:
         changed = node.change_attributes(
             self._place, self._options, function, check=self._require_same
         )
         self._take_over(changed)
 
-    def update_attributes(self, new_attributes: Any) -> Self:
-        """Set several attributes and give the node back."""
+    @suggests
+    def update_attributes(self, new_attributes: Mapping[str, object]) -> Self:
+        """Set several attributes with one write.
+
+        Parameters
+        ----------
+        new_attributes
+            Names and values; other attributes stay as they are.
+
+        Returns
+        -------
+        Array or Group
+            The node itself.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).update_attributes({"units": "m"}).attrs
+        {'units': 'm'}
+        """
         self.attrs.update(new_attributes)
         return self
 

@@ -1,7 +1,7 @@
-"""zarr-python 2's synchronizers, for code that brings one.
+"""zarr-python 2's synchronizers, for code that has one.
 
-omnizarr locks every read-modify-write by itself, in the process always and between processes on
-local stores. A synchronizer given with `synchronizer=` is held as well.
+omnizarr locks every read-modify-write itself: between threads always, between processes where the
+store can. A synchronizer given with `synchronizer=` is locked as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from omnizarr.stores import LocalStore
 
 
 class ThreadSynchronizer:
-    """A lock per key for the threads of one process."""
+    """A lock per key for the threads of one process.
+
+    Examples
+    --------
+    >>> a = omnizarr.zeros(10, synchronizer=omnizarr.ThreadSynchronizer())
+    >>> a[:5] = 1
+    """
 
     def __init__(self) -> None:
         self._begin()
@@ -39,7 +45,20 @@ class ThreadSynchronizer:
 
 
 class ProcessSynchronizer:
-    """A lock file per key in a directory that all processes share."""
+    """A lock file per key in a folder that all processes share.
+
+    Parameters
+    ----------
+    path
+        The folder; it is created with the first lock.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> a = omnizarr.zeros(10, synchronizer=omnizarr.ProcessSynchronizer(folder))
+    >>> a[:5] = 1
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)

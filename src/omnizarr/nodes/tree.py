@@ -12,7 +12,28 @@ if TYPE_CHECKING:
 
 
 class Tree:
-    """What `group.tree()` gives: prints as text, shows as HTML in a notebook."""
+    """A drawing of a hierarchy: text when printed, HTML in a notebook. `group.tree()` makes it.
+
+    Parameters
+    ----------
+    group
+        The group at the top.
+    level
+        How many levels to show; None for all.
+    expand
+        Whether groups are shown open in HTML.
+    max_nodes
+        Number of nodes after which the drawing ends with "…"; None for no end.
+
+    Examples
+    --------
+    >>> root = omnizarr.group()
+    >>> _ = root.create_group("a/b")
+    >>> print(root.tree())
+    /
+     └── a
+         └── b
+    """
 
     def __init__(
         self,
@@ -41,8 +62,8 @@ class Tree:
     def _members(
         self, group: Group, level: int | None, shown: list[int]
     ) -> Iterator[tuple[str, Array | Group | None, bool]]:
-        """Name and node of each member, and whether it is the last; None stands for what is left
-        out. `shown[0]` counts the nodes of the whole drawing."""
+        """Name and node of each member, and whether it is the last; the node is None where the
+        drawing ends. `shown[0]` counts the nodes of the whole drawing."""
         members = [] if level is not None and level <= 0 else list(group.members())
         for index, (name, member) in enumerate(members):
             if self._most is not None and shown[0] >= self._most:

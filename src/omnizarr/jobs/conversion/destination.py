@@ -30,7 +30,7 @@ from omnizarr.model.dtypes import from_numpy
 from omnizarr.model.grids import Grid, RegularAxis
 from omnizarr.model.keys import ChunkKeys
 from omnizarr.model.store import Store
-from omnizarr.nodes import node
+from omnizarr.nodes.creation import storing
 from omnizarr.nodes.node import Place
 
 JOB = "convert"
@@ -192,7 +192,7 @@ def _check_nodes(plan: Plan, written: tuple[Written, ...]) -> None:
     for path in plan.roots:
         existing = formats.find(store, path)
         if existing is not None and (path, existing[0].name) not in places:
-            raise node.exists(Place(store, path, plan.target.format), existing[1])
+            raise storing.exists(Place(store, path, plan.target.format), existing[1])
     for one in _writes(plan):
         for key in formats.claimed(store, one.place.path, one.documents):
             if key not in documents:
@@ -201,7 +201,7 @@ def _check_nodes(plan: Plan, written: tuple[Written, ...]) -> None:
                     " format known here, or would become one of the new node; it is not replaced"
                     " (overwrite=True does so)"
                 )
-        for key in () if one.array is None else node.stale_chunks(one.place, one.array):
+        for key in () if one.array is None else storing.stale_chunks(one.place, one.array):
             if not any(other.holds(key) for other in written):
                 raise NodeExistsError(
                     f"{store!r}, key {key!r}: a value is there that would become a chunk of the"
@@ -219,7 +219,7 @@ def _clear(written: Sequence[Written]) -> None:
             one.place.store.delete(key)
     for one in written:
         if one.array is not None:
-            node.remove_stale_chunks(one.place, one.array)
+            storing.remove_stale_chunks(one.place, one.array)
 
 
 def _remove(store: Store, node: Replaced, journal_key: str) -> None:

@@ -15,6 +15,7 @@ from omnizarr.model.column import Column
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import (
     check_arguments,
     options_from,
@@ -68,7 +69,7 @@ def make_array(
         data = secured(data, replaced)
         if isinstance(data, np.ndarray | Column):
             data = as_source(data, array.data_type, array.dtype, array.shape)
-    node.create(place, model, overwrite=overwrite)
+    storing.create(place, model, overwrite=overwrite)
     if data is not None and write_data:
         write_values(data, array)
     return Array._of(place, model, options) if options.read_only else array
@@ -140,3 +141,16 @@ def like(data: Any, *, filled: bool = False) -> dict[str, Any]:
         **data._pipeline.arguments(data._model),
         **({"fill_value": data.fill_value} if filled else {}),
     }
+
+
+def require_alike(array: Array, shape: Any, dtype: Any, exact: bool) -> None:
+    """Raise a TypeError unless an array has the shape, and a type that casts safely to `dtype`;
+    None asks for nothing."""
+    if shape is not None:
+        wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+        if array.shape != wanted:
+            raise TypeError(f"{array!r} is there with shape {array.shape}, not {wanted}")
+    if dtype is not None:
+        asked = np.dtype(dtype)
+        if array.dtype != asked and (exact or not np.can_cast(array.dtype, asked)):
+            raise TypeError(f"{array!r} is there with dtype {array.dtype}, not {asked}")

@@ -9,8 +9,8 @@ from omnizarr.formats.base import Node
 from omnizarr.keywords import refuse_unknown
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
-from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import with_values
 from omnizarr.nodes.creation.arrays import make_array
 from omnizarr.nodes.creation.overlaps import Location
@@ -54,7 +54,7 @@ def create_nodes(
         else:
             refuse_unknown(given, ("attributes",), f"create_hierarchy: the group {path!r}")
             model = place.format.new_group(dict(given.get("attributes") or {}))
-        node.create(where, model, overwrite=overwrite)
+        storing.create(where, model, overwrite=overwrite)
         kind = Array if isinstance(model, ArrayModel) else Group
         made.append((path, kind._of(where, model, options)))  # type: ignore[arg-type]
     return iter(made)

@@ -1,0 +1,53 @@
+"""The keywords of the methods of `Group` that create arrays, as types.
+
+A method that takes one of `create_array`'s keywords by position has a type without that keyword.
+"""
+
+from __future__ import annotations
+
+from omnizarr.nodes.creation.arguments import (
+    ChunkedOptions,
+    DataTypeLike,
+    FilledOptions,
+    ShapeLike,
+)
+
+
+class FullOptions(ChunkedOptions, total=False):
+    """All keywords but `shape`, `data` and `fill_value`."""
+
+    dtype: DataTypeLike
+    overwrite: bool
+
+
+class FullLikeOptions(FullOptions, total=False):
+    """All keywords but `data` and `fill_value`."""
+
+    shape: ShapeLike | None
+
+
+class MemberOptions(FullOptions, total=False):
+    """All keywords but `shape` and `data`."""
+
+    fill_value: object
+
+
+class LikeOptions(MemberOptions, total=False):
+    """All keywords but `data`."""
+
+    shape: ShapeLike | None
+
+
+class DatasetOptions(LikeOptions, total=False):
+    """All keywords."""
+
+    data: object
+    write_data: bool
+
+
+class RequireOptions(FilledOptions, total=False):
+    """All keywords but `shape` and `dtype`."""
+
+    overwrite: bool
+    data: object
+    write_data: bool

@@ -1,0 +1,270 @@
+"""Store the documents of new nodes, and delete nodes.
+
+This module knows the order of the steps, so that neither a concurrent creator nor a failure leaves
+half a node. The format knows the documents; nothing here looks inside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+
+from omnizarr import formats
+from omnizarr.engine import exclusive
+from omnizarr.errors import (
+    ContainsArrayError,
+    ContainsGroupError,
+    MetadataError,
+    NodeExistsError,
+    UncertainWriteError,
+)
+from omnizarr.formats.base import Format, Node
+from omnizarr.model import paths
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.store import Store, keys_at
+from omnizarr.nodes import node
+from omnizarr.nodes.node import Options, Place
+from omnizarr.stores.wrappers.base import RememberingStore
+
+PROBE = ".omnizarr-new"
+"""A key that exists while a node is replaced."""
+_LOOKS = 3
+"""How often to look again at a document that describes no node: its node may be half stored."""
+
+
+def create(place: Place, model: Node, *, overwrite: bool) -> None:
+    """Store a new node, and groups above it where there are none.
+
+    Everything that can be refused is refused before anything is changed. Where the store has a
+    conditional set, only one of two concurrent creators of a path succeeds.
+    """
+    store, path, chosen = place.store, place.path, place.format
+    store.check_writable()
+    documents = (
+        chosen.array_documents(path, model)
+        if isinstance(model, ArrayModel)
+        else chosen.group_documents(path, model)
+    )
+    looking = _looking(store, path)
+    taken = overwrite and _is_taken(looking, path)
+    formats.check_outside_drafts(store, path)
+    if path or not taken:  # overwriting the root deletes everything that could be refused
+        chosen.check_place(looking, path)
+    missing: dict[str, bytes] = {}
+    for ancestor in paths.ancestors(path):
+        found = formats.find(looking, ancestor)
+        if found is None:
+            above = chosen.parent_documents(ancestor)
+            found = _appeared(looking, ancestor, above)
+            missing |= above if found is None else {}
+        if found is not None and isinstance(found[1], ArrayModel):
+            raise _below_array(place, ancestor)
+    if taken:
+        if store.capabilities.hierarchies_only:
+            remove(store, path)
+        else:  # a full or failing store must fail before anything is deleted
+            probe = chosen.keys(path)[0] + PROBE
+            store.set(probe, b"".join(documents.values()))
+            remove(store, path)
+            store.delete(probe)
+    elif overwrite:  # attributes without a node must not become those of the new one
+        there = formats.documents(chosen, looking, path)
+        _delete(store, [key for key in chosen.keys(path) if key in there])
+    else:
+        existing = formats.find(looking, path) or _appeared(looking, path, documents)
+        if existing is not None:
+            raise exists(place, existing[1])
+    stale: list[str] = []
+    if isinstance(model, ArrayModel):
+        if overwrite or _keeps_chunks_apart(place, model):
+            stale = list(stale_chunks(place, model))
+        else:
+            _check_no_chunks(place, model)
+    _add_groups(place, missing)
+    if overwrite:
+        _delete(store, stale)
+    _put(place, model, documents, overwrite)
+    if not overwrite:
+        _delete(store, stale)  # not before: a concurrent creator may own them
+    for prefix in chosen.empty_prefixes(path) if isinstance(model, ArrayModel) else ():
+        store.make_prefix(prefix)
+
+
+def _add_groups(place: Place, missing: Mapping[str, bytes]) -> None:
+    """Store the missing documents of groups above. A document that was stored since then stays; if
+    it is an array's, nothing can be created below it."""
+    store = place.store
+    for key, document in missing.items():
+        with _claiming(store, key):
+            added = store.set_if_absent(key, document)
+        if not added:
+            for ancestor in paths.ancestors(place.path):
+                found = formats.find(store, ancestor)
+                if found is not None and isinstance(found[1], ArrayModel):
+                    raise _below_array(place, ancestor)
+
+
+def _claiming(store: Store, key: str) -> AbstractContextManager[object]:
+    """The lock that `set_if_absent` needs, so that only one thread wins it."""
+    return nullcontext() if store.capabilities.conditional else exclusive(store, key)
+
+
+def _put(place: Place, model: Node, documents: Mapping[str, bytes], overwrite: bool) -> None:
+    """Store the documents of a new node. Unless it overwrites, a concurrent creator of the same
+    node makes it fail.
+
+    The document that marks the node as existing is written conditionally. Documents after it hold
+    attributes: a reader in between sees a node without attributes, and so does a reader after a
+    failure in between."""
+    store = place.store
+    deciding = next(iter(documents))
+    if len(documents) > 1:
+        attributes = place.format.attribute_documents(place.path, model)
+        deciding = next((key for key in documents if key not in attributes), deciding)
+    written: list[str] = []
+    rest = list(documents.items())
+    with _claiming(store, place.format.keys(place.path)[0]):
+        while deciding not in written:
+            key, document = rest.pop(0)
+            if overwrite:
+                store.set(key, document)
+            elif not store.set_if_absent(key, document):
+                _delete(store, written)
+                raise _taken(place)
+            written.append(key)
+    for key, document in rest:
+        _put_attributes(place, model, key, document, overwrite)
+
+
+def _put_attributes(place: Place, model: Node, key: str, document: bytes, overwrite: bool) -> None:
+    """Store the attributes of a new node; attributes that another process has set since stay."""
+    with (
+        suppress(UncertainWriteError),  # the update below may repeat it
+        exclusive(place.store, place.format.keys(place.path)[0]),
+    ):
+        if place.store.set_if_absent(key, document):
+            return
+    if key in place.format.claims(place.path):  # more than attributes: another creator's node
+        if not overwrite:
+            raise _taken(place)
+        place.store.set(key, document)
+        return
+    ours = model.attributes
+    node.change_attributes(
+        place, Options(), lambda new: new | {**ours} if overwrite else {**ours} | new
+    )
+
+
+def _taken(place: Place) -> NodeExistsError:
+    found = formats.find(place.store, place.path)
+    if found is not None:
+        return exists(place, found[1])
+    return NodeExistsError(f"{place}: another process is creating or deleting a node there")
+
+
+def _delete(store: Store, keys: Iterable[str]) -> None:
+    for key in keys:
+        store.delete(key)
+
+
+def _below_array(place: Place, ancestor: str) -> ContainsArrayError:
+    return ContainsArrayError(
+        f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
+    )
+
+
+def _looking(store: Store, path: str) -> RememberingStore:
+    """A view of the store that reads every key once, for several looks at `path` and above. Where
+    every key is a request, the documents of `path` are fetched together."""
+    held = RememberingStore(store)
+    if store.capabilities.requests > 1:
+        formats.look_ahead(held, path)
+    return held
+
+
+def _appeared(
+    looking: RememberingStore, path: str, documents: Iterable[str]
+) -> tuple[Format, Node] | None:
+    """A node that appeared at `path` since the first look; None if there is none. A document that
+    marks a node or would be overwritten, but describes no known node, is an error: it must not be
+    replaced."""
+    keys = list(documents)
+    for _ in range(_LOOKS):
+        claimed = formats.claimed(looking, path, keys)
+        if not claimed:
+            return None
+        looking = RememberingStore(looking.store)
+        found = formats.find(looking, path)
+        if found is not None:
+            return found
+    raise NodeExistsError(
+        f"{looking!r}, key {claimed[0]!r}: a document is there that describes no node of a format"
+        " known here; it is not replaced (mode 'w' or overwrite=True at its path would)"
+    )
+
+
+def _is_taken(store: Store, path: str) -> bool:
+    """Whether a node is there; a broken one counts, since it may be replaced."""
+    try:
+        return formats.find(store, path) is not None or bool(formats.claimed(store, path))
+    except MetadataError:
+        return True
+
+
+def exists(place: Place, found: Node) -> NodeExistsError:
+    """The error for a path that has a node already."""
+    if isinstance(found, ArrayModel):
+        return ContainsArrayError(
+            f"{place}: an array is already there (overwrite=True replaces it)"
+        )
+    return ContainsGroupError(f"{place}: a group is already there (overwrite=True replaces it)")
+
+
+def remove(store: Store, path: str) -> None:
+    """Delete a node and everything below it, in every format in which it has documents. A broken
+    node is deleted too."""
+    looking = _looking(store, path)
+    for keys, prefixes in [known.owned(looking, path) for known in formats.owners(looking, path)]:
+        _delete(store, keys)
+        for prefix in prefixes:
+            store.delete_prefix(prefix)
+
+
+def _keeps_chunks_apart(place: Place, model: ArrayModel) -> bool:
+    """Whether chunks have another prefix than documents: chunks that an interrupted deletion left
+    would become chunks of the new array."""
+    own = place.path + "/" if place.path else ""
+    return place.store.capabilities.listable and not place.format.chunk_prefix(
+        place.path, model
+    ).startswith(own)
+
+
+def _check_no_chunks(place: Place, model: ArrayModel) -> None:
+    """Raise if keys exist that the new array would take for its chunks: an interrupted deletion
+    leaves chunks without documents."""
+    if not place.store.capabilities.listable:
+        return
+    key = next(stale_chunks(place, model), None)
+    if key is not None:
+        found = formats.find(place.store, place.path)
+        if found is not None:
+            raise exists(place, found[1])
+        raise NodeExistsError(
+            f"{place}: no node is there, but the value {key!r}, which would become a chunk of the"
+            " new array; an interrupted deletion may have left it (overwrite=True removes it)"
+        )
+
+
+def stale_chunks(place: Place, model: ArrayModel) -> Iterator[str]:
+    """The keys that a new array would take for chunks of its own."""
+    prefix = place.format.chunk_prefix(place.path, model)
+    spellings = (model.keys, *model.keys.alternatives)
+    for key in keys_at(place.store, prefix):
+        name = key[len(prefix) :]
+        if any(keys.decode(name, model.ndim) is not None for keys in spellings):
+            yield key
+
+
+def remove_stale_chunks(place: Place, model: ArrayModel) -> None:
+    """Delete the keys that a new array would take for chunks of its own."""
+    _delete(place.store, list(stale_chunks(place, model)))
