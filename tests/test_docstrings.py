@@ -6,8 +6,9 @@ Each rule is a function from a public name to the problems that it has, so that 
 first shown to find one. The rules:
 
 * A public class, function, method or property has a docstring. An override without one inherits.
-* Its "Parameters" section names every parameter. An override inherits the names that a base
-  documents. The fields of a dataclass or named tuple may have a docstring each instead.
+* Its "Parameters" section names every parameter; `**arguments` may refer to another function for
+  the keywords of a TypedDict. An override inherits the names that a base documents. The fields of
+  a dataclass or named tuple may have a docstring each instead.
 * `Any` is in no public signature, unless `ANY_IS_MEANT` says why.
 * Every example of a docstring in the package runs.
 
@@ -59,6 +60,7 @@ FINISHED: tuple[str, ...] = (
     "omnizarr.jobs",
     "omnizarr.limits",
     "omnizarr.model",
+    "omnizarr.nodes",
     "omnizarr.stores",
     "omnizarr.testing",
 )
@@ -68,6 +70,17 @@ ANY_IS_MEANT = {
     "omnizarr.codecs.base.Codec.prepare": "by the kind of codec, one class of stages or the other",
     "omnizarr.config.Config.get": "the type depends on the name",
     "omnizarr.integrations.zarr_python.OmnizarrStore.open": "zarr-python's signature",
+    **{
+        f"omnizarr.nodes.{name}": "an array or a scalar, as in NumPy, of a type that is stored"
+        for name in (
+            "array.Array.read",
+            "array.Array.islice",
+            "array_selections.Selections.get_basic_selection",
+            "array_selections.Selections.get_orthogonal_selection",
+            "array_selections.Selections.get_coordinate_selection",
+            "array_facts.ArrayFacts.fill_value",
+        )
+    },
 }
 """Names whose signature has `Any` where no other type is right, and why."""
 
@@ -248,8 +261,17 @@ def has_undocumented_parameters(public: Public) -> list[str]:
     known: set[str] = set().union(*map(documented_parameters, docstrings(public)))
     if inspect.isclass(public.value):
         known |= documented_fields(public.value)
-    missing = [each.name for each in parameters(public) if each.name not in known]
+    missing = [
+        each.name
+        for each in parameters(public)
+        if each.name not in known and not (is_spelt_out(each) and "arguments" in known)
+    ]
     return [f"parameters not documented: {', '.join(missing)}"] if missing else []
+
+
+def is_spelt_out(parameter: inspect.Parameter) -> bool:
+    """Whether a keyword stands for a part of ``**arguments``, as `keywords.suggests` shows it."""
+    return parameter.kind is parameter.KEYWORD_ONLY and parameter.default is ...
 
 
 def has_any(public: Public) -> list[str]:
@@ -390,6 +412,13 @@ def test_what_is_missing_is_found() -> None:
         "Derived.act": ["parameters not documented: how", "Any: how"],
         "Derived.build": ["parameters not documented: values", "Any: return"],
     }
+
+
+def test_keywords_of_a_typed_dict_are_documented_together() -> None:
+    group = {each.name: each for each in members(omnizarr.Group)}
+    create = group["GroupArrays.create_dataset"]
+    assert [each.name for each in parameters(create) if is_spelt_out(each)][-1] == "write_data"
+    assert problems(create) == []
 
 
 def test_a_field_needs_a_docstring() -> None:
