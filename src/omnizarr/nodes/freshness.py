@@ -1,9 +1,9 @@
 """Whether a node is still the one that a handle was opened with.
 
-A handle keeps the facts of its node: shape, type, codecs. Somebody else may change or replace the
-node meanwhile, so whoever writes looks at the stored document first. On a local store the look is
-one `stat`; in memory and in databases on the same machine the document is compared byte by byte;
-where it costs a request there is at most one look a second.
+A handle keeps the facts of its node: shape, type, codecs. Another process may change or replace the
+node, so every write looks at the stored document first. On a local store the look is one `stat`; in
+memory and in databases on the same machine the document is compared byte by byte; where it costs a
+request there is at most one look a second.
 
 This module knows documents and what must agree. It must not know chunks.
 """
@@ -30,7 +30,7 @@ INTERVAL = 1.0
 
 
 class Freshness:
-    """What a handle has seen of its node's document."""
+    """The version of its node's document that a handle has seen."""
 
     __slots__ = ("_asked", "_data", "_node", "_version")
 
@@ -42,12 +42,12 @@ class Freshness:
         """What was made of the document."""
 
     def forget(self) -> None:
-        """Look, whenever the last look was."""
+        """Make the next look read the document, even within the interval."""
         self._asked, self._data, self._version, self._node = -inf, None, None, None
 
     def look(self, place: Place, held: Node) -> Node | None:
-        """The node as it is stored now, if it may be another one than the handle holds; None if it
-        is the same. NodeNotFoundError if it is gone."""
+        """The stored node, if it may differ from the one that the handle holds; None if it is the
+        same. NodeNotFoundError if it was deleted."""
         store, key = place.store, place.format.keys(place.path)[0]
         known = store.capabilities
         if known.remote or known.requests > 1:
@@ -56,14 +56,14 @@ class Freshness:
                 return None
             self._asked = now
         version = store.version(key) if known.validators else None
-        # A handle that has changed its node since the last look holds what it made of it.
+        # A handle that changed its node since the last look holds another model.
         same = held is self._node
         if same and version is not None and version == self._version:
             return None
         data = _read(store, key)
         found = None
         if not same or data is None or data != self._data:
-            # The document that was read just now, whatever a cache has.
+            # Parse the document that was just read, not a cached one.
             documents = {} if data is None else {key: data}
             found = node.reread(replace(place, store=_Holding(store, documents)))
             self._node = found
@@ -75,7 +75,7 @@ class Freshness:
 
 
 def _read(store: Store, key: str) -> bytes | None:
-    """The document as it is stored, past caches that would give an outdated one."""
+    """The document as it is stored; stale caches are bypassed."""
     whole = ByteRange(0, limits.current.max_document_bytes + 1)
     if store.capabilities.validators:
         with store.snapshot(key) as read:
@@ -107,7 +107,8 @@ class _Holding(WrapperStore):
 
 
 def difference(before: ArrayModel, now: Node) -> str | None:
-    """What of an array is not as it was, so that chunks of the one are none of the other."""
+    """The fact that differs, so that chunks of one array are not chunks of the other; None if all
+    agree."""
     if not isinstance(now, ArrayModel):
         return "node type (it is a group now)"
     if before.data_type != now.data_type:
@@ -123,7 +124,7 @@ def require_same(place: Place, before: ArrayModel, now: Node, when: str = "") ->
     """`now`; StaleHandleError unless chunks of the array `before` are chunks of it."""
     found = difference(before, now)
     if found is not None:
-        # A new array is known as it was asked for. What is stored may be spelled differently.
+        # A new array holds its facts as requested. The stored document may spell them differently.
         documents = place.format.array_documents(place.path, before)
         stored = node.reread(replace(place, store=_Holding(place.store, documents)))
         if isinstance(stored, ArrayModel):

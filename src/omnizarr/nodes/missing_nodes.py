@@ -1,4 +1,4 @@
-"""What to say of a path that leads to no node: what lies beside it, and the nearest name."""
+"""Hints for a path without a node: the members beside it, and the nearest name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MOST = 10
 
 
 class NoAttribute(AttributeError):
-    """A group has no such attribute or member. What it has is listed only when the error is shown:
-    `hasattr` must not list a store."""
+    """A group has no such attribute or member. Its members are listed only when the error is shown,
+    since `hasattr` must not list a store."""
 
     def __str__(self) -> str:
         group, name = self.args
@@ -29,10 +29,10 @@ class NoAttribute(AttributeError):
 
 
 def beside(store: Store, path: str) -> str:
-    """The end of an error's sentence about `path`: members of the nearest group above it.
+    """The end of an error message about `path`: the members of the nearest group above it.
 
-    It takes a look at the nodes above and one listing; nothing is said where that fails. Above the
-    store's own root, the folder or container that it lies in is looked at."""
+    It reads the nodes above and lists once; if that fails, the hint is empty. For the store's own
+    root it looks in the folder or container around the store."""
     with suppress(ZarrError, OSError):
         folder = ""
         if not path:
@@ -52,9 +52,9 @@ def beside(store: Store, path: str) -> str:
 
 
 def _from_outside(store: Store) -> tuple[Store, str, str]:
-    """The root of a store as a path in the store around it, and the folder that this one begins at:
-    the nearest that exists, or none in a container. The path is empty if there is nothing around
-    it, or something at the root."""
+    """The store around a store, the path of the inner store's root in it, and the folder that the
+    outer one starts at (the nearest that exists; empty in a container). The path is empty if there
+    is no outer store, or if the root is not empty."""
     inner = store
     while isinstance(inner, WrapperStore) and not isinstance(inner, PrefixStore):
         inner = inner.store

@@ -81,7 +81,7 @@ def _from_interface(value: Any) -> Any:
             f"{name} cannot be taken as Arrow data: {error}", what="data_type"
         ) from error
     if objects:
-        # polars would export where its objects lie in memory.
+        # polars would export the memory addresses of its objects.
         raise UnsupportedError(
             f"{name} holds Python objects, which Arrow has no type for; write value.to_list()",
             what="data_type",

@@ -51,14 +51,14 @@ def strings(pa: Any, column: Column, large: bool) -> Any:
     else:
         kind = pa.string() if column.text else pa.binary()
     if column.offsets.dtype != (np.int64 if large else np.int32):
-        column = column.compact()  # an offset may lie beyond 32 bits although the data do not
+        column = column.compact()  # an offset may exceed 32 bits although the data do not
     offsets = _offsets(column.offsets, large)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(column.data))]
     return pa.Array.from_buffers(kind, column.size, buffers)
 
 
 def _offsets(offsets: Offsets, large: bool) -> Offsets:
-    """The same in Arrow's width; copied only if they lie at an odd address, as in a shard."""
+    """The same in Arrow's width; copied only if their address is not aligned, as in a shard."""
     return np.require(offsets, np.int64 if large else np.int32, ["C", "A"])
 
 

@@ -94,12 +94,12 @@ def type_name(kind: Any) -> str:
     """The words for a type; one that is written in Python may fail to say its name."""
     try:
         return str(kind)
-    except Exception:  # whatever a class of somebody else raises
+    except Exception:  # a class of another library may raise anything
         return type(kind).__name__
 
 
 def check_type(pa: Any, kind: Any) -> None:
-    """Refuse a type that has no counterpart, however deep it lies, and one nested too deep."""
+    """Refuse a type that has no counterpart, however deep it is nested, and one nested too deep."""
     level, depth = [kind], 0
     while level:
         if depth > DEEPEST:

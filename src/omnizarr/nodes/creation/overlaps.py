@@ -1,7 +1,7 @@
-"""Where data are stored, and whether two places overlap.
+"""Where data are stored, and whether two locations overlap.
 
 A node that is replaced is deleted first. Data that are still to be read from it would be lost, so
-`check_apart` refuses before anything is changed: call it with the data before a node is replaced.
+`check_apart` is called with the data before a node is replaced, and refuses an overlap.
 
 A store occupies a place on disk (a folder, an archive, a database) or something in this process.
 Places on disk are compared by device and inode, not by name: links, mounts and other spellings lead
@@ -253,12 +253,12 @@ def package_of(value: Any, named: Any = None) -> str:
 
 
 def overlap(one: Location, other: Location) -> bool:
-    """Whether they are the same place, or one is inside the other."""
+    """Whether they are the same location, or one is inside the other."""
     return contains(one, other) or contains(other, one)
 
 
 def contains(outer: Location, inner: Location) -> bool:
-    """Whether `inner` is `outer` or inside it."""
+    """Whether `inner` is `outer` or is inside it."""
     (left, path), (right, beside) = outer.inside, inner.inside
     if left == right:
         return f"{beside}/".startswith(f"{path}/" if path else "")
@@ -286,7 +286,7 @@ def _is_on_way(file: str, path: str) -> bool:
 
 
 def _passed(path: str) -> list[str]:
-    """Every folder and link on the way to a path, and what is there."""
+    """Every folder and link on the way to a path, and the path itself."""
     passed = [os.sep]
     pending = os.path.abspath(path).split(os.sep)[1:]
     links = 0

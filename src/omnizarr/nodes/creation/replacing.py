@@ -1,10 +1,9 @@
-"""Data that replace what is stored: they are safe before anything is deleted.
+"""Keep data safe that are written over a node: nothing is deleted before they are.
 
-Call `secured` before nodes are replaced. Data that would be deleted are refused. Data of
-unknown origin are read into memory first, so that whatever they come from is still
-there.
+`secured` is called before a node is replaced. Data that would be deleted with the node are refused.
+Data of unknown origin are read into memory first, while their source still exists.
 
-This module knows whose data can be followed to their place. It must not know formats.
+This module knows which libraries tell where their data are stored. It must not know formats.
 """
 
 from __future__ import annotations

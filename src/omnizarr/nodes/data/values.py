@@ -1,11 +1,11 @@
 """What a user writes, as an array (or a column of text) that broadcasts the way NumPy assigns.
 
-Data of pyarrow, awkward, pandas and whoever else offers Arrow's interface are taken as they are;
-their strings go to the engine as the two buffers that they lie in.
+Data of pyarrow, awkward, pandas and every library with Arrow's interface are taken as they are;
+their strings go to the engine as the two buffers that Arrow holds them in.
 
 Missing values: an array of Zarr has none. A None, a null of Arrow, a pandas.NA, a masked element,
 and a NaN or NaT where it is no value of the type are refused, with their place, before anything is
-written. Who wants one replaces it by a value of their own.
+written. Replace it by a value of the type before writing.
 """
 
 from __future__ import annotations
