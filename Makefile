@@ -10,13 +10,14 @@ CORE := $(VENV)/.core
 BASE := $(VENV)/.base
 PEER := .peers/zarr3/bin/python
 SOURCES := src tests examples benchmarks scripts
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(BIN)/python -m pytest -q -rfEs -n auto --maxprocesses 8 --dist worksteal
 CARGO := $(shell command -v cargo)
 CASES ?= 1000000
 ARGS ?=
 
-# Compiled once, imported fast: many tests start an interpreter.
+# Byte code is written when a module is first imported: most installed modules never are, and many
+# tests start an interpreter.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -31,7 +32,7 @@ $(CORE): pyproject.toml
 	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && \
 	echo "making $(VENV) with $$($$python --version) …" && \
 	$$python -m venv --clear $(VENV)
-	@$(PIP) --no-compile --editable .
+	@$(PIP) --editable .
 	@touch $@
 
 $(BASE): $(CORE)

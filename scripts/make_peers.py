@@ -1,4 +1,4 @@
-"""Make the environments of the libraries that omnizarr is compared with.
+"""Make the environments of the libraries that omnizarr is compared with, and of moto.
 
     .peers/zarr0    zarr 0.4, which wrote format 0; built from source on an old Python
     .peers/zarr1    zarr 1.1, which wrote format 1; likewise
@@ -6,6 +6,7 @@
     .peers/zarr2    the last zarr-python of generation 2
     .peers/zarr3    zarr-python 3, tensorstore and zarrs, on the newest Python that can be found
     .peers/zarrita  zarrita.js, with npm
+    .peers/moto     moto, the S3 server of the tests
 
 Each is made from `requirements/<name>.txt` (`.json` for npm) and stamped with that file's hash and
 its Python, so that running this again costs nothing until one of them changes. The old releases
@@ -32,6 +33,7 @@ PREFERRED: dict[str, tuple[Version, ...]] = {
     "z5py": ((3, 11), (3, 12)),
     "zarr2": ((3, 11), (3, 12), (3, 13)),
     "zarr3": ((3, 13), (3, 12), (3, 14), (3, 11)),
+    "moto": ((3, 13), (3, 12), (3, 14), (3, 11)),
 }
 FROM_SOURCE = {"zarr0": "zarr.ext", "zarr1": "zarr.blosc"}
 """Peers that are compiled, each with the module that shows that it was."""

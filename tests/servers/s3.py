@@ -6,8 +6,6 @@ with serve() as s3: open(s3.url("bucket/path"), storage_options=s3.options)
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from typing import Any
 from tests.servers.process import Absent, free_port, running
 
 BUCKET = "omnizarr"
+PYTHON = Path(__file__).resolve().parents[2] / ".peers" / "moto" / "bin" / "python"
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,11 @@ class S3:
 
 @contextmanager
 def serve() -> Iterator[S3]:
-    for package in ("moto", "flask", "obstore"):
-        if importlib.util.find_spec(package) is None:
-            raise Absent(f"no package {package!r} (pip install 'moto[server,s3]' obstore)")
+    if not PYTHON.exists():
+        raise Absent("no moto in .peers/moto (`make peers` installs it)")
     port = free_port()
     launcher = Path(__file__).with_name("moto_server.py")
-    with running([sys.executable, "-W", "ignore", str(launcher), str(port)], port):
+    with running([str(PYTHON), "-W", "ignore", str(launcher), str(port)], port):
         found = S3(f"http://127.0.0.1:{port}")
         request = urllib.request.Request(f"{found.endpoint}/{BUCKET}", method="PUT")
         with urllib.request.urlopen(request, timeout=30) as answer:
