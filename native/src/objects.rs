@@ -50,7 +50,7 @@ pub fn objects_column<'py>(
 
 /// The error for the first object of the wrong type, if there is one.
 fn wrong_object(array: &Bound<'_, PyAny>, text: bool) -> Option<PyErr> {
-    let (py, objects) = (nodes/array.py(), Objects::source(array).ok()?);
+    let (py, objects) = (array.py(), Objects::source(array).ok()?);
     (0..objects.len()).find_map(|item| {
         let object = objects.get(py, item);
         let right = match text {
