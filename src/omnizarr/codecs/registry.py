@@ -24,16 +24,27 @@ from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
 
 
-class _Numcodecs(Protocol):
-    def get_config(self) -> dict[str, Any]: ...
+class _Named(Protocol):
+    """A codec of omnizarr."""
+
+    def spec(self) -> CodecSpec: ...
 
 
-class _ZarrPython(Protocol):
-    def to_dict(self) -> dict[str, Any]: ...
+class _Configured(Protocol):
+    """A codec of numcodecs."""
+
+    def get_config(self) -> Any: ...
 
 
-CodecLike = CodecSpec | Codec | str | Mapping[str, Json] | _Numcodecs | _ZarrPython
-"""A codec as users write it."""
+class _Described(Protocol):
+    """A codec of zarr-python."""
+
+    def to_dict(self) -> Any: ...
+
+
+CodecLike = str | Mapping[str, object] | CodecSpec | _Named | _Configured | _Described
+"""A codec: its name, its document (format 2 or 3), or an object of omnizarr, numcodecs or
+zarr-python."""
 
 BUILT_IN: Mapping[str, str] = {
     "bytes": "bytes:BytesCodec",

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import codecs as codec_registry
+from omnizarr.codecs.registry import CodecLike
 from omnizarr.config import config
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import DEFAULT, ArrayRequest
@@ -30,20 +31,8 @@ from omnizarr.runtime.warning import warn
 from omnizarr.stores import StoreLike, as_store
 
 
-class _Named(Protocol):
-    """A codec of omnizarr."""
-
-    def spec(self) -> CodecSpec: ...
-
-
-class _Configured(Protocol):
-    """A codec of numcodecs."""
-
-    def get_config(self) -> Any: ...
-
-
 class _Described(Protocol):
-    """A codec or a key encoding of zarr-python."""
+    """A key encoding of zarr-python."""
 
     def to_dict(self) -> Any: ...
 
@@ -61,9 +50,6 @@ ChunksLike = Length | bool | str | Iterable[Length | Iterable[Length] | None] | 
 """See `omnizarr.nodes.creation.chunk_shapes`."""
 ShardsLike = Length | bool | str | Iterable[Length] | Mapping[str, object] | None
 DataTypeLike = npt.DTypeLike | DataType | Mapping[str, object] | None
-CodecLike = str | Mapping[str, object] | CodecSpec | _Named | _Configured | _Described
-"""A codec: its name, its document (format 2 or 3), or an object of omnizarr, numcodecs or
-zarr-python."""
 CodecsLike = CodecLike | Sequence[CodecLike] | None
 KeyEncodingLike = (
     Literal["default", "v2"] | Sequence[str] | Mapping[str, object] | _Described | None
