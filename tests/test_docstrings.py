@@ -52,6 +52,7 @@ MODULES = (
     "omnizarr.integrations.zarr_python",
 )
 FINISHED: tuple[str, ...] = (
+    "omnizarr.aio.threads",
     "omnizarr.api",
     "omnizarr.codecs",
     "omnizarr.config",
@@ -66,6 +67,13 @@ FINISHED: tuple[str, ...] = (
 )
 """Modules, and packages with all their modules, whose public names have no problem left."""
 ANY_IS_MEANT = {
+    "omnizarr.aio.nodes.AsyncArray.fill_value": "a scalar of the type",
+    "omnizarr.aio.nodes.AsyncArray.read": "selections are NumPy's",
+    "omnizarr.aio.nodes.AsyncArray.write": "selections are NumPy's",
+    "omnizarr.aio.nodes.AsyncArray.getitem": "selections are NumPy's",
+    "omnizarr.aio.nodes.AsyncArray.setitem": "selections are NumPy's",
+    "omnizarr.aio.nodes.AsyncIndex.read": "selections are NumPy's",
+    "omnizarr.aio.nodes.AsyncIndex.write": "selections are NumPy's",
     "omnizarr.codecs.base.Step": "by the kind of codec, functions of arrays or of bytes",
     "omnizarr.codecs.base.Codec.prepare": "by the kind of codec, one class of stages or the other",
     "omnizarr.config.Config.get": "the type depends on the name",
@@ -219,7 +227,8 @@ def documented_fields(value: type) -> set[str]:
     return found
 
 
-def signature(public: Public) -> inspect.Signature | None:
+def signature(public: Public, *, spelt_out: bool = False) -> inspect.Signature | None:
+    """Of a class or function; with `**arguments: Unpack[Keywords]` spelt out as `help` does."""
     value = public.value if public.owner is None else function_of(public.value)
     if vars(value).get("_is_protocol"):
         return None
@@ -232,8 +241,9 @@ def signature(public: Public) -> inspect.Signature | None:
     ):
         return None
     try:
-        # Keywords of a TypedDict are documented as `**arguments`, as they are written.
-        return inspect.signature(inspect.unwrap(value))  # type: ignore[arg-type]  # a class or function
+        if spelt_out or inspect.isclass(value) or value is None:
+            return inspect.signature(value)  # type: ignore[arg-type]  # a class or function
+        return inspect.signature(inspect.unwrap(value), follow_wrapped=False)
     except (TypeError, ValueError):
         return None
 
@@ -242,8 +252,8 @@ def takes_fields(value: type) -> bool:
     return dataclasses.is_dataclass(value) or hasattr(value, "_fields")
 
 
-def parameters(public: Public) -> list[inspect.Parameter]:
-    found = signature(public)
+def parameters(public: Public, *, spelt_out: bool = False) -> list[inspect.Parameter]:
+    found = signature(public, spelt_out=spelt_out)
     if found is None:
         return []
     listed = list(found.parameters.values())

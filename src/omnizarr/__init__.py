@@ -7,7 +7,7 @@ name when asked for.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnizarr import codecs, errors, limits, stores
 from omnizarr.api.consolidated import consolidate_metadata, open_consolidated
@@ -55,6 +55,12 @@ from omnizarr.stores import (
     ReadOnlyStore,
     TempStore,
 )
+
+if TYPE_CHECKING:
+    from omnizarr.api.checking import check
+    from omnizarr.jobs.conversion import convert
+    from omnizarr.jobs.verification import verify
+    from omnizarr.stores import ZipStore
 
 __version__ = "0.1.0.dev0"
 

@@ -13,14 +13,18 @@ omnizarr.consolidate_metadata, "data.zarr")`. Cancelling a task stops its call a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Any, Literal
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+import numpy.typing as npt
 
 import omnizarr
-from omnizarr import Array, Store
+from omnizarr import Array, Group, Store
 from omnizarr.aio.nodes import AsyncArray, AsyncGroup, AsyncIndex, wrapped
+from omnizarr.aio.signatures import awaits, like
 from omnizarr.aio.threads import call, iterate, to_thread
-from omnizarr.stores import as_store
+from omnizarr.keywords import suggests
+from omnizarr.stores import StoreLike, as_store
 
 __all__ = [
     "AsyncArray",
@@ -46,56 +50,84 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-Mode = Literal["r", "r+", "a", "w", "w-", "x"]
-
-
+@like(omnizarr.open)
 async def open(  # noqa: A001 - the name that every user of Zarr knows
-    store: Any = None, mode: Mode | None = None, **arguments: Any
+    store: Any = None, mode: Any = None, **arguments: Any
 ) -> AsyncArray | AsyncGroup:
-    """Open what is stored, array or group: `omnizarr.open`."""
+    """Open an array or a group, whichever is stored: `omnizarr.open`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def first(store):
+    ...     array = await omnizarr.aio.open(store, "r")
+    ...     return await array.read(0)
+    >>> asyncio.run(first(omnizarr.array([1, 2, 3]).store))
+    np.int64(1)
+    """
     return wrapped(await call(lambda: omnizarr.open(store, mode, **arguments), reads=mode == "r"))
 
 
-async def open_array(store: Any = None, mode: Mode | None = None, **arguments: Any) -> AsyncArray:
-    """Open an array, creating it as `mode` says: `omnizarr.open_array`."""
+@like(omnizarr.open_array)
+async def open_array(store: Any = None, mode: Any = None, **arguments: Any) -> AsyncArray:
+    """Open an array, or create it as `mode` says: `omnizarr.open_array`."""
     opened = await call(lambda: omnizarr.open_array(store, mode, **arguments), reads=mode == "r")
     return AsyncArray(opened)
 
 
-async def open_group(store: Any = None, mode: Mode | None = None, **arguments: Any) -> AsyncGroup:
-    """Open a group, creating it as `mode` says: `omnizarr.open_group`."""
+@like(omnizarr.open_group)
+async def open_group(store: Any = None, mode: Any = None, **arguments: Any) -> AsyncGroup:
+    """Open a group, or create it as `mode` says: `omnizarr.open_group`."""
     opened = await call(lambda: omnizarr.open_group(store, mode, **arguments), reads=mode == "r")
     return AsyncGroup(opened)
 
 
-async def open_consolidated(
-    store: Any, mode: Literal["r", "r+"] = "r+", **arguments: Any
-) -> AsyncGroup:
+@like(omnizarr.open_consolidated)
+async def open_consolidated(store: Any, mode: Any = "r+", **arguments: Any) -> AsyncGroup:
     """Open a group through its consolidated metadata: `omnizarr.open_consolidated`."""
     return AsyncGroup(
         await call(lambda: omnizarr.open_consolidated(store, mode, **arguments), reads=True)
     )
 
 
+@like(omnizarr.create_array)
 async def create_array(store: Any = None, **arguments: Any) -> AsyncArray:
-    """Create an array: `omnizarr.create_array`."""
+    """Create an array: `omnizarr.create_array`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def total():
+    ...     array = await omnizarr.aio.create_array(shape=4, chunks=2, dtype="i4")
+    ...     await array.write(slice(0, 2), [1, 2])
+    ...     return (await array.read()).sum()
+    >>> asyncio.run(total())
+    np.int64(3)
+    """
     return AsyncArray(await call(lambda: omnizarr.create_array(store, **arguments), reads=False))
 
 
+@like(omnizarr.create_group)
 async def create_group(store: Any = None, **arguments: Any) -> AsyncGroup:
     """Create a group: `omnizarr.create_group`."""
     return AsyncGroup(await call(lambda: omnizarr.create_group(store, **arguments), reads=False))
 
 
+@like(omnizarr.save)
 async def save(store: Any, *args: Any, **kwargs: Any) -> None:
     """Save one array, or several as a group: `omnizarr.save`."""
     await call(lambda: omnizarr.save(store, *args, **kwargs), reads=False)
 
 
-async def load(store: Any, path: str | None = None, **arguments: Any) -> Any:
-    """The values of an array; of a group, a dict with those of all its arrays."""
+Values = npt.NDArray[Any] | dict[str, "Values"]
+"""The values of an array, or those of every member of a group."""
 
-    def loaded() -> Any:
+
+@like(omnizarr.load)
+async def load(store: Any, path: str | None = None, **arguments: Any) -> Values:
+    """Load the values of an array; of a group, a dict with those of all its members."""
+
+    def loaded() -> Values:
         opened = omnizarr.open(store, "r", path=path, **arguments)
         try:
             return _values(opened)
@@ -106,19 +138,39 @@ async def load(store: Any, path: str | None = None, **arguments: Any) -> Any:
     return await call(loaded, reads=True)
 
 
-def _values(node: Any) -> Any:
+def _values(node: Array | Group) -> Values:
     if isinstance(node, Array):
-        return node[...]
+        values: Values = node[...]
+        return values
     return {name: _values(member) for name, member in node.members()}
 
 
-async def list_keys(store: Any, prefix: str = "", **arguments: Any) -> AsyncIterator[str]:
-    """Every key of a store that starts with `prefix` ("" or ending with "/"), sorted.
+@suggests
+async def list_keys(
+    store: StoreLike, prefix: str = "", *, storage_options: Mapping[str, object] | None = None
+) -> AsyncIterator[str]:
+    """Iterate over every key of a store that starts with a prefix, sorted.
 
-    The keywords are those of `omnizarr.stores.as_store`."""
+    Parameters
+    ----------
+    store
+        A store, or what `as_store` takes: a URL, a path, …
+    prefix
+        `""` or a prefix that ends with "/".
+    storage_options
+        Arguments of the store that a URL or path opens.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def keys(store):
+    ...     return [key async for key in omnizarr.aio.list_keys(store)]
+    >>> asyncio.run(keys({"a": b"1", "b": b"2"}))
+    ['a', 'b']
+    """
 
     def keys() -> Iterator[str]:
-        opened = as_store(store, mode="r", **arguments)
+        opened = as_store(store, mode="r", storage_options=storage_options)
         try:
             yield from opened.list_prefix(prefix)
         finally:
@@ -129,16 +181,19 @@ async def list_keys(store: Any, prefix: str = "", **arguments: Any) -> AsyncIter
         yield key
 
 
+@awaits(omnizarr.convert)
 async def convert(source: Any, destination: Any = None, **arguments: Any) -> Any:
     """Convert a store from any format into any other: `omnizarr.convert`."""
     return await to_thread(omnizarr.convert, source, destination, **arguments)
 
 
+@awaits(omnizarr.check)
 async def check(store: Any, path: str = "", **arguments: Any) -> Any:
     """Report every departure from the specification: `omnizarr.check`."""
     return await call(lambda: omnizarr.check(store, path, **arguments), reads=True)
 
 
+@awaits(omnizarr.verify)
 async def verify(store: Any, path: str = "", **arguments: Any) -> Any:
     """Decode every stored chunk and list the bad ones: `omnizarr.verify`."""
     return await to_thread(omnizarr.verify, store, path, **arguments)

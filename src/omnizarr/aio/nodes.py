@@ -6,7 +6,7 @@ is a plain property. This module knows nodes. It must not know how they do their
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
@@ -14,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import Array, Group, Store
+from omnizarr.aio.signatures import like_method
 from omnizarr.aio.threads import call, iterate
 from omnizarr.model import json
+from omnizarr.model.codec import Json
 
 NDArray = npt.NDArray[Any]
 N = TypeVar("N", Array, Group)
+D = TypeVar("D")
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,45 +33,63 @@ class _AsyncNode(Generic[N]):
 
     @property
     def store(self) -> Store:
+        """The store of the node."""
         return self.sync.store
 
     @property
     def path(self) -> str:
+        """Path of the node in its store."""
         return self.sync.path
 
     @property
     def name(self) -> str:
+        """The path with a "/" in front."""
         return self.sync.name
 
     @property
     def basename(self) -> str:
+        """The last part of the path."""
         return self.sync.basename
 
     @property
     def read_only(self) -> bool:
+        """Every change raises `ReadOnlyError`."""
         return self.sync.read_only
 
     @property
     def zarr_format(self) -> int | str:
+        """Format of the node."""
         return self.sync.zarr_format
 
     @property
-    def attrs(self) -> dict[str, Any]:
-        """The attributes as they were last read: a copy. `update_attributes` stores others."""
+    def attrs(self) -> dict[str, Json]:
+        """A copy of the attributes as they were last read. `update_attributes` changes them."""
         return dict(json.plain(self.sync._stored.attributes))
 
-    async def update_attributes(self, attributes: Mapping[str, Any]) -> Self:
-        """Set several attributes with one write."""
+    async def update_attributes(self, attributes: Mapping[str, Json]) -> Self:
+        """Set several attributes with one write.
+
+        Parameters
+        ----------
+        attributes
+            Names and JSON values.
+        """
         await call(lambda: self.sync.attrs.update(attributes), reads=False)
         return self
 
-    async def put_attributes(self, attributes: Mapping[str, Any]) -> Self:
-        """Replace all attributes."""
+    async def put_attributes(self, attributes: Mapping[str, Json]) -> Self:
+        """Replace all attributes.
+
+        Parameters
+        ----------
+        attributes
+            Names and JSON values.
+        """
         await call(lambda: self.sync.attrs.put(attributes), reads=False)
         return self
 
     async def refresh(self) -> None:
-        """Read the metadata again; another process may have changed it."""
+        """Read the metadata again, which another process may have changed."""
         await call(self.sync.refresh, reads=True)
 
     async def close(self) -> None:
@@ -94,9 +115,32 @@ class AsyncIndex:
     _fields: Any = None
 
     async def read(self, selection: Any = Ellipsis, *, out: NDArray | None = None) -> Any:
+        """Read the values of a selection.
+
+        Parameters
+        ----------
+        selection
+            As the plain array takes it in brackets.
+        out
+            An array to read into; None: a new one.
+
+        Returns
+        -------
+        ndarray or scalar
+            The values.
+        """
         return await _read(self._read, selection, out, fields=self._fields)
 
     async def write(self, selection: Any, values: Any) -> None:
+        """Write values to a selection.
+
+        Parameters
+        ----------
+        selection
+            As the plain array takes it in brackets.
+        values
+            Values of the selection's shape, or that broadcast to it.
+        """
         await call(lambda: self._write(selection, values, fields=self._fields), reads=False)
 
 
@@ -106,42 +150,57 @@ async def _read(function: Callable[..., Any], selection: Any, out: Any, **more: 
 
 
 class AsyncArray(_AsyncNode[Array]):
-    """An array; `await array.read(selection)` is what `array[selection]` is to the plain one."""
+    """An array; `await array.read(selection)` is what `array[selection]` is to the plain one.
+
+    Parameters
+    ----------
+    sync
+        The plain array.
+    """
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Length of every dimension."""
         return self.sync.shape
 
     @property
     def ndim(self) -> int:
+        """Number of dimensions."""
         return self.sync.ndim
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         return self.sync.size
 
     @property
     def nbytes(self) -> int:
+        """Size of all elements in memory, in bytes."""
         return self.sync.nbytes
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """Type of the elements in memory."""
         return self.sync.dtype
 
     @property
-    def chunks(self) -> Any:
+    def chunks(self) -> tuple[int, ...] | tuple[int | tuple[int, ...], ...]:
+        """Shape of a chunk; of a grid with different ones, the lengths along each dimension."""
         return self.sync.chunks
 
     @property
-    def shards(self) -> Any:
+    def shards(self) -> tuple[int, ...] | None:
+        """Shape of a shard; None without sharding."""
         return self.sync.shards
 
     @property
-    def dims(self) -> Any:
+    def dims(self) -> tuple[str | None, ...] | None:
+        """Names of the dimensions."""
         return self.sync.dims
 
     @property
     def fill_value(self) -> Any:
+        """Value of elements that are not stored."""
         return self.sync.fill_value
 
     def __len__(self) -> int:
@@ -152,21 +211,56 @@ class AsyncArray(_AsyncNode[Array]):
 
     # -- values -------------------------------------------------------------------------------
     async def read(self, selection: Any = Ellipsis, *, out: NDArray | None = None) -> Any:
-        """`array[selection]`, into `out` if it is given."""
+        """Read `array[selection]`.
+
+        Parameters
+        ----------
+        selection
+            As the plain array takes it in brackets.
+        out
+            An array to read into; None: a new one.
+
+        Returns
+        -------
+        ndarray or scalar
+            The values.
+        """
         if out is None:
             return await call(lambda: self.sync[selection], reads=True)
         return await _read(self.sync.read, selection, out)
 
     async def write(self, selection: Any, values: Any) -> None:
-        """`array[selection] = values`."""
+        """Do `array[selection] = values`.
+
+        Parameters
+        ----------
+        selection
+            As the plain array takes it in brackets.
+        values
+            Values of the selection's shape, or that broadcast to it.
+        """
         await call(lambda: self.sync.__setitem__(selection, values), reads=False)
 
     async def getitem(self, selection: Any) -> Any:
-        """zarr-python's name for `read`."""
+        """Read `array[selection]`, under the name of zarr-python.
+
+        Parameters
+        ----------
+        selection
+            As the plain array takes it in brackets.
+        """
         return await self.read(selection)
 
     async def setitem(self, selection: Any, values: Any) -> None:
-        """zarr-python's name for `write`."""
+        """Do `array[selection] = values`, under the name of zarr-python.
+
+        Parameters
+        ----------
+        selection
+            As the plain array takes it in brackets.
+        values
+            Values of the selection's shape, or that broadcast to it.
+        """
         await self.write(selection, values)
 
     @property
@@ -185,33 +279,90 @@ class AsyncArray(_AsyncNode[Array]):
         return AsyncIndex(self.sync.get_block_selection, self.sync.set_block_selection)
 
     def field(self, name: str | list[str]) -> AsyncIndex:
-        """One field of a structured type, or some: `await array.field("x").read(slice(0, 5))`."""
+        """Select fields of a structured type: `await array.field("x").read(slice(0, 5))`.
+
+        Parameters
+        ----------
+        name
+            Name of a field, or a list of names.
+        """
         get, put = self.sync.get_basic_selection, self.sync.set_basic_selection
         return AsyncIndex(get, put, name)
 
     # -- shape --------------------------------------------------------------------------------
-    async def resize(self, shape: Any) -> None:
-        """Change the shape. What falls outside is gone."""
+    async def resize(self, shape: int | Iterable[int]) -> None:
+        """Change the shape. Data outside the new shape is deleted.
+
+        Parameters
+        ----------
+        shape
+            New length of every dimension.
+        """
         await call(lambda: self.sync.resize(shape), reads=False)
 
-    async def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
-        """Add `data` at the end of a dimension; the new shape."""
+    async def append(self, data: npt.ArrayLike, axis: int = 0) -> tuple[int, ...]:
+        """Add values at the end of a dimension.
+
+        Parameters
+        ----------
+        data
+            The values.
+        axis
+            The dimension.
+
+        Returns
+        -------
+        tuple of int
+            The new shape.
+        """
         return await call(lambda: self.sync.append(data, axis), reads=False)
 
 
 class AsyncGroup(_AsyncNode[Group]):
-    """A group; `await group.get("a/b")` and `async for name, node in group.members()`."""
+    """A group; `await group.get("a/b")` and `async for name, node in group.members()`.
+
+    Parameters
+    ----------
+    sync
+        The plain group.
+    """
 
     async def getitem(self, path: str) -> AsyncArray | AsyncGroup:
-        """The member at a path; `NodeNotFoundError` (a KeyError) if there is none."""
+        """Give the member at a path.
+
+        Parameters
+        ----------
+        path
+            Path of the member, relative to the group.
+
+        Raises
+        ------
+        NodeNotFoundError
+            If there is none. It is a KeyError.
+        """
         return wrapped(await call(lambda: self.sync[path], reads=True))
 
-    async def get(self, path: str, default: Any = None) -> Any:
-        """The member at a path, or `default`."""
+    async def get(self, path: str, default: D | None = None) -> AsyncArray | AsyncGroup | D | None:
+        """Give the member at a path, or a default.
+
+        Parameters
+        ----------
+        path
+            Path of the member, relative to the group.
+        default
+            What to give if there is no such member.
+        """
         found = await call(lambda: self.sync.get(path), reads=True)
         return default if found is None else wrapped(found)
 
     async def contains(self, path: str) -> bool:
+        """Tell whether there is a member at a path.
+
+        Parameters
+        ----------
+        path
+            Path of the member, relative to the group.
+        """
         return await call(lambda: path in self.sync, reads=True)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -222,47 +373,79 @@ class AsyncGroup(_AsyncNode[Group]):
     async def members(
         self, max_depth: int | None = 0
     ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
-        """Names and nodes below this group; None as depth means all the way down."""
+        """Iterate over names and nodes below this group.
+
+        Parameters
+        ----------
+        max_depth
+            How many levels of groups to enter; None: all.
+        """
         async for name, member in iterate(lambda: self.sync._walk(max_depth)):
             yield name, wrapped(member)
 
     async def arrays(self) -> AsyncIterator[tuple[str, AsyncArray]]:
+        """Iterate over names and arrays directly below this group."""
         async for name, member in self.members():
             if isinstance(member, AsyncArray):
                 yield name, member
 
     async def groups(self) -> AsyncIterator[tuple[str, AsyncGroup]]:
+        """Iterate over names and groups directly below this group."""
         async for name, member in self.members():
             if isinstance(member, AsyncGroup):
                 yield name, member
 
+    @like_method(Group.create_array)  # type: ignore[arg-type]  # "self" is no keyword
     async def create_array(self, name: str, **arguments: Any) -> AsyncArray:
-        """The keywords are those of `omnizarr.create_array`."""
+        """Create an array in this group: `Group.create_array`."""
         return AsyncArray(
             await call(lambda: self.sync.create_array(name, **arguments), reads=False)
         )
 
+    @like_method(Group.create_group)
     async def create_group(self, name: str, **arguments: Any) -> AsyncGroup:
+        """Create a group in this group: `Group.create_group`."""
         return AsyncGroup(
             await call(lambda: self.sync.create_group(name, **arguments), reads=False)
         )
 
+    @like_method(Group.require_array)  # type: ignore[arg-type]  # "self" is no keyword
     async def require_array(self, name: str, shape: Any = None, **arguments: Any) -> AsyncArray:
-        """The array of this name, created if there is none."""
+        """Give the array of this name, and create it if there is none: `Group.require_array`."""
         return AsyncArray(
             await call(lambda: self.sync.require_array(name, shape, **arguments), reads=False)
         )
 
     async def require_group(self, name: str, overwrite: bool = False) -> AsyncGroup:
-        """The group of this name, created if there is none."""
+        """Give the group of this name, and create it if there is none.
+
+        Parameters
+        ----------
+        name
+            Path of the member, relative to the group.
+        overwrite
+            Replace an existing member.
+        """
         return AsyncGroup(await call(lambda: self.sync.require_group(name, overwrite), reads=False))
 
     async def delete(self, name: str) -> None:
-        """Remove a member and everything below it."""
+        """Remove a member and everything below it.
+
+        Parameters
+        ----------
+        name
+            Path of the member, relative to the group.
+        """
         await call(lambda: self.sync.__delitem__(name), reads=False)
 
     async def move(self, source: str, dest: str) -> None:
-        """Give a member another name, in this group or below it."""
+        """Give a member another name, in this group or below it.
+
+        Parameters
+        ----------
+        source, dest
+            Old and new path, relative to the group.
+        """
         await call(lambda: self.sync.move(source, dest), reads=False)
 
 

@@ -136,10 +136,24 @@ forks.in_child(_threads.forget)
 
 
 async def to_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """Await `function(*args, **kwargs)`: any function or method of omnizarr.
+    """Await a call of any function or method of omnizarr, in a thread.
 
-    Like `asyncio.to_thread`, but what is cancelled stops at the next chunk, and the task ends when
-    it has stopped."""
+    Other than with `asyncio.to_thread`, a cancelled call stops at the next chunk, and the task ends
+    when it has stopped.
+
+    Parameters
+    ----------
+    function
+        The function.
+    *args, **kwargs
+        Its arguments.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> asyncio.run(omnizarr.aio.to_thread(omnizarr.zeros, 3)).shape
+    (3,)
+    """
     return await call(lambda: function(*args, **kwargs), reads=False)
 
 
