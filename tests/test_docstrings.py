@@ -51,21 +51,8 @@ MODULES = (
     "omnizarr.config",
     "omnizarr.integrations.zarr_python",
 )
-FINISHED: tuple[str, ...] = (
-    "omnizarr.aio.threads",
-    "omnizarr.api",
-    "omnizarr.codecs",
-    "omnizarr.config",
-    "omnizarr.errors",
-    "omnizarr.integrations",
-    "omnizarr.jobs",
-    "omnizarr.limits",
-    "omnizarr.model",
-    "omnizarr.nodes",
-    "omnizarr.stores",
-    "omnizarr.testing",
-)
-"""Modules, and packages with all their modules, whose public names have no problem left."""
+UNFINISHED: tuple[str, ...] = ("omnizarr.aio.nodes",)
+"""Modules, and packages with all their modules, that are still being documented."""
 ANY_IS_MEANT = {
     "omnizarr.aio.nodes.AsyncArray.fill_value": "a scalar of the type",
     "omnizarr.aio.nodes.AsyncArray.read": "selections are NumPy's",
@@ -243,6 +230,7 @@ def signature(public: Public, *, spelt_out: bool = False) -> inspect.Signature |
     try:
         if spelt_out or inspect.isclass(value) or value is None:
             return inspect.signature(value)  # type: ignore[arg-type]  # a class or function
+        assert callable(value)
         return inspect.signature(inspect.unwrap(value), follow_wrapped=False)
     except (TypeError, ValueError):
         return None
@@ -307,7 +295,7 @@ def problems(public: Public) -> list[str]:
 
 
 def is_finished(public: Public) -> bool:
-    return any(public.module == name or public.module.startswith(name + ".") for name in FINISHED)
+    return not f"{public.module}.".startswith(tuple(f"{name}." for name in UNFINISHED))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -339,7 +327,7 @@ def test_completion_shows_public_names_only(name: str) -> None:
 
 def test_the_table_names_modules() -> None:
     assert [
-        name for name in FINISHED if not any(each.module.startswith(name) for each in surface())
+        name for name in UNFINISHED if not any(each.module.startswith(name) for each in surface())
     ] == []
     assert [
         name

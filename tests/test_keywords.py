@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
+import omnizarr.testing
 from omnizarr import aio
 from omnizarr.errors import IgnoredArgumentWarning
 from omnizarr.keywords import nearest
@@ -146,6 +147,45 @@ def test_create_array_documents_every_keyword() -> None:
     heads = re.findall(r"^    ([\w*, ]+)$", zarr.create_array.__doc__ or "", re.MULTILINE)
     documented = {name for head in heads for name in head.split(", ")}
     assert set(inspect.signature(zarr.create_array).parameters) <= documented
+
+
+def _constructors() -> list[type]:
+    """The stores and codecs whose constructor passes no keyword on to another library."""
+    modules = (zarr.stores, zarr.codecs, zarr.testing)
+    found = {getattr(each, name) for each in modules for name in each.__all__}
+    return sorted(
+        (
+            each
+            for each in found
+            if inspect.isclass(each)
+            and (issubclass(each, zarr.Store) or each.__name__.endswith("Codec"))
+            and each not in (zarr.Store, zarr.codecs.Codec)
+            and "VAR_KEYWORD" not in {p.kind.name for p in _parameters(each)}
+        ),
+        key=lambda each: each.__name__,
+    )
+
+
+def _parameters(each: type) -> list[inspect.Parameter]:
+    return list(inspect.signature(each).parameters.values())
+
+
+@pytest.mark.parametrize("kind", _constructors(), ids=lambda kind: kind.__name__)
+def test_every_constructor_names_the_nearest_keyword(kind: type) -> None:
+    name = _parameters(kind)[-1].name
+    with pytest.raises(TypeError, match=f"did you mean '{name}'"):
+        kind(**{name + "x": 1})
+
+
+def test_other_functions_name_the_nearest_keyword() -> None:
+    for call in (
+        lambda: zarr.stores.as_store({}, mod="r"),
+        lambda: zarr.limits.set(max_dimension=3),
+        lambda: zarr.stores.DBMStore("unused", timeuot=3),
+        lambda: aio.list_keys({}, storage_option={}),
+    ):
+        with pytest.raises(TypeError, match="did you mean"):
+            call()
 
 
 def test_an_array_of_a_misspelt_name_is_saved() -> None:

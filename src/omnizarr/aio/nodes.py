@@ -395,7 +395,7 @@ class AsyncGroup(_AsyncNode[Group]):
             if isinstance(member, AsyncGroup):
                 yield name, member
 
-    @like_method(Group.create_array)  # type: ignore[arg-type]  # "self" is no keyword
+    @like_method(Group.create_array)
     async def create_array(self, name: str, **arguments: Any) -> AsyncArray:
         """Create an array in this group: `Group.create_array`."""
         return AsyncArray(
@@ -409,7 +409,7 @@ class AsyncGroup(_AsyncNode[Group]):
             await call(lambda: self.sync.create_group(name, **arguments), reads=False)
         )
 
-    @like_method(Group.require_array)  # type: ignore[arg-type]  # "self" is no keyword
+    @like_method(Group.require_array)
     async def require_array(self, name: str, shape: Any = None, **arguments: Any) -> AsyncArray:
         """Give the array of this name, and create it if there is none: `Group.require_array`."""
         return AsyncArray(

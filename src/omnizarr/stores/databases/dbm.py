@@ -23,6 +23,7 @@ from itertools import chain
 from typing import Any
 
 from omnizarr.errors import NodeNotFoundError, StoreError, StoreTimeoutError, ZarrError
+from omnizarr.keywords import refuse_unknown
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, read_range
 from omnizarr.runtime import forks
@@ -69,6 +70,9 @@ class MappedDatabase:
     def delete(self, keys: Iterable[bytes]) -> None:
         for key in keys:
             del self._db[key]
+
+
+_KEYWORDS = "flag", "mode", "open", "write_lock", "dimension_separator", "read_only", "timeout"
 
 
 class DBMStore(FileDatabase):
@@ -135,6 +139,8 @@ class DBMStore(FileDatabase):
         self.mode = mode
         self.open = open
         self.open_kwargs = open_kwargs
+        if open is None:
+            refuse_unknown(open_kwargs, _KEYWORDS, "DBMStore")
         self._open()
         if flag[0] in "rw" and not _exists(self.path):
             raise NodeNotFoundError(f"there is no database {self.path!r}; flag {flag!r} makes none")
