@@ -37,6 +37,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 SIBLINGS = {"formats", "codecs", "indexing", "stores"}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
+PUBLIC_ONLY = {"cli"}
+"""Folders that import public names alone."""
+PUBLIC_MODULES = {"__init__", "errors", "limits", "config", "stores", "codecs"}
+
 MOST_LINES = 500
 TYPICAL_LINES = 300
 
@@ -140,6 +144,16 @@ def _inside(line: int, path: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]
         yield line, below if known else ("__init__",)
 
 
+def _is_public(target: tuple[str, ...]) -> bool:
+    """Whether ('stores', 'as_store') is a name that its module lists as public."""
+    module, *names = target
+    if module not in PUBLIC_MODULES or len(names) > 1:
+        return module == "cli"
+    source = PACKAGE / module / "__init__.py"
+    listed = literal_all(source.read_text(encoding="utf-8")) if source.exists() else None
+    return listed is None or not names or names[0] in listed
+
+
 def _last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
@@ -164,6 +178,8 @@ def upward_imports(source: str, parts: tuple[str, ...], *, is_package: bool = Fa
             complaints.append(f"line {line}: {own} imports its sibling {other}")
         elif RANK[own] > RANK["__init__"] > RANK[other] > RANK["engine"]:
             complaints.append(f"line {line}: {own} imports {other} instead of the public API")
+        elif own in PUBLIC_ONLY and not _is_public(target):
+            complaints.append(f"line {line}: {own} imports {'.'.join(target)}, which is not public")
     return complaints
 
 
@@ -191,6 +207,9 @@ def test_imports_go_down_only(file: Path) -> None:
         (("nodes", "group"), "if TYPE_CHECKING:\n    from omnizarr.api.opening import open"),
         (("api", "opening"), "from omnizarr import __version__"),
         (("cli", "main"), "from omnizarr.nodes.array import Array"),
+        (("cli", "main"), "from omnizarr.model import json"),
+        (("cli", "main"), "from omnizarr.stores import kinds"),
+        (("cli", "main"), "from omnizarr.stores.kinds import store_kind"),
         (("surprise",), "import numpy"),
     ],
 )
@@ -208,6 +227,7 @@ def test_an_upward_import_is_found(parts: tuple[str, ...], source: str) -> None:
         (("nodes", "group"), "from omnizarr.nodes.array import Array"),
         (("__init__",), "from omnizarr.api import open"),
         (("cli", "main"), "import omnizarr\nfrom omnizarr.errors import ZarrError"),
+        (("cli", "main"), "from omnizarr.stores import as_store\nfrom omnizarr.cli import tree"),
     ],
 )
 def test_a_downward_import_is_allowed(parts: tuple[str, ...], source: str) -> None:

@@ -47,32 +47,106 @@
 
 A message names what was expected, what was found, where, and what to do next.
 Lower layers do not know where they are; upper layers add it with `error.at(where)`.
+`error.location` has store, key, path and chunk as fields, `error.reason` the message without them.
 
 This module knows names only. It must not import anything of the package.
 """
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Literal, Self
+
+
+@dataclass(frozen=True)
+class ErrorLocation:
+    """Where an error arose. What is not known, or does not apply, is None."""
+
+    store: str | None = None
+    """The repr of the store."""
+    name: str | None = None
+    """The path or URL of the store, without secrets."""
+    path: str | None = None
+    """The path of a node."""
+    key: str | None = None
+    """The key of a value."""
+    chunk: tuple[int, ...] | None = None
+    """The coordinates of a chunk."""
+
+    @classmethod
+    def of(
+        cls,
+        store: object,
+        *,
+        path: str | None = None,
+        key: str | None = None,
+        chunk: tuple[int, ...] | None = None,
+    ) -> ErrorLocation:
+        """A location in a store; None: in one that is not known yet.
+
+        A store's public `path` and `url` hold no secrets.
+        """
+        if store is None:
+            return cls(path=path, key=key, chunk=chunk)
+        names = (getattr(store, attribute, None) for attribute in ("path", "url"))
+        name = next((name for name in names if isinstance(name, str)), None)
+        return cls(repr(store), name, path, key, chunk)
+
+    def __str__(self) -> str:
+        parts = [] if self.store is None else [self.store]
+        if self.path is not None:
+            parts.append(f"path {'/' + self.path!r}")
+        if self.key is not None:
+            parts.append(f"key {self.key!r}")
+        if self.chunk is not None:
+            parts.append(f"chunk {self.chunk}")
+        return ", ".join(parts)
 
 
 class ZarrError(Exception):
     """The root of every error that omnizarr raises on purpose."""
 
-    def at(self, where: str) -> Self:
-        """Give the same error with its place in front of the message.
+    where: tuple[ErrorLocation | str, ...] = ()
+    """What `at` was given, the outermost first."""
+    _reason: str | None = None
 
-        Parameters
-        ----------
-        where
-            Such as "store x, key 'a/0.0'".
+    def at(
+        self,
+        where: object = None,
+        *,
+        path: str | None = None,
+        key: str | None = None,
+        chunk: tuple[int, ...] | None = None,
+    ) -> Self:
+        """The same error, located: `raise error.at(store, key=key) from error`.
 
-        Examples
-        --------
-        >>> print(omnizarr.errors.StoreError("no answer").at("key 'a'"))
-        key 'a': no answer
+        `where` is a text, an `ErrorLocation` or a store. A location without a store that the error
+        has already is completed.
         """
-        return type(self)(f"{where}: {self}")
+        if not isinstance(where, str | ErrorLocation):
+            where = ErrorLocation.of(where, path=path, key=key, chunk=chunk)
+        inner = self.where
+        if isinstance(where, ErrorLocation) and inner and isinstance(inner[0], ErrorLocation):
+            known = inner[0]
+            if known.store is None and where.key is None and where.path is None:
+                where = replace(known, store=where.store, name=where.name)
+                inner = inner[1:]
+        located = copy(self)
+        located.where = (where, *inner)
+        located._reason = self.reason
+        located.args = (": ".join([*map(str, located.where), self.reason]),)
+        return located
+
+    @property
+    def location(self) -> ErrorLocation | None:
+        """The outermost location with fields."""
+        return next((each for each in self.where if isinstance(each, ErrorLocation)), None)
+
+    @property
+    def reason(self) -> str:
+        """The message without the locations."""
+        return str(self) if self._reason is None else self._reason
 
     def __str__(self) -> str:
         # KeyError would print the repr of its argument.
@@ -129,9 +203,6 @@ class UnsupportedError(MetadataError):
         super().__init__(message)
         self.what = what
         self.hint = hint
-
-    def at(self, where: str) -> Self:
-        return type(self)(f"{where}: {self}", self.what, self.hint)
 
 
 class StaleHandleError(MetadataError):
@@ -228,9 +299,6 @@ class HTTPStatusError(StoreError):
     def __init__(self, message: str = "", status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
-
-    def at(self, where: str) -> Self:
-        return type(self)(f"{where}: {self}", self.status)
 
 
 class NotListableError(StoreError):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import omnizarr as zarr
 from omnizarr import formats
+from omnizarr.cli import titles
 from omnizarr.cli.tree import branches
-from omnizarr.formats import titles
 from tests.acceptance import fixtures
 from tests.cli.conftest import Run, write
 

@@ -24,7 +24,7 @@ def read_if_there(place: Place, known: GroupModel | None = None) -> GroupModel |
         try:  # the document that was read just now
             return place.format.consolidated_in(known)
         except MetadataError as error:
-            raise error.at(str(place)) from error
+            raise error.at(place.store, path=place.path) from error
     values = place.store.get_many([(key, None) for key in keys])
     documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
     return place.format.parse_consolidated(place.path, documents)

@@ -13,9 +13,9 @@ from omnizarr.cli.arguments import integer, lengths
 from omnizarr.cli.output import Output, Unwritable
 from omnizarr.cli.places import Given, Place, Problem, locate, open_store
 from omnizarr.cli.problems import explain
+from omnizarr.cli.titles import names
 from omnizarr.errors import UnsupportedError
-from omnizarr.formats.titles import names
-from omnizarr.stores import Store, kinds
+from omnizarr.stores import Store, store_kind
 
 HELP = "convert a store from any format into any other"
 EXAMPLES = f"""\
@@ -209,7 +209,7 @@ def check(arguments: Any) -> None:
     if arguments.destination_option and arguments.in_place:
         raise Problem("--destination-option goes with a DESTINATION, not with --in-place")
     if there is not None and os.path.isfile(there) and not there.lower().endswith(".zip"):
-        known = kinds.for_path(there)
+        known = store_kind(there)
         if known is None or known.existing:
             raise Problem(f"{there}: it is a file", "name a new folder, or a .zip archive")
     if arguments.remove_source and not arguments.in_place:

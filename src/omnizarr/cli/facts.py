@@ -11,10 +11,9 @@ from math import prod
 from typing import Any
 
 import omnizarr
-from omnizarr.cli.readable_messages import plainly
+from omnizarr.cli.problems import told
+from omnizarr.cli.titles import title
 from omnizarr.errors import ZarrError
-from omnizarr.formats.nczarr.document import is_marked
-from omnizarr.formats.titles import title
 
 Facts = dict[str, Any]
 
@@ -37,17 +36,19 @@ def of_node(path: str, node: Any) -> Facts:
         facts["codecs"] = [_codec(spec) for spec in _specs(node)]
         facts |= {"chunks": node.chunks, "shards": node.shards}
     except ZarrError as error:
-        facts["problem"] = plainly(error)
+        facts["problem"] = told(error)
     return facts
 
 
 def format_of(node: Any) -> str:
     """What people call the format of a node."""
-    return title(node.zarr_format, nczarr=is_marked(node.metadata.model))
+    names = (*node.metadata.to_dict(), *node.attrs)
+    marked = any(name.lower().startswith("_nczarr_") for name in names)
+    return title(node.zarr_format, nczarr=marked)
 
 
 def of_broken(path: str, error: Exception) -> Facts:
-    return {"path": path, "kind": "unreadable", "problem": plainly(error)}
+    return {"path": path, "kind": "unreadable", "problem": told(error)}
 
 
 def of_storage(array: Any, counted: bool = True) -> Facts:
@@ -63,7 +64,7 @@ def of_storage(array: Any, counted: bool = True) -> Facts:
             facts[f"{unit}_stored"] = len(array.stored_chunks())
             facts["bytes_stored"] = int(array.nbytes_stored)
     except ZarrError as error:
-        facts["problem"] = plainly(error)
+        facts["problem"] = told(error)
     return facts
 
 

@@ -22,7 +22,7 @@ from omnizarr.cli.output import (
 )
 from omnizarr.cli.output import size as human_size
 from omnizarr.cli.places import PATH_HELP, Place, opened
-from omnizarr.cli.readable_messages import plainly
+from omnizarr.cli.problems import told
 from omnizarr.cli.urls import add_option
 from omnizarr.errors import ZarrError
 
@@ -94,7 +94,7 @@ def of_node(place: Place, node: Any, counted: bool = False) -> Facts:
         try:
             members = dict(node.members())
         except ZarrError as error:
-            found["problem"] = plainly(error)
+            found["problem"] = told(error)
         else:
             arrays = {n for n, member in members.items() if isinstance(member, omnizarr.Array)}
             found |= {"arrays": sorted(arrays), "groups": sorted(set(members) - arrays)}

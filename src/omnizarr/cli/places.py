@@ -18,8 +18,7 @@ from typing import Any
 import omnizarr
 from omnizarr.cli import urls
 from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ZarrError
-from omnizarr.stores import Store, ZipStore, as_store, kinds
-from omnizarr.stores.foreign_files import described
+from omnizarr.stores import Store, ZipStore, as_store, store_kind
 
 PATH_HELP = "a folder, a .zip archive, a database, a URL, or a path into one"
 _ZIP = b"PK"
@@ -65,7 +64,7 @@ class Place:
     def kind(self) -> str:
         if urls.is_url(self.file):
             return "URL"
-        known = None if self.archive else kinds.for_path(self.file)
+        known = None if self.archive else store_kind(self.file)
         return "zip archive" if self.archive else known.title if known else "folder"
 
 
@@ -90,12 +89,11 @@ def destination(path: str) -> tuple[str, str]:
     if urls.is_url(path):
         scheme = path.partition("://")[0].lower()
         return next(urls.places(path, "")) if scheme in urls.DATABASES else (path, "")
-    if kinds.is_broken_url(path):
-        raise Problem(kinds.broken_url(path))
+    store_kind(path)  # which refuses a URL without its slashes
     path = os.path.expanduser(path)
     file, inner = os.path.normpath(path), ""
     while file and file != os.path.dirname(file):
-        known = kinds.for_path(file)
+        known = store_kind(file)
         if known is not None or (file.lower().endswith(".zip") and not os.path.isdir(file)):
             return (file, inner) if inner else (path, "")
         if os.path.lexists(file):
@@ -201,8 +199,7 @@ def _candidates(path: str, inner: str) -> Iterator[Place]:
         return
     if not path:
         raise Problem("the path is empty", "name a folder, a .zip archive or a URL")
-    if kinds.is_broken_url(path):
-        raise Problem(kinds.broken_url(path))
+    store_kind(path)  # which refuses a URL without its slashes
     path = os.path.expanduser(path)
     outer = os.path.normpath(path)
     while not urls.exists(outer):
@@ -214,7 +211,7 @@ def _candidates(path: str, inner: str) -> Iterator[Place]:
             yield Place(outer, inner)
         elif _is_archive(outer):
             yield Place(outer, inner, archive=True)
-        elif (known := kinds.for_path(outer)) is not None and not (
+        elif (known := store_kind(outer)) is not None and not (
             known.existing and _is_store(os.path.dirname(outer) or os.curdir)
         ):
             yield Place(outer, inner)
@@ -252,10 +249,15 @@ _PERMISSION = "ask its owner, or look with ls -l who may read it"
 def _no_store(file: str) -> Problem:
     """`file` is neither a folder nor an archive."""
     folder = os.path.dirname(file) or os.curdir
-    hint = f"it is {described(file)}"
+    message, hint = f"{file}: it is a file, but no zip archive", None
     if _is_store(folder):
         hint = f"it belongs to the store {folder}; name that folder"
-    return Problem(f"{file}: it is a file, but no zip archive", hint)
+    else:
+        try:
+            as_store(file, mode="r").close()
+        except ZarrError as error:
+            message = str(error)
+    return Problem(message, hint)
 
 
 def _is_store(folder: str) -> bool:

@@ -8,7 +8,6 @@ import re
 from omnizarr import errors
 from omnizarr.cli.output import Unwritable
 from omnizarr.cli.places import Problem
-from omnizarr.cli.readable_messages import plainly
 
 
 def _flag(match: re.Match[str]) -> str:
@@ -52,16 +51,32 @@ _ADVICE = re.compile(
 )
 
 
+def told(error: BaseException) -> str:
+    """The message of an error as one line, with paths of files where the library names stores."""
+    text = str(error)
+    if isinstance(error, errors.ZarrError):
+        text = ": ".join([*map(_place, error.where), error.reason])
+    return " ".join(text.split())
+
+
+def _place(where: errors.ErrorLocation | str) -> str:
+    if isinstance(where, str) or where.name is None:
+        return str(where)
+    inner = (where.key or where.path or "").strip("/")
+    chunk = "" if where.chunk is None else f", chunk {where.chunk}"
+    return (f"{where.name}/{inner}" if inner else where.name) + chunk
+
+
 def explain(error: BaseException) -> tuple[str, str | None]:
     """What is wrong and where, and what to do."""
-    message = plainly(error) or type(error).__name__
+    message = told(error) or type(error).__name__
     if isinstance(error, Problem | Unwritable):
         return message, error.hint
     if isinstance(error, errors.ZarrError):
         for spelling, typed in _OPTIONS:
             message = spelling.sub(typed, message)
-        told, *advice = _ADVICE.split(message, maxsplit=1)
-        return told.rstrip(".;:"), advice[0].strip("()") if advice else _hint(error)
+        wrong, *advice = _ADVICE.split(message, maxsplit=1)
+        return wrong.rstrip(".;:"), advice[0].strip("()") if advice else _hint(error)
     if isinstance(error, OSError):
         return _system(error), _system_hint(error)
     if isinstance(error, MemoryError):

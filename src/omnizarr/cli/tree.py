@@ -23,9 +23,9 @@ from omnizarr.cli.output import (
 )
 from omnizarr.cli.output import size as human_size
 from omnizarr.cli.places import PATH_HELP, Place, opened
+from omnizarr.cli.titles import short
 from omnizarr.cli.urls import add_option
 from omnizarr.errors import ZarrError
-from omnizarr.formats.titles import short
 
 HELP = "show a hierarchy: every group and array, its shape, type, chunks, format and codecs"
 EXAMPLES = """\

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from omnizarr.stores import kinds
-from omnizarr.stores.secrets import masked_url
+from omnizarr.stores import masked_url, store_kind
 
 HELP = "an option of the store, such as endpoint=URL or token=TEXT; may be repeated"
 _LOCAL = ("file", "sqlite", "lmdb", "dbm", "reference")
@@ -82,7 +81,7 @@ def exists(path: str) -> bool:
     """Whether a file, a folder or a database lies there: one of DBM has other names of files."""
     if os.path.lexists(path):
         return True
-    known = kinds.for_path(path) if path else None
+    known = store_kind(path) if path else None
     return known is not None and known.is_there(path)
 
 
@@ -90,7 +89,7 @@ def takes_options(file: str) -> bool:
     """Whether what is opened there is anything but a plain folder or an archive."""
     if is_url(file):
         return not file.lower().startswith("file://")
-    return kinds.for_path(kinds.container_of(file) or file) is not None
+    return store_kind(file) is not None
 
 
 # -- options -----------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import omnizarr
 from omnizarr.cli.arguments import integer
 from omnizarr.cli.output import Output, bold, red, yellow
 from omnizarr.cli.places import PATH_HELP, locate
-from omnizarr.cli.readable_messages import plainly
 from omnizarr.cli.urls import add_option
 
 HELP = "decode every stored chunk and list those that are damaged"
@@ -58,7 +57,7 @@ def show(report: Any, out: Output) -> None:
         if path != before:
             out.line(bold(f"/{path}"))
             before = path
-        out.line("  ", _STYLE[level](level.ljust(8)), f" {plainly(text)}")
+        out.line("  ", _STYLE[level](level.ljust(8)), f" {' '.join(text.split())}")
     if report.lines:
         out.line()
     out.line(report.summary)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs import Chain, chain
-from omnizarr.errors import DecodeError, LimitError
+from omnizarr.errors import DecodeError, ErrorLocation, LimitError
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes.struct import cleared, is_padded
 from omnizarr.model.grids import Shape
@@ -170,9 +170,9 @@ class Source:
         """Whether the fill value is an object that a reader could change."""
         return isinstance(self.model.fill, list | dict)
 
-    def where(self, key: str, coordinates: Shape) -> str:
-        """The place of a chunk, for error messages."""
-        return f"{self.store!r}, key {key!r}, chunk {coordinates}"
+    def where(self, key: str, coordinates: Shape) -> ErrorLocation:
+        """The place of a chunk, for errors."""
+        return ErrorLocation.of(self.store, key=key, chunk=coordinates)
 
     @cached_property
     def chunk_bytes(self) -> int:

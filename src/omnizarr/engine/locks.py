@@ -119,7 +119,7 @@ class Optimistic(WrapperStore):
         if before is not None and before == value:
             return  # nothing to change, so nothing to be overtaken in
         if not self.store.set_if_version(key, value, version):
-            raise ConflictError(f"{self.store!r}: {key!r} was changed by another writer")
+            raise ConflictError(f"{key!r} was changed by another writer").at(self.store)
 
 
 def update(store: Store, key: str, function: Callable[[Store], T], *, repeatable: bool = True) -> T:

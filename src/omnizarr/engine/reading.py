@@ -34,6 +34,7 @@ from omnizarr.engine.gathering import Gathered
 from omnizarr.errors import (
     ChunkNotFoundError,
     DecodeError,
+    ErrorLocation,
     LimitError,
     ValueChangedError,
     ZarrError,
@@ -128,11 +129,11 @@ def _read_waiting(source: Source, plan: Plan, working: Array, count: int) -> Non
     parallel.relay(fetch, items, fetchers, decode, decoders, Scratch, most, feed, together)
 
 
-def unfit(error: Exception, where: str) -> ZarrError:
+def unfit(error: Exception, where: ErrorLocation | str) -> ZarrError:
     """Our own error for what a codec let through."""
     if isinstance(error, MemoryError):
-        return LimitError(f"{where}: decoding it takes more memory than there is")
-    return DecodeError(f"{where}: {type(error).__name__}: {error}")
+        return LimitError("decoding it takes more memory than there is").at(where)
+    return DecodeError(f"{type(error).__name__}: {error}").at(where)
 
 
 def _batch_size(task_bytes: int, workers: int) -> int:

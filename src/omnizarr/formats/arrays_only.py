@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
 from omnizarr.formats import hierarchy
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
 from omnizarr.formats.core_codecs import FAST, PREFIX, SHUFFLES, from_core, shuffle_name
@@ -68,7 +68,7 @@ def text(document: Mapping[str, Json]) -> bytes:
 
 def loads_object(data: Buffer, key: str) -> dict[str, Json]:
     """The JSON object stored under a key."""
-    where = f"key {key!r}"
+    where = ErrorLocation(key=key)
     value = json.loads(data, where)
     if not isinstance(value, dict):
         raise MetadataError(f"{where}: expected a JSON object, found {show(value)}")

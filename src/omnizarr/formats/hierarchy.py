@@ -116,18 +116,16 @@ def check_outside_drafts(store: Store, path: str) -> None:
 
 def _inside_draft(store: Store, path: str, where: str) -> UnsupportedError:
     return UnsupportedError(
-        f"{store!r}, path {'/' + path!r}: {where} holds a hierarchy of a draft of v3, which keeps"
+        f"{where} holds a hierarchy of a draft of v3, which keeps"
         " its chunks and documents below 'data' and 'meta', so nothing else can be stored there;"
         " open that hierarchy and name a node in it, or choose another place",
         what="name",
-    )
+    ).at(store, path=path)
 
 
 def located(error: MetadataError, store: Store) -> MetadataError:
     """The error with its store in front of its key."""
-    changed = error.at("")
-    changed.args = (f"{store!r}, {error}",)
-    return changed
+    return error.at(store)
 
 
 class BelowPath(ABC):

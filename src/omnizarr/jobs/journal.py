@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any
 
-from omnizarr.errors import MetadataError
+from omnizarr.errors import ErrorLocation, MetadataError
 from omnizarr.model import json
 from omnizarr.model.codec import Json
 from omnizarr.model.store import ByteRange, Store
@@ -144,7 +144,7 @@ def read(store: Store, key: str) -> Mapping[str, Any] | None:
     if data is None:
         return None
     try:
-        found = json.loads(data, f"key {key!r}")
+        found = json.loads(data, ErrorLocation(key=key))
     except MetadataError:
         return {}
     version = found.get("omnizarr_journal") if isinstance(found, dict) else None
@@ -156,9 +156,8 @@ def read(store: Store, key: str) -> Mapping[str, Any] | None:
 def damaged(store: Store, key: str, problem: object) -> MetadataError:
     """The error for a journal that says what no job has written."""
     return MetadataError(
-        f"{store!r}, key {key!r}: the journal is damaged ({problem}); overwrite=True replaces it"
-        " and begins anew"
-    )
+        f"the journal is damaged ({problem}); overwrite=True replaces it and begins anew"
+    ).at(store, key=key)
 
 
 def _ranges(value: Any) -> list[list[int]]:

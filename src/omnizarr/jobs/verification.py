@@ -19,7 +19,12 @@ from omnizarr import formats, limits
 from omnizarr.api.arguments import StorageOptions
 from omnizarr.api.checking import Seen, lists
 from omnizarr.engine.examination import examine
-from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
+from omnizarr.errors import (
+    NodeNotFoundError,
+    NotListableError,
+    StoreClosedError,
+    ZarrError,
+)
 from omnizarr.formats import FORMATS, Format, Node, hierarchy
 from omnizarr.formats.rules import names_below, plural
 from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
@@ -371,9 +376,9 @@ def _below(store: Store, path: str, chosen: Format, model: Node) -> list[tuple[s
     listed = chosen.parse_consolidated(path, documents)
     if listed is None or listed.consolidated is None:
         raise NotListableError(
-            f"{store!r}, path {'/' + path!r}: the members of the group cannot be listed, and no"
+            "the members of the group cannot be listed, and no"
             " consolidated metadata name them; verify each array by its path"
-        )
+        ).at(store, path=path)
     return [(name, True) for name in sorted(listed.consolidated)]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from omnizarr import limits
 from omnizarr.config import config
-from omnizarr.errors import MetadataError
+from omnizarr.errors import ErrorLocation, MetadataError
 from omnizarr.model.codec import Json
 from omnizarr.model.store import Buffer
 
@@ -30,7 +30,7 @@ _STEP[list(b"[{")] = 1
 _STEP[list(b"]}")] = -1
 
 
-def loads(data: Buffer | str, where: str = "") -> Json:
+def loads(data: Buffer | str, where: ErrorLocation | str = "") -> Json:
     """The value that a document holds; MetadataError, located by `where`, if it is not valid."""
     try:
         return _loads(data)

@@ -472,10 +472,10 @@ class Store(StoreMapping, ABC):
         check_prefix(source)
         check_prefix(target)
         if target.startswith(source):
-            raise StoreError(f"{self!r}: cannot move {source!r} into itself ({target!r})")
+            raise StoreError(f"cannot move {source!r} into itself ({target!r})").at(self)
         if next(iter(self.list_prefix(target)), None) is not None:
-            raise StoreError(
-                f"{self!r}: cannot move {source!r} to {target!r}, which has keys already"
+            raise StoreError(f"cannot move {source!r} to {target!r}, which has keys already").at(
+                self
             )
 
     # A store is a value: two handles on the same values are equal.

@@ -118,9 +118,7 @@ class OneVersion:
         found = self._store.get_versioned(self._key, byte_range)
         version = None if found is None else found.version
         if self._seen and version != self._seen[0]:
-            raise ValueChangedError(
-                f"{self._store!r}: {self._key!r} was replaced while it was read"
-            )
+            raise ValueChangedError(f"{self._key!r} was replaced while it was read").at(self._store)
         self._seen.append(version)
         return None if found is None else found.value
 

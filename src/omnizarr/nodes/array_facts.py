@@ -14,7 +14,7 @@ import numpy as np
 
 from omnizarr import engine, limits
 from omnizarr.config import config
-from omnizarr.errors import MetadataError, ReadOnlyError, ZarrError
+from omnizarr.errors import ErrorLocation, MetadataError, ReadOnlyError, ZarrError
 from omnizarr.formats import Node
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
@@ -103,7 +103,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         A chunk beyond the limits can be looked at, only not read: that fails later.
         """
         source = self._source
-        where = f"{self.store!r}, key {self._place.format.keys(self.path)[0]!r}"
+        where = ErrorLocation.of(self.store, key=self._place.format.keys(self.path)[0])
         try:
             if source.chunk_bytes <= limits.current.max_chunk_bytes:
                 source.regular_chain  # noqa: B018 - building it is the check

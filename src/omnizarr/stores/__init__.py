@@ -19,6 +19,8 @@
     PrefixStore           the values below a prefix
     WrapperStore          the base of wrappers
     as_store              whatever a user calls a store, as one
+    store_kind            which kind of store a path is opened as
+    masked_url            a URL without its secrets
 
 Stores know bytes and keys. They must not know what the bytes mean.
 """
@@ -29,11 +31,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.model.store import ByteRange, Capabilities, Listing, Store, Versioned
+from omnizarr.stores.kinds import store_kind
 from omnizarr.stores.local.store import DirectoryStore, LocalStore, NestedDirectoryStore
 from omnizarr.stores.local.temp import TempStore
 from omnizarr.stores.mapping import KVStore, MappingStore
 from omnizarr.stores.memory import DictStore, MemoryStore
 from omnizarr.stores.resolve import StoreLike, as_store
+from omnizarr.stores.secrets import masked_url
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore, WrapperStore
 
 if TYPE_CHECKING:
@@ -109,6 +113,8 @@ __all__ = [
     "ZarrPythonStore",
     "ZipStore",
     "as_store",
+    "masked_url",
+    "store_kind",
 ]
 
 

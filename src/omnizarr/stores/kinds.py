@@ -195,6 +195,36 @@ def for_path(path: str) -> Kind | None:
     return next((kind for kind in KINDS if kind.magic and begin.startswith(kind.magic)), None)
 
 
+def store_kind(path: str) -> Kind | None:
+    """Tell which kind of store a local file or folder is opened as.
+
+    Parameters
+    ----------
+    path
+        A path of the file system; nothing needs to be there.
+
+    Returns
+    -------
+    Kind | None
+        Its `title` names the kind; None for a plain folder or a zip archive.
+
+    Raises
+    ------
+    StoreError
+        If the path is a URL without its two slashes.
+
+    Examples
+    --------
+    >>> store_kind("climate.sqlite").title
+    'SQLite database'
+    >>> store_kind("climate.zarr") is None
+    True
+    """
+    if is_broken_url(path):
+        raise StoreError(broken_url(path))
+    return for_path(path)
+
+
 def container_of(path: str) -> str | None:
     """The database or archive that a path leads into ("x.sqlite/group/array"); None if it leads
     into folders only."""

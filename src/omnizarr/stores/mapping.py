@@ -90,7 +90,7 @@ class MappingStore(Store):
         except (OSError, ZarrError):
             raise
         except Exception as error:
-            raise StoreError(f"{self!r}: cannot read {key!r}: {error!r}") from error
+            raise StoreError(f"cannot read {key!r}: {error!r}").at(self) from error
         return read_range(self._buffer(key, value), byte_range)
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
@@ -110,7 +110,7 @@ class MappingStore(Store):
         except (OSError, ZarrError):
             raise
         except Exception as error:
-            raise StoreError(f"{self!r}: cannot write {key!r}: {error!r}") from error
+            raise StoreError(f"cannot write {key!r}: {error!r}").at(self) from error
 
     def delete(self, key: str) -> None:
         self.check_writable()
@@ -122,7 +122,7 @@ class MappingStore(Store):
         except (OSError, ZarrError):
             raise
         except Exception as error:
-            raise StoreError(f"{self!r}: cannot delete {key!r}: {error!r}") from error
+            raise StoreError(f"cannot delete {key!r}: {error!r}").at(self) from error
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return sorted_under(self._keys(), check_prefix(prefix))
@@ -145,8 +145,8 @@ class MappingStore(Store):
             view = memoryview(value)
         except TypeError as error:
             raise StoreError(
-                f"{self!r}: the value of {key!r} must be bytes, found {type(value).__name__}"
-            ) from error
+                f"the value of {key!r} must be bytes, found {type(value).__name__}"
+            ).at(self) from error
         return view.cast("B") if view.c_contiguous and view.nbytes else view.tobytes()
 
 

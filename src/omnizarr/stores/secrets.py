@@ -85,11 +85,27 @@ class _Link(NamedTuple):
 
 
 def masked_url(url: str, keep: Container[str] = ()) -> str:
-    """One URL, which may be a chain, without passwords, tokens and values of its query; those of
-    members that are to be kept stay.
+    """Hide passwords, tokens and the values of the query of a URL.
 
-    Characters that should have been percent-encoded may stand in a password. So if in doubt, all
+    Characters that should have been percent-encoded may be part of a password. So if in doubt, all
     is hidden between "//" and the last "@" before the query.
+
+    Parameters
+    ----------
+    url
+        A URL, or a chain of them as fsspec takes it.
+    keep
+        Names of members of the query whose values are shown.
+
+    Returns
+    -------
+    str
+        The URL without its secrets.
+
+    Examples
+    --------
+    >>> masked_url("https://user:secret@host/x.zarr?token=secret")
+    'https://user:***@host/x.zarr?token=***'
     """
     return "::".join(_shown(_taken_apart(link), keep) for link in _NEXT.split(url))
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from omnizarr.errors import MetadataError, UnknownDataTypeError, UnsupportedError
+from omnizarr.errors import ErrorLocation, MetadataError, UnknownDataTypeError, UnsupportedError
 from omnizarr.formats import dimensions, hierarchy, members
 from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.formats.n5 import codecs
@@ -169,7 +169,7 @@ class N5(hierarchy.BelowPath):
 
 # -- documents --------------------------------------------------------------------------------
 def _load(key: str, documents: Mapping[str, Buffer]) -> Json:
-    return json.loads(documents[key], f"key {key!r}") if key in documents else None
+    return json.loads(documents[key], ErrorLocation(key=key)) if key in documents else None
 
 
 def _is_damaged(data: Buffer) -> bool:
@@ -191,7 +191,7 @@ def _says_version(documents: Mapping[str, Buffer]) -> bool:
     try:
         _check_version(root["n5"])
     except MetadataError as error:
-        raise error.at(f"key {ATTRIBUTES!r}") from error
+        raise error.at(key=ATTRIBUTES) from error
     return True
 
 
@@ -218,7 +218,7 @@ def _is_bare_group(listing: Listing, path: str) -> bool:
 
 def _node(key: str, data: Buffer) -> Node:
     """The node of a document that is known to be N5's."""
-    where = f"key {key!r}"
+    where = ErrorLocation(key=key)
     loaded = json.loads(data, where)
     try:
         document = members.document(loaded)

@@ -57,12 +57,12 @@ class V0(arrays_only.ArraysOnly):
             if bytes(data[:1]) in _PICKLES:
                 return _pickled_array(bytes(data), attributes)
         except MetadataError as error:
-            raise error.at(f"key {key!r}") from error
+            raise error.at(key=key) from error
         document = arrays_only.loads_object(data, key)
         try:
             return _array(document, attributes)
         except MetadataError as error:
-            raise error.at(f"key {key!r}") from error
+            raise error.at(key=key) from error
 
     def chunk_prefix(self, path: str, model: ArrayModel) -> str:
         return join(path, DATA) + "/"
@@ -106,7 +106,8 @@ def _blosc(parts: arrays_only.Parts, data_type: DataType) -> dict[str, Json]:
             what="codecs",
         )
     if parts.compressor is None or not arrays_only.of_blosc(parts.compressor):
-        found = "none" if parts.compressor is None else parts.compressor.name
+        name = "none" if parts.compressor is None else parts.compressor.name
+        found = name.removeprefix("numcodecs.")
         raise UnsupportedError(
             f"format 0 compresses every chunk with blosc (clevel 0 stores it as it is), found"
             f" {found!r}",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
 from omnizarr.formats import arrays_only, dimensions, members
 from omnizarr.formats.arrays_only import Parts
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
@@ -58,7 +58,7 @@ class V1(arrays_only.ArraysOnly):
         try:
             return _array(document, attributes)
         except MetadataError as error:
-            raise error.at(f"key {key!r}") from error
+            raise error.at(key=key) from error
 
     # -- writing ------------------------------------------------------------------------------
     def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
@@ -93,7 +93,7 @@ class V1(arrays_only.ArraysOnly):
 def _document_of(data: Buffer, key: str) -> dict[str, Json] | None:
     """The document, if it is one of this format."""
     try:
-        document = json.loads(data, f"key {key!r}")
+        document = json.loads(data, ErrorLocation(key=key))
     except MetadataError:
         # Other software's file of that name is none of ours; a damaged one of ours is.
         if any(member in bytes(data) for member in _MEMBERS):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
 from omnizarr.formats import dimensions, hierarchy, members
 from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.formats.nczarr import document as nczarr
@@ -73,7 +73,7 @@ class V2(hierarchy.BelowPath):
             if data is None:
                 continue
             attributes = self._attributes(path, documents)
-            where = f"key {key!r}"
+            where = ErrorLocation(key=key)
             document = json.loads(data, where)
             try:
                 return build(members.document(document), attributes)
@@ -86,7 +86,7 @@ class V2(hierarchy.BelowPath):
         data = documents.get(key)
         if data is None:
             return {}
-        where = f"key {key!r}"
+        where = ErrorLocation(key=key)
         value = json.loads(data, where)
         try:
             return members.attributes(value)
@@ -131,7 +131,8 @@ class V2(hierarchy.BelowPath):
         for _, _, child in hierarchy.descendants(store, path, self.keys, self.parse):
             documents.update(child)
         metadata = {
-            key[len(start) :]: json.loads(data, f"key {key!r}") for key, data in documents.items()
+            key[len(start) :]: json.loads(data, ErrorLocation(key=key))
+            for key, data in documents.items()
         }
         return {
             join(path, CONSOLIDATED): _text({"metadata": metadata, "zarr_consolidated_format": 1})
@@ -142,7 +143,7 @@ class V2(hierarchy.BelowPath):
         data = documents.get(key)
         if data is None:
             return None
-        where = f"key {key!r}"
+        where = ErrorLocation(key=key)
         document = json.loads(data, where)
         try:
             return _consolidated(members.document(document))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from omnizarr.errors import (
+    ErrorLocation,
     MetadataError,
     UnknownDataTypeError,
     UnknownExtensionError,
@@ -68,7 +69,7 @@ class V3(hierarchy.BelowPath):
         data = documents.get(key)
         if data is None:
             return None
-        where = f"key {key!r}"
+        where = ErrorLocation(key=key)
         document = json.loads(data, where)
         try:
             return _node(document)
@@ -117,7 +118,7 @@ class V3(hierarchy.BelowPath):
     ) -> dict[str, bytes]:
         key = join(path, DOCUMENT)
         root = self._root(store, path)
-        consolidated = members.document(json.loads(made[key], f"key {key!r}"))[CONSOLIDATED]
+        consolidated = members.document(json.loads(made[key], ErrorLocation(key=key)))[CONSOLIDATED]
         return {**made, key: _text({**_group_document(root), CONSOLIDATED: consolidated})}
 
     def _root(self, store: Store, path: str) -> GroupModel:
@@ -135,7 +136,7 @@ class V3(hierarchy.BelowPath):
         data = documents.get(key)
         if data is None:
             return None
-        where = f"key {key!r}"
+        where = ErrorLocation(key=key)
         document = json.loads(data, where)
         try:
             node = _node(document)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
 from omnizarr.formats import members
 from omnizarr.formats.base import Node
 from omnizarr.formats.hierarchy import fetch
@@ -42,14 +42,17 @@ def consolidate(store: Store, bootstrap: Bootstrap) -> dict[str, bytes]:
         fetch(store, list(layout.document_keys(CONSOLIDATED, suffix))), group_key
     ):
         raise UnsupportedError(
-            f"{store!r}: the root has a member named {CONSOLIDATED!r}, which is where consolidated"
+            f"the root has a member named {CONSOLIDATED!r}, which is where consolidated"
             " metadata go; move it to another name first",
             what="name",
-        )
+        ).at(store)
     home: dict[str, Json] = {"attributes": {}}
-    metadata = {BOOTSTRAP: json.loads(bootstrap.text, f"key {BOOTSTRAP!r}"), group_key: home}
+    metadata = {
+        BOOTSTRAP: json.loads(bootstrap.text, ErrorLocation(key=BOOTSTRAP)),
+        group_key: home,
+    }
     for key, data in _documents(store, bootstrap):
-        metadata[key] = json.loads(data, f"key {key!r}")
+        metadata[key] = json.loads(data, ErrorLocation(key=key))
     document = {"metadata": dict(sorted(metadata.items())), "zarr_consolidated_format": 1}
     return {group_key: text(home), CONSOLIDATED_KEY: text(document)}
 
@@ -58,7 +61,7 @@ def _is_home(documents: Mapping[str, Buffer], group_key: str) -> bool:
     """Whether the group of that name says nothing of its own."""
     if list(documents) != [group_key]:
         return False
-    group = json.loads(documents[group_key], f"key {group_key!r}")
+    group = json.loads(documents[group_key], ErrorLocation(key=group_key))
     return isinstance(group, dict) and not group.get("attributes")
 
 
@@ -78,7 +81,7 @@ def _documents(store: Store, bootstrap: Bootstrap) -> Iterator[tuple[str, Buffer
 
 def parse(path: str, data: Buffer, layout: Layout) -> GroupModel:
     """The group at `path` with every node below it."""
-    where = f"key {CONSOLIDATED_KEY!r}"
+    where = ErrorLocation(key=CONSOLIDATED_KEY)
     document = json.loads(data, where)
     try:
         return _group(path, members.document(document), layout)

@@ -32,7 +32,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
 from omnizarr.formats.base import ArrayRequest, Format, FormatName, Node, Owned
 from omnizarr.formats.hierarchy import fetch, located
 from omnizarr.formats.v3_drafts import consolidated, creation
@@ -113,7 +113,7 @@ class Draft:
         for key in (array_key, group_key):
             if key not in documents:
                 continue
-            where = f"key {key!r}"
+            where = ErrorLocation(key=key)
             document = json.loads(documents[key], where)
             try:
                 if key == array_key:
@@ -225,22 +225,22 @@ class Draft:
             other = formats.find(store, "")
             if other is not None:
                 raise UnsupportedError(
-                    f"{store!r}: the root is a node of format {other[0].name}; a hierarchy of"
+                    f"the root is a node of format {other[0].name}; a hierarchy of"
                     f" {self.name} needs a store of its own"
-                )
+                ).at(store)
             return self.layout.suffix
         found = read_bootstrap(data)
         if found is None or found.layout is not self.layout:
             kind = "final format 3" if found is None else found.layout.name
             raise UnsupportedError(
-                f"{store!r}, key {BOOTSTRAP!r}: the store holds a hierarchy of {kind}, to which"
+                f"the store holds a hierarchy of {kind}, to which"
                 f" nothing of {self.name} can be added; choose another store, or its format"
-            )
+            ).at(store, key=BOOTSTRAP)
         if found.suffix != self.layout.suffix:
             raise UnsupportedError(
-                f"{store!r}, key {BOOTSTRAP!r}: nodes can be created where metadata_key_suffix is"
+                f"nodes can be created where metadata_key_suffix is"
                 f" {self.layout.suffix!r}, found {found.suffix!r}"
-            )
+            ).at(store, key=BOOTSTRAP)
         return found.suffix
 
     def _check_areas(self, store: Store) -> None:
@@ -255,9 +255,9 @@ class Draft:
             for key in store.list_prefix(f"{area}/"):
                 if name_of(key) in names:
                     raise UnsupportedError(
-                        f"{store!r}, key {key!r}: a node of another format is where a hierarchy"
+                        "a node of another format is where a hierarchy"
                         f" of {self.name} keeps its chunks and documents; choose another store"
-                    )
+                    ).at(store, key=key)
 
     def _check_siblings(self, store: Store, path: str, suffix: str, besides: str) -> None:
         """Document 002, "Node names": siblings differ in more than case."""
@@ -269,10 +269,10 @@ class Draft:
             for other in sorted(names - {name}):
                 if other.lower() == name.lower() and join(above, other) != besides:
                     raise UnsupportedError(
-                        f"{store!r}: {self.name} does not allow {join(above, name)!r} beside"
+                        f"{self.name} does not allow {join(above, name)!r} beside"
                         f" {join(above, other)!r}: names must differ in more than case",
                         what="name",
-                    )
+                    ).at(store)
             if name not in names:
                 return  # nothing is stored below it yet
             above = join(above, name)

@@ -298,9 +298,9 @@ def _check_convertible(store: Store, instead: str) -> None:
     """Refuse a store that takes neither a journal nor chunks whose array has no document yet."""
     if store.capabilities.hierarchies_only:
         raise StoreError(
-            f"{store!r}: a conversion keeps a journal beside what it writes, and stores the"
+            f"a conversion keeps a journal beside what it writes, and stores the"
             f" documents last; this store takes no such keys. Instead, {instead}"
-        )
+        ).at(store)
 
 
 def _to(

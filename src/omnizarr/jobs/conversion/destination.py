@@ -115,9 +115,9 @@ def _check_untouched(plan: Plan) -> None:
         for key, found in fetch(store, list(planned.documents)).items():
             if bytes(found) != planned.documents[key]:
                 raise NodeExistsError(
-                    f"{store!r}, key {key!r}: a document is there that the interrupted conversion"
+                    "a document is there that the interrupted conversion"
                     " did not write; it is not replaced (overwrite=True does so)"
-                )
+                ).at(store, key=key)
 
 
 def _load(journal: Journal, manner: Manner) -> bool:
@@ -197,16 +197,16 @@ def _check_nodes(plan: Plan, written: tuple[Written, ...]) -> None:
         for key in formats.claimed(store, one.place.path, one.documents):
             if key not in documents:
                 raise NodeExistsError(
-                    f"{store!r}, key {key!r}: a document is there that describes no node of a"
+                    "a document is there that describes no node of a"
                     " format known here, or would become one of the new node; it is not replaced"
                     " (overwrite=True does so)"
-                )
+                ).at(store, key=key)
         for key in () if one.array is None else storing.stale_chunks(one.place, one.array):
             if not any(other.holds(key) for other in written):
                 raise NodeExistsError(
-                    f"{store!r}, key {key!r}: a value is there that would become a chunk of the"
+                    "a value is there that would become a chunk of the"
                     " new array (overwrite=True removes it)"
-                )
+                ).at(store, key=key)
 
 
 # -- removing -------------------------------------------------------------------------------------

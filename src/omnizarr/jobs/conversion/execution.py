@@ -164,9 +164,9 @@ class ArrayWork:
         if self._most.stop is not None and len(value) >= self._most.stop:
             if planned.on_damage == "raise":
                 raise MetadataError(
-                    f"{ends.reading!r}, key {key!r}: a stored chunk takes at most"
+                    f"a stored chunk takes at most"
                     f" {self._most.stop - 1} bytes here, found {ends.reading.size(key)}"
-                )
+                ).at(ends.reading, key=key)
             return self._rescue(self._region(coordinates), 1)
         chain = self._chain(coordinates)
         if planned.verify and chain is not None:

@@ -132,9 +132,8 @@ def check_alone(plan: Plan) -> None:
     """Refuse a place that an interrupted conversion has not finished."""
     found = read_journal(plan.target.store, plan.journal_key)
     if found is not None and found.get("job") != JOB:
-        raise NodeExistsError(
-            f"{plan.target.store!r}, key {plan.journal_key!r}: a conversion into this place was"
-            " interrupted; finish it first"
+        raise NodeExistsError("a conversion into this place was interrupted; finish it first").at(
+            plan.target.store, key=plan.journal_key
         )
 
 
@@ -212,9 +211,9 @@ def finish_removal(
     pending_keys = pending.get("keys")
     if not isinstance(pending_keys, list) or not all(isinstance(old, str) for old in pending_keys):
         raise MetadataError(
-            f"{store!r}, key {key!r}: the journal is damaged: it names the documents that are still"
+            f"the journal is damaged: it names the documents that are still"
             f" to be removed as {show(pending_keys)}; delete it, and what is left of them"
-        )
+        ).at(store, key=key)
     root = formats.read(target, store, path)
     if root is None:
         return None

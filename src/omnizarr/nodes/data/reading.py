@@ -101,4 +101,4 @@ def fitted(array: ArrayFacts, transform: Transform) -> Transform:
     try:
         return indexing.fitted(transform, array._stored.shape)
     except SelectionError as error:
-        raise error.at(str(array._place)) from error
+        raise error.at(array.store, path=array.path) from error

@@ -15,7 +15,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Literal
 
-from omnizarr.errors import InvalidKeyError, NodeNotFoundError, StoreClosedError, StoreTimeoutError
+from omnizarr.errors import (
+    InvalidKeyError,
+    NodeNotFoundError,
+    StoreClosedError,
+    StoreTimeoutError,
+)
 from omnizarr.model.paths import check_prefix
 from omnizarr.model.store import ByteRange, Listing, Store, Versioned, listing_of, read_range
 from omnizarr.runtime.properties import cached_property
@@ -156,8 +161,8 @@ class ServerDatabase(DatabaseStore):
 
     def _timed_out(self, what: str) -> StoreTimeoutError:
         return StoreTimeoutError(
-            f"{self!r}: cannot {what}: no whole answer within {self.timeout:g} s (timeout=...)"
-        )
+            f"cannot {what}: no whole answer within {self.timeout:g} s (timeout=...)"
+        ).at(self)
 
 
 def leave_open() -> None:

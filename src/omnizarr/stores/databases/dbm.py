@@ -176,7 +176,7 @@ class DBMStore(FileDatabase):
         if found is None:
             return next(name for name in _FLAVOURS if _is_there(name))
         if not found:
-            raise StoreError(f"{self!r}: the file is no database of any flavour of dbm")
+            raise StoreError("the file is no database of any flavour of dbm").at(self)
         if found == "dbm.ndbm":
             raise StoreError(
                 f"{self!r} is a database of dbm.ndbm, whose library crashes on damaged files; if"
@@ -291,7 +291,7 @@ class DBMStore(FileDatabase):
         except (ZarrError, GeneratorExit):
             raise
         except Exception as error:  # each flavour has an error of its own
-            raise StoreError(f"{self!r}: cannot {what}: {error}") from error
+            raise StoreError(f"cannot {what}: {error}").at(self) from error
 
     def _open_other(self, what: str, write: bool) -> Any:
         flavour = self.flavour
@@ -309,9 +309,9 @@ class DBMStore(FileDatabase):
                     raise
                 if time.monotonic() > deadline:
                     raise StoreTimeoutError(
-                        f"{self!r}: cannot {what}: another program had the database open for"
+                        f"cannot {what}: another program had the database open for"
                         f" {self.timeout} s (timeout=...)"
-                    ) from error
+                    ).at(self) from error
             time.sleep(0.01)
 
 

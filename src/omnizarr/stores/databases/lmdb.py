@@ -213,9 +213,9 @@ class LMDBStore(FileDatabase):
         name = check_key(key).encode()
         if len(name) > MOST_KEY_BYTES:
             raise InvalidKeyError(
-                f"{self!r}: the key {key[:40]!r}… has {len(name)} bytes; LMDB allows"
+                f"the key {key[:40]!r}… has {len(name)} bytes; LMDB allows"
                 f" {MOST_KEY_BYTES}. Use shorter names, or another store"
-            )
+            ).at(self)
         return name
 
     @contextmanager

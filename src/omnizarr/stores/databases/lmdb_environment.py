@@ -114,15 +114,15 @@ class Environment:
             if self._given is not None or self._env is not None:
                 self._env = self._env or self._given
                 raise StoreError(
-                    f"{self!r}: the environment was deleted or replaced while this process has the"
+                    "the environment was deleted or replaced while this process has the"
                     " old one open and in use; close the stores and snapshots of the old one first"
-                )
+                ).at(self)
 
     def _ready(self, write: bool, timeout: float) -> Any:
         """The open environment; None if there is nothing and nothing is to be written."""
         if self._given is not None:
             if self._process != os.getpid():
-                raise StoreError(f"{self!r}: the environment was opened by the parent process")
+                raise StoreError("the environment was opened by the parent process").at(self)
             return self._given
         moved = write and self._env is not None and self._moved()
         if self._env is not None and (self._writable or not self.writers) and not moved:
@@ -238,9 +238,9 @@ class Environment:
         with self._changed:
             if self._inside[thread] > 1:
                 raise StoreError(
-                    f"{self!r}: the memory map cannot be changed while this thread reads a"
+                    "the memory map cannot be changed while this thread reads a"
                     " snapshot; write after it, or open the store with a larger map_size"
-                )
+                ).at(self)
             # Whoever waits here is between two transactions and counts as outside.
             self._inside.pop(thread)
             self._waiting += 1
@@ -250,9 +250,9 @@ class Environment:
                     left = deadline - time.monotonic()
                     if left <= 0 or not self._changed.wait(left):
                         raise StoreTimeoutError(
-                            f"{self!r}: another thread kept a snapshot open for {timeout} s, so"
+                            f"another thread kept a snapshot open for {timeout} s, so"
                             " the memory map could not be changed"
-                        )
+                        ).at(self)
                 yield  # nobody comes in: the lock is held
             finally:
                 self._waiting -= 1
@@ -267,7 +267,7 @@ class Environment:
             "Permission denied" in str(error)
         )
         kind = StoreAccessError if denied else StoreError
-        return kind(f"{self!r}: cannot {what}: {error}")
+        return kind(f"cannot {what}: {error}").at(self)
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

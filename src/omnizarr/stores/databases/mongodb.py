@@ -15,7 +15,12 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from omnizarr.errors import StoreAccessError, StoreError, UncertainWriteError, ZarrError
+from omnizarr.errors import (
+    StoreAccessError,
+    StoreError,
+    UncertainWriteError,
+    ZarrError,
+)
 from omnizarr.model.json import show
 from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
@@ -187,18 +192,18 @@ class MongoDBStore(ServerDatabase):
         key = document.get("key")
         if type(key) is not str or key not in asked:
             raise StoreError(
-                f"{self!r}: asked for {show(asked[0])}, the server gave a document with a key of"
+                f"asked for {show(asked[0])}, the server gave a document with a key of"
                 f" type {type(key).__name__}: {show(key)}; remove what no store has written"
-            )
+            ).at(self)
         return key
 
     def _value(self, asked: Sequence[str], document: dict[str, Any]) -> bytes:
         key, value = self._key(asked, document), document.get("value")
         if not isinstance(value, bytes):  # `Binary` of another subtype is bytes too
             raise StoreError(
-                f"{self!r}: the document of {key!r} has a value of type {type(value).__name__},"
+                f"the document of {key!r} has a value of type {type(value).__name__},"
                 " expected binary data"
-            )
+            ).at(self)
         return value
 
     # -- writeable ----------------------------------------------------------------------------
@@ -245,9 +250,9 @@ class MongoDBStore(ServerDatabase):
             if not self._is_lost(cause):
                 raise
             raise UncertainWriteError(
-                f"{self!r}: whether {key!r} was written is unknown: the server's answer was lost;"
+                f"whether {key!r} was written is unknown: the server's answer was lost;"
                 f" look at the value before you do the same again ({cause})"
-            ) from cause
+            ).at(self) from cause
 
     def _is_lost(self, error: BaseException | None) -> bool:
         """Whether a write may have been done, and may last, though this was raised."""
@@ -293,9 +298,9 @@ class MongoDBStore(ServerDatabase):
         data = bytes(value)
         if len(data) > MOST_BYTES:
             raise StoreError(
-                f"{self!r}: cannot write {key!r}: {len(data)} bytes, and a MongoDB document takes"
+                f"cannot write {key!r}: {len(data)} bytes, and a MongoDB document takes"
                 f" at most {MOST_BYTES}; use smaller chunks or shards, or stronger compression"
-            )
+            ).at(self)
         if not self._indexed:
             try:
                 self._call("make the unique index on key", self._make_index)
@@ -308,9 +313,9 @@ class MongoDBStore(ServerDatabase):
 
     def _twice(self) -> StoreError:
         return StoreError(
-            f"{self!r}: two documents have the same key; remove one of them, or neither reading"
+            "two documents have the same key; remove one of them, or neither reading"
             " nor writing is certain"
-        )
+        ).at(self)
 
     def _make_index(self) -> None:
         self._documents.create_index("key", unique=True)
@@ -348,9 +353,9 @@ class MongoDBStore(ServerDatabase):
             if isinstance(error, errors.ServerSelectionTimeoutError) or error.timeout:
                 raise self._timed_out(what) from error
             kind = StoreAccessError if _code(error) in _REFUSED else StoreError
-            raise kind(f"{self!r}: cannot {what}: {error}") from error
+            raise kind(f"cannot {what}: {error}").at(self) from error
         except Exception as error:  # whatever the client stumbles over in a document
-            raise StoreError(f"{self!r}: cannot {what}: {error}") from error
+            raise StoreError(f"cannot {what}: {error}").at(self) from error
 
 
 def _code(error: BaseException | None) -> int:

@@ -19,7 +19,12 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from omnizarr.errors import StoreAccessError, StoreError, UncertainWriteError, ZarrError
+from omnizarr.errors import (
+    StoreAccessError,
+    StoreError,
+    UncertainWriteError,
+    ZarrError,
+)
 from omnizarr.model.paths import check_key, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned
 from omnizarr.runtime.optional_packages import package
@@ -211,7 +216,7 @@ class RedisStore(ServerDatabase):
                 again.append(index)  # it has been written since
         if again:
             if not tries:
-                raise StoreError(f"{self!r}: cannot {what}: it changes all the while")
+                raise StoreError(f"cannot {what}: it changes all the while").at(self)
             rest = [batch[index] for index in again], [ranges[index] for index in again]
             for index, value in zip(again, self._batch(what, *rest, tries - 1), strict=True):
                 found[index] = value
@@ -322,9 +327,9 @@ class RedisStore(ServerDatabase):
         data = bytes(value)
         if len(data) > MOST_BYTES:
             raise StoreError(
-                f"{self!r}: cannot write {key!r}: {len(data)} bytes, and a Redis server takes"
+                f"cannot write {key!r}: {len(data)} bytes, and a Redis server takes"
                 f" {MOST_BYTES}; use smaller chunks or shards"
-            )
+            ).at(self)
         return data
 
     def _pipeline(self, what: str, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -387,13 +392,13 @@ class RedisStore(ServerDatabase):
         except (errors.TimeoutError, TimeoutError) as error:
             raise self._timed_out(what) from error
         except self._refusals as error:
-            raise StoreAccessError(f"{self!r}: cannot {what}: {error}") from error
+            raise StoreAccessError(f"cannot {what}: {error}").at(self) from error
         except self._failures as error:
             if str(error).startswith(("NOAUTH", "NOPERM", "WRONGPASS")):
-                raise StoreAccessError(f"{self!r}: cannot {what}: {error}") from error
-            raise StoreError(f"{self!r}: cannot {what}: {error}") from error
+                raise StoreAccessError(f"cannot {what}: {error}").at(self) from error
+            raise StoreError(f"cannot {what}: {error}").at(self) from error
         except OSError as error:
-            raise StoreError(f"{self!r}: cannot {what}: {error}") from error
+            raise StoreError(f"cannot {what}: {error}").at(self) from error
 
 
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:

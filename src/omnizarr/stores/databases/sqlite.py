@@ -171,7 +171,7 @@ class SQLiteStore(FileDatabase):
 
                 def read(byte_range: ByteRange | None) -> Buffer | None:
                     if os.getpid() != process:
-                        raise StoreError(f"{self!r}: {key!r} is being read by the parent process")
+                        raise StoreError(f"{key!r} is being read by the parent process").at(self)
                     with guard:
                         return None if row is None else self._part(db, key, row, byte_range)
 
@@ -227,7 +227,7 @@ class SQLiteStore(FileDatabase):
 
     def _checked(self, key: str, row: _Row) -> _Row:
         if row.kind != "blob":
-            raise StoreError(f"{self!r}: the value of {key!r} is {row.kind}, expected a BLOB")
+            raise StoreError(f"the value of {key!r} is {row.kind}, expected a BLOB").at(self)
         return row
 
     def _part(

@@ -28,7 +28,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from omnizarr.errors import StoreAccessError, StoreClosedError, StoreError, StoreTimeoutError
+from omnizarr.errors import (
+    StoreAccessError,
+    StoreClosedError,
+    StoreError,
+    StoreTimeoutError,
+)
 from omnizarr.runtime import forks
 from omnizarr.stores.databases import forks as database_forks
 
@@ -266,10 +271,10 @@ class Pool:
             return  # there is none, or it is too short, or SQLite cannot read it either
         if end == _NAMES_A_FILE:
             raise StoreError(
-                f"{self!r}: a change of several files was interrupted, or the journal beside this"
+                "a change of several files was interrupted, or the journal beside this"
                 " one was made to have another file deleted; open it with SQLite itself if you"
                 " trust it"
-            )
+            ).at(self)
 
     def _connect(self, query: str) -> sqlite3.Connection:
         db = sqlite3.connect(
@@ -291,7 +296,7 @@ class Pool:
                 db.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
             encoding = db.execute("PRAGMA encoding").fetchone()
             if encoding != ("UTF-8",):
-                raise StoreError(f"{self!r}: text is stored as {encoding}, expected UTF-8")
+                raise StoreError(f"text is stored as {encoding}, expected UTF-8").at(self)
         except BaseException:
             db.close()
             raise
@@ -337,23 +342,22 @@ class Pool:
         if unfit:
             kind, name, text = unfit[0]
             raise StoreError(
-                f"{self!r}: expected a table {self.table}(k TEXT PRIMARY KEY, v BLOB) without"
+                f"expected a table {self.table}(k TEXT PRIMARY KEY, v BLOB) without"
                 f" triggers, and indexes of its columns, found the {kind} {name!r}: {text[:200]!r}"
-            )
+            ).at(self)
         lent.schema = schema if rows else None
 
     # -- failures -----------------------------------------------------------------------------
     def damaged(self, what: str) -> StoreError:
         return StoreError(
-            f"{self!r}: cannot {what}: the file is damaged: it shows more than fits into it, keys"
+            f"cannot {what}: the file is damaged: it shows more than fits into it, keys"
             " that are not in order, or an index that differs from the table"
-        )
+        ).at(self)
 
     def _timed_out(self, what: str) -> StoreTimeoutError:
         return StoreTimeoutError(
-            f"{self!r}: cannot {what}: another writer did not finish within {self.timeout} s"
-            " (timeout=...)"
-        )
+            f"cannot {what}: another writer did not finish within {self.timeout} s (timeout=...)"
+        ).at(self)
 
     def _failure(self, what: str, error: Exception) -> StoreError:
         code = _code(error)
@@ -361,9 +365,9 @@ class Pool:
             return self._timed_out(what)
         folder = os.path.dirname(os.path.abspath(self.path))
         if code == _CANNOT_OPEN and not os.path.isdir(folder):
-            return StoreError(f"{self!r}: cannot {what}: there is no folder {folder!r}; make it")
+            return StoreError(f"cannot {what}: there is no folder {folder!r}; make it").at(self)
         kind = StoreAccessError if code in _FORBIDDEN else StoreError
-        return kind(f"{self!r}: cannot {what}: {error}")
+        return kind(f"cannot {what}: {error}").at(self)
 
 
 def _schema(db: sqlite3.Connection) -> int:

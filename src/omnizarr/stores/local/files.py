@@ -76,9 +76,9 @@ def read_part(store: object, key: str, file: int, byte_range: ByteRange | None) 
         length = stop - start
         if length > limits.current.max_chunk_bytes:
             raise LimitError(
-                f"{store!r}: reading {length} bytes of {key!r} at once; the cap is"
+                f"reading {length} bytes of {key!r} at once; the cap is"
                 f" {limits.current.max_chunk_bytes} (limits.set(max_chunk_bytes=...))"
-            )
+            ).at(store)
         return read_fully(file, length, start)
     except StoreError:
         raise

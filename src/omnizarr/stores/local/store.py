@@ -321,7 +321,7 @@ class LocalStore(Store):
 
     def _refused(self, key: str, status: os.stat_result) -> bool:
         if stat.S_ISDIR(status.st_mode):
-            raise StoreError(f"{self!r}: cannot write {key!r}: keys lie below it")
+            raise StoreError(f"cannot write {key!r}: keys lie below it").at(self)
         return False
 
     def _make_directory(self, key: str, attempt: int, cause: OSError) -> None:

@@ -123,7 +123,7 @@ class Folder:
             return None
         offset, size = columns.get("offset") or 0, columns.get("size") or 0
         if offset < 0 or size < 0:
-            raise MetadataError(f"{self._store!r}: the row of {key!r} must have positive numbers")
+            raise MetadataError(f"the row of {key!r} must have positive numbers").at(self._store)
         return Place(path, offset, size) if offset or size else Place(path, 0, None)
 
     # -- files --------------------------------------------------------------------------------

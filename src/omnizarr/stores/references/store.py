@@ -226,7 +226,7 @@ class ReferenceStore(Store):
                 raise MetadataError("the reference names no file, and no target was given")
             return self._targets.find(url), found.offset, found.size
         except ZarrError as error:
-            raise error.at(f"{self!r}, key {key!r}") from error
+            raise error.at(self, key=key) from error
 
     def _whole(self, key: str, target: Target, byte_range: ByteRange | None) -> Buffer:
         data: Buffer | None = target.store.get(target.key, byte_range)
@@ -236,9 +236,9 @@ class ReferenceStore(Store):
     def _check_there(self, key: str, target: Target, there: bool) -> None:
         if not there:
             raise StoreError(
-                f"{self!r}, key {key!r}: the reference names {target.key!r} in {target.store!r},"
+                f"the reference names {target.key!r} in {target.store!r},"
                 " where there is no such file"
-            )
+            ).at(self, key=key)
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         found = self._find(key)
@@ -298,7 +298,7 @@ class ReferenceStore(Store):
         self.check_writable()
 
     def check_writable(self) -> None:
-        raise ReadOnlyError(f"{self!r}: what a reference file names can only be read")
+        raise ReadOnlyError("what a reference file names can only be read").at(self)
 
     def close(self) -> None:
         self._targets.close()

@@ -273,7 +273,7 @@ class PrefixStore(WrapperStore):
 
     def move_prefix(self, source: str, target: str) -> None:
         if not source or not target:
-            raise StoreError(f"{self!r}: the root of a prefix cannot be moved")
+            raise StoreError("the root of a prefix cannot be moved").at(self)
         self.store.move_prefix(self._inner_prefix(source), self._inner_prefix(target))
 
     def list_prefix(self, prefix: str) -> Iterator[str]:

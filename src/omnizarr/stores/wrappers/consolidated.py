@@ -163,9 +163,9 @@ class ConsolidatedStore(WrapperStore):
 
     def _refusal(self, what: str) -> ReadOnlyError:
         return ReadOnlyError(
-            f"{self!r}: {what!r} is given by the consolidated metadata, which this change would"
+            f"{what!r} is given by the consolidated metadata, which this change would"
             " make wrong: change the store inside, and consolidate again"
-        )
+        ).at(self)
 
     def set(self, key: str, value: Buffer) -> None:
         self._check_change(key)
@@ -196,9 +196,9 @@ class ConsolidatedStore(WrapperStore):
         check_prefix(prefix)
         if not self._listable:
             raise NotListableError(
-                f"{self!r}: the chunks below {prefix!r} cannot be listed; what the consolidated"
+                f"the chunks below {prefix!r} cannot be listed; what the consolidated"
                 " metadata describe can be, with list_dir"
-            )
+            ).at(self)
         others = (key for key in self.store.list_prefix(prefix) if not self._replaced(key))
         own = (key for key in self._documents if key.startswith(prefix))
         return iter(sorted({*own, *others}))
@@ -209,9 +209,9 @@ class ConsolidatedStore(WrapperStore):
         if not self._listable:
             if prefix[:-1] in self._with_chunks or not (own.keys or own.prefixes):
                 raise NotListableError(
-                    f"{self!r}: what lies below {prefix!r} cannot be listed: the store cannot, and"
+                    f"what lies below {prefix!r} cannot be listed: the store cannot, and"
                     " the consolidated metadata do not say"
-                )
+                ).at(self)
             return own
         keys, prefixes = self.store.list_dir(prefix)
         others = [key for key in keys if not self._replaced(key)]
@@ -261,9 +261,9 @@ def _read(store: Store, key: str | None) -> tuple[str, Mapping[str, Json]]:
             return name, document
         if key is not None:
             raise MetadataError(
-                f"{store!r}, key {name!r}: expected consolidated metadata, an object with the"
+                "expected consolidated metadata, an object with the"
                 " member 'metadata' or 'consolidated_metadata'"
-            )
+            ).at(store, key=name)
     raise NodeNotFoundError(
         f"{store!r} has no consolidated metadata at {' or '.join(map(repr, candidates))};"
         " omnizarr.consolidate_metadata(store) writes it"

@@ -154,7 +154,7 @@ class ZipStore(Store):
         else:
             empty = not os.path.exists(self.path)
         if self.mode == "x" and not empty:
-            raise StoreError(f"{self!r}: the archive exists; mode 'x' replaces nothing")
+            raise StoreError("the archive exists; mode 'x' replaces nothing").at(self)
         try:
             return Archive(
                 self.path,
@@ -166,11 +166,11 @@ class ZipStore(Store):
                 fsync=fsync,
             )
         except FileNotFoundError as error:
-            raise NodeNotFoundError(f"{self!r}: there is no such archive") from error
+            raise NodeNotFoundError("there is no such archive").at(self) from error
         except ZarrError as error:
-            raise error.at(repr(self)) from error
+            raise error.at(self) from error
         except OSError as error:
-            raise StoreError(f"{self!r}: cannot open the archive: {error}") from error
+            raise StoreError(f"cannot open the archive: {error}").at(self) from error
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, mode={self.mode!r})"
@@ -232,9 +232,9 @@ class ZipStore(Store):
         try:
             return self._archive.read(key, start, stop)
         except ZarrError as error:
-            raise error.at(f"{self!r}, key {key!r}") from error
+            raise error.at(self, key=key) from error
         except OSError as error:
-            raise StoreError(f"{self!r}: cannot read {key!r}: {error}") from error
+            raise StoreError(f"cannot read {key!r}: {error}").at(self) from error
 
     def _entry(self, key: str) -> Entry | None:
         entry = self._archive.members.get(key)
@@ -242,7 +242,7 @@ class ZipStore(Store):
             try:
                 self._archive.check_missing(key)
             except StoreError as error:
-                raise error.at(f"{self!r}, key {key!r}") from error
+                raise error.at(self, key=key) from error
         return entry
 
     def size(self, key: str) -> int | None:
@@ -334,7 +334,7 @@ class ZipStore(Store):
         except StoreError as error:
             raise error.at(f"{self!r}: cannot {doing}") from error
         except OSError as error:
-            raise StoreError(f"{self!r}: cannot {doing}: {error}") from error
+            raise StoreError(f"cannot {doing}: {error}").at(self) from error
 
     # -- life ---------------------------------------------------------------------------------
     def flush(self) -> None:

@@ -5,7 +5,7 @@ This module knows names only. It must not know how a format is stored.
 
 from __future__ import annotations
 
-from omnizarr.formats.base import FormatName
+FormatName = int | str
 
 _TITLES: dict[FormatName, str] = {
     0: "format 0 (persistence, zarr 0.4)",
@@ -19,10 +19,14 @@ _TITLES: dict[FormatName, str] = {
 }
 
 
+_NCZARR: dict[FormatName, str] = {2: "format 2 (zarr 2, NCZarr)"}
+"""Those that netCDF-C writes with marks of its own."""
+
+
 def title(name: FormatName, *, nczarr: bool = False) -> str:
     """A format's name with what it is known for."""
     found = _TITLES.get(name, f"format {name}")
-    return f"{found[:-1]}, NCZarr)" if nczarr and found.endswith(")") else found
+    return _NCZARR.get(name, found) if nczarr else found
 
 
 def short(name: FormatName) -> str:

@@ -1,0 +1,47 @@
+"""Errors and where they arose: the text and the fields."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from omnizarr import errors
+from omnizarr.stores import LocalStore, MemoryStore
+
+
+def test_a_location_is_in_the_text_and_in_fields() -> None:
+    store = MemoryStore()
+    error = errors.DecodeError("too short").at("inner chunk (1,)").at(store, key="c/0", chunk=(0,))
+    assert str(error) == f"{store!r}, key 'c/0', chunk (0,): inner chunk (1,): too short"
+    assert error.reason == "too short"
+    assert error.location == errors.ErrorLocation(repr(store), None, None, "c/0", (0,))
+    assert errors.DecodeError("x").location is None and errors.DecodeError("x").reason == "x"
+
+
+def test_a_location_without_a_store_is_completed() -> None:
+    store = LocalStore("x.zarr")
+    error = errors.MetadataError("no").at("fill_value").at(key="a/zarr.json").at(store)
+    assert str(error) == f"{store!r}, key 'a/zarr.json': fill_value: no"
+    assert error.location == errors.ErrorLocation(repr(store), store.path, None, "a/zarr.json")
+    assert str(error.at(store, path="a")).startswith(f"{store!r}, path '/a': {store!r}, key")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.UnsupportedError("no", "codecs", "reencode=True"),
+        errors.HTTPStatusError("no", 418),
+        errors.NodeNotFoundError("no"),
+        errors.StoreTimeoutError("no"),
+        errors.MissingPackageError("no"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_located_error_keeps_its_members_and_can_be_pickled(error: errors.ZarrError) -> None:
+    located = error.at(MemoryStore(), key="a")
+    for again in (located, pickle.loads(pickle.dumps(located))):
+        assert type(again) is type(error) and str(again) == str(located)
+        assert again.location == located.location and again.reason == "no"
+        for name in ("what", "hint", "status"):
+            assert getattr(again, name, None) == getattr(error, name, None)
