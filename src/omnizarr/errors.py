@@ -83,9 +83,24 @@ class ErrorLocation:
         key: str | None = None,
         chunk: tuple[int, ...] | None = None,
     ) -> ErrorLocation:
-        """A location in a store; None: in one that is not known yet.
+        """Describe a location in a store.
 
-        A store's public `path` and `url` hold no secrets.
+        Parameters
+        ----------
+        store
+            The store, whose public `path` or `url` becomes the name; neither holds secrets. None
+            if it is not known yet.
+        path
+            The path of a node.
+        key
+            The key of a value.
+        chunk
+            The coordinates of a chunk.
+
+        Returns
+        -------
+        ErrorLocation
+            The location, with the repr of the store.
         """
         if store is None:
             return cls(path=path, key=key, chunk=chunk)
@@ -119,10 +134,33 @@ class ZarrError(Exception):
         key: str | None = None,
         chunk: tuple[int, ...] | None = None,
     ) -> Self:
-        """The same error, located: `raise error.at(store, key=key) from error`.
+        """Say where the error arose: `raise error.at(store, key=key) from error`.
 
-        `where` is a text, an `ErrorLocation` or a store. A location without a store that the error
-        has already is completed.
+        A location without a store that the error has already is completed.
+
+        Parameters
+        ----------
+        where
+            A store, an `ErrorLocation`, or a text; None if the store is not known yet.
+        path
+            The path of a node in the store.
+        key
+            The key of a value in the store.
+        chunk
+            The coordinates of a chunk.
+
+        Returns
+        -------
+        ZarrError
+            A copy of the error with the location in front of its message.
+
+        Examples
+        --------
+        >>> error = DecodeError("too short").at(key="c/0", chunk=(0,))
+        >>> str(error)
+        "key 'c/0', chunk (0,): too short"
+        >>> error.location.key, error.reason
+        ('c/0', 'too short')
         """
         if not isinstance(where, str | ErrorLocation):
             where = ErrorLocation.of(where, path=path, key=key, chunk=chunk)
