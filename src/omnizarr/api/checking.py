@@ -21,7 +21,7 @@ from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime import parallel
 from omnizarr.stores import LocalStore, StoreLike, WrapperStore, as_store
 
@@ -160,7 +160,7 @@ def check(
         findings += place.findings
         nodes += place.nodes
         for known, model in place.arrays:
-            findings += _about_codecs(Place(backing, path, known), model, chosen)
+            findings += _about_codecs(NodeAddress(backing, path, known), model, chosen)
     remains = _leftovers(backing)
     if not nodes:
         reason = "; ".join(
@@ -187,7 +187,7 @@ def _leftovers(store: Store) -> list[Finding]:
 
 
 def _about_codecs(
-    place: Place, model: ArrayModel, standard: rules.Standard | None
+    place: NodeAddress, model: ArrayModel, standard: rules.Standard | None
 ) -> Iterator[Finding]:
     """Whether the array's codecs are known, and take their configurations."""
     try:

@@ -12,10 +12,10 @@ from omnizarr.engine import update
 from omnizarr.errors import MetadataError
 from omnizarr.model.array import GroupModel
 from omnizarr.model.store import Store
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 
 
-def read_if_there(place: Place, known: GroupModel | None = None) -> GroupModel | None:
+def read_if_there(place: NodeAddress, known: GroupModel | None = None) -> GroupModel | None:
     """The group with the nodes below that its consolidated metadata name; None if it has none.
 
     known: the group, if it was read just now."""
@@ -30,7 +30,7 @@ def read_if_there(place: Place, known: GroupModel | None = None) -> GroupModel |
     return place.format.parse_consolidated(place.path, documents)
 
 
-def write(place: Place) -> None:
+def write(place: NodeAddress) -> None:
     """Write the consolidated metadata of a group. All nodes below are read first, which takes its
     time; what others have changed in the group itself meanwhile stays."""
     chosen, path = place.format, place.path
@@ -43,7 +43,7 @@ def write(place: Place) -> None:
         update(place.store, key, partial(store_document, key))
 
 
-def read(place: Place) -> GroupModel:
+def read(place: NodeAddress) -> GroupModel:
     """The group with its consolidated metadata; an error if it has none."""
     model = read_if_there(place)
     if model is None:

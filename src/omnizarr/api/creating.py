@@ -41,7 +41,7 @@ from omnizarr.nodes.creation.arrays import like, make_array
 from omnizarr.nodes.creation.hierarchies import create_nodes
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.metadata import Metadata
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.stores import StoreLike
 
 
@@ -368,7 +368,7 @@ def create_hierarchy(
     """
     backing = open_store(store, "a", storage_options)
     chosen = node.choose_format(backing, "", zarr_format, config.get("default_zarr_format"))
-    return create_nodes(Place(backing, "", chosen), Options(), nodes, overwrite=overwrite)
+    return create_nodes(NodeAddress(backing, "", chosen), Options(), nodes, overwrite=overwrite)
 
 
 @suggests

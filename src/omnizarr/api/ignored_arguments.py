@@ -17,7 +17,7 @@ from omnizarr.model import dtypes, json
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.codec_views import Pipeline
+from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.creation.arguments import request_from
 from omnizarr.nodes.creation.arrays import like
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
@@ -136,7 +136,7 @@ def _codecs(model: ArrayModel) -> tuple[Any, ...]:
     """The codecs, each of them once: `like` gives a filter of bytes as a compressor, so that one
     that is given again as a filter would be there twice."""
     found: list[Any] = []
-    for codec in Pipeline.of(model).all:
+    for codec in CodecView.of(model).all:
         found += [] if codec in found else [codec]
     return tuple(found)
 

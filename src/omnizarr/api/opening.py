@@ -47,7 +47,7 @@ from omnizarr.nodes.creation.arguments import (
 )
 from omnizarr.nodes.creation.arrays import like, make_array
 from omnizarr.nodes.group import Group
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.nodes.tree import Tree
 from omnizarr.stores import StoreLike
 
@@ -195,7 +195,7 @@ def open_array(
     return _open_array(backing, wanted, paths.normalize_path(path), given)
 
 
-Found = tuple[Place, Node] | None
+Found = tuple[NodeAddress, Node] | None
 
 
 def _open_array(
@@ -320,7 +320,7 @@ def make_group(
 ) -> Group:  # fmt: skip
     """Create a group, its parents included."""
     chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
-    place = Place(store, path, chosen)
+    place = NodeAddress(store, path, chosen)
     model = chosen.new_group(dict(attributes or {}))
     storing.create(place, model, overwrite=overwrite)
     return Group._of(place, model, options)

@@ -37,7 +37,7 @@ class Problem(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class StorePath:
     """A store that exists, and a path in it."""
 
     file: str
@@ -134,7 +134,7 @@ def _knows(file: str, name: str, value: Any) -> bool:
 @contextmanager
 def opened(
     path: str, node: str | None = None, zarr_format: str | None = None, options: Given = ()
-) -> Iterator[tuple[Place, Any]]:
+) -> Iterator[tuple[StorePath, Any]]:
     """The array or group that a person means, for reading; closed at the end."""
     place, found = find(path, node, zarr_format, options)
     try:
@@ -145,7 +145,7 @@ def opened(
 
 def find(
     path: str, node: str | None = None, zarr_format: str | None = None, options: Given = ()
-) -> tuple[Place, Any]:
+) -> tuple[StorePath, Any]:
     """The array or group, and where it was found."""
     places = _places(path, node, options)
     first: ZarrError | None = None
@@ -168,7 +168,7 @@ def find(
     raise _missing(path, places, first)
 
 
-def locate(path: str, node: str | None = None, options: Given = ()) -> Place:
+def locate(path: str, node: str | None = None, options: Given = ()) -> StorePath:
     """Where that array or group lies, be its metadata readable or not."""
     try:
         place, found = find(path, node, options=options)
@@ -178,7 +178,7 @@ def locate(path: str, node: str | None = None, options: Given = ()) -> Place:
     return place
 
 
-def _open(place: Place, zarr_format: str | None = None) -> Any:
+def _open(place: StorePath, zarr_format: str | None = None) -> Any:
     store = place.open()
     try:
         return omnizarr.open(store, mode="r", path=place.path, zarr_format=zarr_format)
@@ -187,15 +187,15 @@ def _open(place: Place, zarr_format: str | None = None) -> Any:
         raise
 
 
-def _places(path: str, node: str | None, options: Given) -> list[Place]:
+def _places(path: str, node: str | None, options: Given) -> list[StorePath]:
     """Every store that the path may mean, the nearest first."""
     given = dict(options)
     return [replace(place, options=given) for place in _candidates(path, (node or "").strip("/"))]
 
 
-def _candidates(path: str, inner: str) -> Iterator[Place]:
+def _candidates(path: str, inner: str) -> Iterator[StorePath]:
     if urls.is_url(path):
-        yield from (Place(url, below) for url, below in urls.places(path, inner))
+        yield from (StorePath(url, below) for url, below in urls.places(path, inner))
         return
     if not path:
         raise Problem("the path is empty", "name a folder, a .zip archive or a URL")
@@ -208,22 +208,22 @@ def _candidates(path: str, inner: str) -> Iterator[Place]:
         outer = outer or os.curdir
     if not os.path.isdir(outer):
         if not os.path.lexists(outer):
-            yield Place(outer, inner)
+            yield StorePath(outer, inner)
         elif _is_archive(outer):
-            yield Place(outer, inner, archive=True)
+            yield StorePath(outer, inner, archive=True)
         elif (known := store_kind(outer)) is not None and not (
             known.existing and _is_store(os.path.dirname(outer) or os.curdir)
         ):
-            yield Place(outer, inner)
+            yield StorePath(outer, inner)
         else:
             raise _no_store(outer)
         return
-    yield Place(outer, inner)
+    yield StorePath(outer, inner)
     absolute = os.path.abspath(outer)
     while os.path.dirname(absolute) != absolute:
         absolute, name = os.path.split(absolute)
         inner = _joined(name, inner)
-        yield Place(absolute if os.path.isabs(outer) else os.path.relpath(absolute), inner)
+        yield StorePath(absolute if os.path.isabs(outer) else os.path.relpath(absolute), inner)
 
 
 def _joined(name: str, path: str) -> str:
@@ -268,7 +268,7 @@ def _is_store(folder: str) -> bool:
     return True
 
 
-def _missing(path: str, places: list[Place], first: ZarrError | None) -> Problem:
+def _missing(path: str, places: list[StorePath], first: ZarrError | None) -> Problem:
     nearest = places[0]
     if _is_unfinished(nearest):
         return Problem(
@@ -288,7 +288,7 @@ def _missing(path: str, places: list[Place], first: ZarrError | None) -> Problem
     return Problem(_shortly(str(first)), _stores_inside(nearest))
 
 
-def _is_unfinished(place: Place) -> bool:
+def _is_unfinished(place: StorePath) -> bool:
     """Whether a conversion into this place was begun and not finished."""
     if place.kind == "URL":
         return False
@@ -301,7 +301,7 @@ def _shortly(message: str) -> str:
     return message.replace("no array or group at path '/': ", "no array or group: ")
 
 
-def _deepest(place: Place) -> tuple[Place, Any] | None:
+def _deepest(place: StorePath) -> tuple[StorePath, Any] | None:
     """The nearest node above a path that leads to nothing."""
     path = place.path
     while path:
@@ -314,7 +314,7 @@ def _deepest(place: Place) -> tuple[Place, Any] | None:
     return None
 
 
-def _no_member(above: Place, node: Any, missing: str) -> Problem:
+def _no_member(above: StorePath, node: Any, missing: str) -> Problem:
     message = f"{above}: no array or group {missing!r} in it"
     if isinstance(node, omnizarr.Array):
         return Problem(message, f"{above} is an array, which has no members")
@@ -351,7 +351,7 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _stores_inside(place: Place) -> str | None:
+def _stores_inside(place: StorePath) -> str | None:
     """Stores one level down, which is what a person may have meant."""
     if place.kind != "folder":
         return None

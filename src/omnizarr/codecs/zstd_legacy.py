@@ -44,7 +44,7 @@ PREDEFINED, SINGLE, PREVIOUS, DESCRIBED = range(4)
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class BitField:
     """One of the three numbers of a sequence: a code, and extra bits that refine it."""
 
     bases: Sequence[int]
@@ -64,19 +64,19 @@ def _ranges(first: int, *widths: tuple[int, int]) -> tuple[list[int], list[int]]
 
 
 _ONES = tuple((bits, 1) for bits in range(7, 17))
-LITERALS = Field(
+LITERALS = BitField(
     *_ranges(0, (0, 16), (1, 4), (2, 2), (3, 2), (4, 1), (6, 1), *_ONES),
     (4, 3, *[2] * 11, 1, 1, 1, *[2] * 9, 3, 2, *[1] * 5, *[-1] * 4),
     6,
     9,
 )
-MATCHES = Field(
+MATCHES = BitField(
     *_ranges(3, (0, 32), (1, 4), (2, 2), (3, 2), (4, 2), (5, 1), *_ONES),
     (1, 4, 3, *[2] * 6, *[1] * 37, *[-1] * 7),
     6,
     9,
 )
-OFFSETS = Field(
+OFFSETS = BitField(
     [1 << code for code in range(29)],
     range(29),
     (*[1] * 6, 2, 2, 2, *[1] * 15, *[-1] * 5),
@@ -318,7 +318,7 @@ def _sequence_count(section: memoryview) -> tuple[int, int]:
 
 
 def _sequence_table(
-    section: memoryview, field: Field, mode: int, previous: list[Cell] | None
+    section: memoryview, field: BitField, mode: int, previous: list[Cell] | None
 ) -> tuple[list[Cell], int]:
     """The table for one field of the sequences, and how many bytes described it."""
     if mode == PREDEFINED:
@@ -336,11 +336,11 @@ def _sequence_table(
 
 
 @cache
-def _predefined(field: Field) -> list[Cell]:
+def _predefined(field: BitField) -> list[Cell]:
     return _cells(field, field.default, field.default_log)
 
 
-def _cells(field: Field, counts: Sequence[int], log: int) -> list[Cell]:
+def _cells(field: BitField, counts: Sequence[int], log: int) -> list[Cell]:
     extra, bases = field.extra, field.bases
     cells = build_table(counts, log)
     return [(extra[symbol], bases[symbol], bits, base) for symbol, bits, base in cells]

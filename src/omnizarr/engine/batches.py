@@ -84,7 +84,7 @@ class Piece(NamedTuple):
     part: Part
 
 
-class Group(NamedTuple):
+class BatchGroup(NamedTuple):
     """Inner chunks whose bytes are read at once."""
 
     start: int
@@ -210,7 +210,7 @@ def decode_shard(
     return box.others(left)
 
 
-def decode_group(box: Box, group: Group, data: Buffer, working: Any) -> list[Piece]:
+def decode_group(box: Box, group: BatchGroup, data: Buffer, working: Any) -> list[Piece]:
     """Decode the rows of a group from its bytes; its other pieces and what was left, by offset."""
     left: list[int] = []
     for rows in box.batches(np.asarray(group.rows)):
@@ -222,7 +222,7 @@ def decode_group(box: Box, group: Group, data: Buffer, working: Any) -> list[Pie
     return sorted(pieces, key=lambda piece: (piece.offset, piece.part.coordinates))
 
 
-def merge(wanted: list[Piece], gap: int, most: int) -> Iterator[Group]:
+def merge(wanted: list[Piece], gap: int, most: int) -> Iterator[BatchGroup]:
     """Group inner chunks whose bytes lie close together."""
     wanted.sort(key=lambda item: item.offset)
     group: list[Piece] = []
@@ -230,17 +230,17 @@ def merge(wanted: list[Piece], gap: int, most: int) -> Iterator[Group]:
     for item in wanted:
         end = item.offset + item.nbytes
         if group and (item.offset > stop + gap or end - start > most):
-            yield Group(start, stop, group)
+            yield BatchGroup(start, stop, group)
             group = []
         if not group:
             start = stop = item.offset
         group.append(item)
         stop = max(stop, end)
     if group:
-        yield Group(start, stop, group)
+        yield BatchGroup(start, stop, group)
 
 
-def merge_box(box: Box, others: list[Piece], gap: int, most: int) -> list[Group] | None:
+def merge_box(box: Box, others: list[Piece], gap: int, most: int) -> list[BatchGroup] | None:
     """The same for those of a box and others; None if some overlap, which honest ones do not."""
     count = len(box.places)
     more = np.array([(offset, nbytes) for offset, nbytes, _ in others], np.int64).reshape(-1, 2)
@@ -251,7 +251,7 @@ def merge_box(box: Box, others: list[Piece], gap: int, most: int) -> list[Group]
     if (ends[:-1] > offsets[1:]).any():
         return None
     breaks = np.flatnonzero(offsets[1:] > ends[:-1] + gap) + 1
-    groups: list[Group] = []
+    groups: list[BatchGroup] = []
     for first, last in zip([0, *breaks.tolist()], [*breaks.tolist(), len(order)], strict=True):
         while first < last:
             start = int(offsets[first])
@@ -260,6 +260,6 @@ def merge_box(box: Box, others: list[Piece], gap: int, most: int) -> list[Group]
             chosen = order[first:stop]
             pieces = [others[number - count] for number in chosen[chosen >= count].tolist()]
             rows = chosen[chosen < count]
-            groups.append(Group(start, int(ends[stop - 1]), pieces, rows))
+            groups.append(BatchGroup(start, int(ends[stop - 1]), pieces, rows))
             first = stop
     return groups

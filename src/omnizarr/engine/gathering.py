@@ -17,7 +17,7 @@ import numpy.typing as npt
 from omnizarr.errors import LimitError
 from omnizarr.model.column import Column, concatenated
 
-Array = npt.NDArray[Any]
+NDArray = npt.NDArray[Any]
 
 
 class Gathered:
@@ -40,7 +40,7 @@ class Gathered:
             values = _shape_of(places, self.shape)
         self._parts.append((places, values))
 
-    def columns(self, result: Callable[[Array], Array]) -> list[Column]:
+    def columns(self, result: Callable[[NDArray], NDArray]) -> list[Column]:
         """The selected elements in C order. `result` makes of a working array what the caller
         asked for (`Plan.result`): here, of the places in it."""
         wanted = result(np.arange(prod(self.shape)).reshape(self.shape))
@@ -94,11 +94,11 @@ class Gathered:
         return Column(np.zeros(1, np.int64), np.zeros(0, np.uint8), (0,), self.text)
 
 
-def _is_whole(wanted: Array) -> bool:
+def _is_whole(wanted: NDArray) -> bool:
     """Whether a caller wants every place of a flat working array, in order."""
     return wanted.ndim == 1 and bool((wanted == np.arange(wanted.size)).all())
 
 
 def _shape_of(places: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    probe: Array = np.broadcast_to(np.empty((), np.bool_), shape)[places]
+    probe: NDArray = np.broadcast_to(np.empty((), np.bool_), shape)[places]
     return probe.shape

@@ -28,7 +28,7 @@ from omnizarr import limits
 from omnizarr.codecs import Chain, Scratch
 from omnizarr.codecs.blocks import Blocks
 from omnizarr.engine import batches, threads
-from omnizarr.engine.batches import Group, Piece
+from omnizarr.engine.batches import BatchGroup, Piece
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.gathering import Gathered
 from omnizarr.errors import (
@@ -61,10 +61,10 @@ T = TypeVar("T")
 UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What a codec may raise on bytes that its metadata does not fit."""
 
-Array = npt.NDArray[Any] | Gathered
+Target = npt.NDArray[Any] | Gathered
 
 
-def read(source: Source, plan: Plan, working: Array) -> None:
+def read(source: Source, plan: Plan, working: Target) -> None:
     """Fill `working` (of `plan.shape`) with what the plan selects; or gather text in it."""
     count = len(plan)
     if count == 0:
@@ -97,7 +97,7 @@ def read(source: Source, plan: Plan, working: Array) -> None:
     parallel.run(run, _batches(plan.parts(), size), workers, Scratch)
 
 
-def _read_waiting(source: Source, plan: Plan, working: Array, count: int) -> None:
+def _read_waiting(source: Source, plan: Plan, working: Target, count: int) -> None:
     """From a store that lets one wait: many threads ask, few decode."""
     fetchers, most = threads.fetchers_for(source.store, count, source.chunk_bytes)
     decoders = threads.workers_for(
@@ -149,7 +149,7 @@ def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 def _read_batch(
     source: Source,
     parts: list[Part],
-    working: Array,
+    working: Target,
     scratch: Scratch,
     blocks: Blocks | None,
     turn: AbstractContextManager[Any],
@@ -167,7 +167,7 @@ def _place_all(
     keys: list[str],
     parts: list[Part],
     values: list[Buffer | None],
-    working: Array,
+    working: Target,
     scratch: Scratch,
     blocks: Blocks | None,
 ) -> None:
@@ -184,7 +184,7 @@ def _place_all(
 
 
 def _place(
-    source: Source, key: str, part: Part, data: Buffer | None, working: Array, scratch: Scratch
+    source: Source, key: str, part: Part, data: Buffer | None, working: Target, scratch: Scratch
 ) -> None:
     """Decode what was fetched of a chunk, or a shard, and put it where it belongs."""
     if data is None:
@@ -218,7 +218,7 @@ def decode_part(
     chain: Chain,
     data: Buffer,
     part: Part,
-    working: Array,
+    working: Target,
     source: Source,
     scratch: Scratch,
     workers: int = 1,
@@ -252,7 +252,7 @@ def decode_part(
 # -- shards -----------------------------------------------------------------------------------
 
 
-def _read_shards(source: Source, plan: Plan, working: Array, count: int) -> None:
+def _read_shards(source: Source, plan: Plan, working: Target, count: int) -> None:
     shard = source.regular_chain.shard
     assert shard is not None
     task_bytes = shard.chain.nbytes or 0
@@ -275,7 +275,7 @@ def _read_shards(source: Source, plan: Plan, working: Array, count: int) -> None
 
 
 def _read_waiting_shards(
-    source: Source, plan: Plan, working: Array, count: int, decoders: int
+    source: Source, plan: Plan, working: Target, count: int, decoders: int
 ) -> None:
     """From a store that lets one wait: many threads ask. Whole shards are decoded by few, as
     chunks are; what is read of others is decoded where it arrives."""
@@ -303,7 +303,9 @@ def _is_fetched_whole(source: Source, part: Part) -> bool:
     return part.whole and source.chunk_bytes <= _merged(source)
 
 
-def _read_shard(source: Source, part: Part, working: Array, workers: int, scratch: Scratch) -> None:
+def _read_shard(
+    source: Source, part: Part, working: Target, workers: int, scratch: Scratch
+) -> None:
     key = source.key(part.coordinates)
     chain = source.chain_for(part.coordinates)
     try:
@@ -335,7 +337,7 @@ def _merged(source: Source) -> int:
 
 
 def _read_inner_chunks(
-    source: Source, chain: Chain, part: Part, working: Array, key: str, workers: int
+    source: Source, chain: Chain, part: Part, working: Target, key: str, workers: int
 ) -> bool:
     """Read the inner chunks that a part needs; False if there is no such shard."""
     attempts = FEW_ATTEMPTS if _fits(source) else ATTEMPTS
@@ -357,7 +359,7 @@ def _fits(source: Source) -> bool:
 
 
 def _read_snapshot(
-    source: Source, chain: Chain, part: Part, working: Array, read: Read, workers: int
+    source: Source, chain: Chain, part: Part, working: Target, read: Read, workers: int
 ) -> bool:
     shard = chain.shard
     assert shard is not None
@@ -386,13 +388,13 @@ def _read_snapshot(
                 wanted.append(Piece(*place, inner))
         return wanted
 
-    groups: list[Group] | None = None
+    groups: list[BatchGroup] | None = None
     if box is not None:
         groups = batches.merge_box(box, wanted_of(box.others([])), gap, together)
     if groups is None:
         groups = list(batches.merge(wanted_of(refine(part, shard.grid)), gap, together))
 
-    def run(group: Group, scratch: Scratch) -> None:
+    def run(group: BatchGroup, scratch: Scratch) -> None:
         start, stop, pieces, rows = group
         data = read(ByteRange(start, stop))
         if data is None or len(data) != stop - start:
@@ -417,7 +419,7 @@ def _read_snapshot(
     return True
 
 
-def _are_worthwhile(groups: list[Group], chain: Chain) -> bool:
+def _are_worthwhile(groups: list[BatchGroup], chain: Chain) -> bool:
     """Whether groups are worth a thread each."""
     count = sum([len(group.pieces) + len(group.rows) for group in groups])
     return count * (chain.nbytes or 0) >= len(groups) * threads.WORTHWHILE_BYTES

@@ -36,14 +36,14 @@ from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.runtime import parallel
 
-Array = npt.NDArray[Any]
-Working = Array | Column
-Field = str | list[str] | None
+NDArray = npt.NDArray[Any]
+Working = NDArray | Column
+FieldName = str | list[str] | None
 Encoded = tuple[Buffer | None] | None
 """An encoded chunk (None: nothing but fill value); None if it must be read and changed first."""
 
 
-def write(source: Source, plan: Plan, working: Working, field: Field = None) -> None:
+def write(source: Source, plan: Plan, working: Working, field: FieldName = None) -> None:
     """Store `working` (of `plan.shape`) where the plan says, in one field only if it is named."""
     count = len(plan)
     if count == 0:
@@ -70,7 +70,7 @@ def write(source: Source, plan: Plan, working: Working, field: Field = None) -> 
 
 
 def _write_waiting(
-    source: Source, plan: Plan, working: Working, field: Field, encoders: int
+    source: Source, plan: Plan, working: Working, field: FieldName, encoders: int
 ) -> None:
     """To a store that lets one wait: few threads encode, many send."""
     senders, most = threads.fetchers_for(source.store, len(plan), source.chunk_bytes)
@@ -85,7 +85,7 @@ def _write_waiting(
     parallel.relay(encode, plan.parts(), encoders, send, senders, lambda: None, most)
 
 
-def _encoded(source: Source, part: Part, working: Working, field: Field) -> Encoded:
+def _encoded(source: Source, part: Part, working: Working, field: FieldName) -> Encoded:
     """The chunk as it will be stored, if nothing of the old one remains."""
     chain = source.chain_for(part.coordinates)
     if not _replaces(part, chain, field):
@@ -97,7 +97,9 @@ def _encoded(source: Source, part: Part, working: Working, field: Field) -> Enco
         raise error.at(source.where(key, part.coordinates)) from error
 
 
-def _store_part(source: Source, part: Part, data: Encoded, working: Working, field: Field) -> None:
+def _store_part(
+    source: Source, part: Part, data: Encoded, working: Working, field: FieldName
+) -> None:
     """Store a chunk that was encoded; read, change and write back any other."""
     coordinates = part.coordinates
     key = source.key(coordinates)
@@ -117,7 +119,7 @@ def _store_part(source: Source, part: Part, data: Encoded, working: Working, fie
         raise error.at(source.where(key, coordinates)) from error
 
 
-def _change_chunk(source: Source, part: Part, working: Working, field: Field) -> None:
+def _change_chunk(source: Source, part: Part, working: Working, field: FieldName) -> None:
     """Read, change and write back one chunk that is held exclusively."""
     coordinates = part.coordinates
     key = source.key(coordinates)
@@ -181,7 +183,7 @@ def _is_outside(source: Source, coordinates: Shape, shape: Shape) -> bool:
     return any(a.start(c) >= n for a, c, n in zip(axes, coordinates, shape, strict=True))
 
 
-def _outside(source: Source, coordinates: Shape, shape: Shape) -> Iterator[tuple[Part, Array]]:
+def _outside(source: Source, coordinates: Shape, shape: Shape) -> Iterator[tuple[Part, NDArray]]:
     """The parts of the chunk outside of the array, one per dimension, each with fill values."""
     model = source.model
     chunk = [
@@ -211,12 +213,12 @@ def _store(source: Source, key: str, coordinates: tuple[int, ...], data: Buffer 
         store.delete(other)
 
 
-def _covers(part: Part, field: Field) -> bool:
+def _covers(part: Part, field: FieldName) -> bool:
     """Whether the write covers all elements of the chunk that are inside the array."""
     return part.whole and field is None
 
 
-def _replaces(part: Part, chain: Chain, field: Field) -> bool:
+def _replaces(part: Part, chain: Chain, field: FieldName) -> bool:
     """Whether nothing of the old chunk remains.
 
     What hangs over the edge of the array remains: another process may have made the array longer
@@ -227,7 +229,7 @@ def _replaces(part: Part, chain: Chain, field: Field) -> bool:
 
 
 def encode_part(
-    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Working, field: Field
+    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Working, field: FieldName
 ) -> Buffer | None:
     """The encoded chunk after the change; None if nothing but fill value is left."""
     shard = chain.shard
@@ -255,7 +257,7 @@ def encode_part(
 
 
 def _changed(
-    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Working, field: Field
+    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Working, field: FieldName
 ) -> Working:
     """The decoded chunk with the selected elements replaced."""
     dtype = source.model.dtype

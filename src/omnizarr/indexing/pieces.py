@@ -5,7 +5,7 @@ indices along one axis) or `Points` (index arrays along one axis, or along sever
 together). The chunks of the whole selection are the product of the chunks of its factors, so
 each factor is cut by itself, once, and the product is taken lazily (`indexing.plan`).
 
-A cut is a `Column` per axis: lists that run in step, one entry per touched chunk. Points are
+A cut is a `IndexColumn` per axis: lists that run in step, one entry per touched chunk. Points are
 grouped by chunk with one sort; no Python statement runs per point.
 
 This module knows axes of grids and integers. It must not know transforms or whole grids.
@@ -49,7 +49,7 @@ class Points(NamedTuple):
     """Where each point goes along the first of the axes; an int means from there on, in order."""
 
 
-class Column(NamedTuple):
+class IndexColumn(NamedTuple):
     """What a factor takes along one axis; entry by entry the chunks that it touches."""
 
     coordinates: Sequence[int]
@@ -63,7 +63,7 @@ class Column(NamedTuple):
     """How many indices of the chunk lie in the array."""
 
 
-def cut_run(axis: Axis, extent: int, start: int, step: int, count: int, outer: int) -> Column:
+def cut_run(axis: Axis, extent: int, start: int, step: int, count: int, outer: int) -> IndexColumn:
     """A run of at least one index, cut at the chunks of its axis."""
     first = axis.chunk_of(start)
     begin = axis.start(first)
@@ -75,7 +75,7 @@ def cut_run(axis: Axis, extent: int, start: int, step: int, count: int, outer: i
             inner = slice(start - begin, last_index + 1 - begin, 1)
         else:
             inner = slice(start - begin, last_index + 1 - begin, step)
-        return Column(
+        return IndexColumn(
             [first],
             [inner],
             [slice(outer, outer + count, 1)],
@@ -88,7 +88,7 @@ def cut_run(axis: Axis, extent: int, start: int, step: int, count: int, outer: i
     return _cut_strided(axis, extent, start, step, count, outer)
 
 
-def _cut_dense(size: int, extent: int, start: int, count: int, outer: int) -> Column:
+def _cut_dense(size: int, extent: int, start: int, count: int, outer: int) -> IndexColumn:
     """Consecutive indices over at least two equal chunks: only the ends are special."""
     stop = start + count
     first, head = divmod(start, size)
@@ -97,7 +97,7 @@ def _cut_dense(size: int, extent: int, start: int, count: int, outer: int) -> Co
     between = last - first - 1
     valid = min(size, extent - last * size)
     bounds = [outer, *range(outer + size - head, outer + count, size), outer + count]
-    return Column(
+    return IndexColumn(
         range(first, last + 1),
         [slice(head, size, 1), *([slice(0, size, 1)] * between), slice(0, tail, 1)],
         list(map(slice, bounds, bounds[1:], repeat(1))),
@@ -107,7 +107,9 @@ def _cut_dense(size: int, extent: int, start: int, count: int, outer: int) -> Co
     )
 
 
-def _cut_strided(axis: Axis, extent: int, index: int, step: int, count: int, outer: int) -> Column:
+def _cut_strided(
+    axis: Axis, extent: int, index: int, step: int, count: int, outer: int
+) -> IndexColumn:
     coordinates: list[int] = []
     inner: list[Selector] = []
     outers: list[Selector] = []
@@ -130,7 +132,7 @@ def _cut_strided(axis: Axis, extent: int, index: int, step: int, count: int, out
         index += taken * step
         outer += taken
         count -= taken
-    return Column(coordinates, inner, outers, whole, direct, extents)
+    return IndexColumn(coordinates, inner, outers, whole, direct, extents)
 
 
 def count_run(axis: Axis, start: int, step: int, count: int) -> int:
@@ -252,7 +254,7 @@ def group(points: Points, axes: Sequence[Axis], extents: Shape) -> Groups:
     )
 
 
-def columns(groups: Groups, rank: int, place: int) -> list[Column]:
+def columns(groups: Groups, rank: int, place: int) -> list[IndexColumn]:
     """The groups as columns, one per axis, in step.
 
     `rank` is how many factors of the selection need arrays, `place` which of them this is. The
@@ -279,7 +281,7 @@ def columns(groups: Groups, rank: int, place: int) -> list[Column]:
     for _ in axes[1:]:
         outers.append([0] * count)
     return [
-        Column(coordinates, selectors, others, groups.whole, direct, extents)
+        IndexColumn(coordinates, selectors, others, groups.whole, direct, extents)
         for coordinates, selectors, others, extents in zip(
             groups.coordinates, inner, outers, groups.extents, strict=True
         )

@@ -30,8 +30,8 @@ import numpy as np
 from omnizarr.errors import SelectionError
 from omnizarr.indexing.layout import AnyArray, factorise
 from omnizarr.indexing.pieces import (
-    Column,
     Groups,
+    IndexColumn,
     Points,
     Run,
     Selector,
@@ -244,7 +244,7 @@ def _only(runs: list[Run], axes: Sequence[Axis], extents: Shape) -> Part | None:
     return Part(tuple(coordinates), tuple(inner), tuple(outer), whole, direct, tuple(extent))
 
 
-Loop = Callable[[], Iterator[list[tuple[int, Column]]]]
+Loop = Callable[[], Iterator[list[tuple[int, IndexColumn]]]]
 
 
 def _parts(
@@ -254,7 +254,7 @@ def _parts(
     (several axes in step, axes too long to list) are loops around it."""
     if not groups and (only := _only(runs, axes, extents)) is not None:
         return iter((only,))
-    table: list[Column] = [_NOTHING] * len(axes)
+    table: list[IndexColumn] = [_NOTHING] * len(axes)
     loops: list[Loop] = []
     for run in runs:
         number, start, step, length, outer = run
@@ -277,10 +277,10 @@ def _parts(
 
 
 _SCALAR = Part((), (...,), (...,), True, True, ())
-_NOTHING = Column((), (), (), (), (), ())
+_NOTHING = IndexColumn((), (), (), (), (), ())
 
 
-def _product(table: list[Column]) -> Iterator[Part]:
+def _product(table: list[IndexColumn]) -> Iterator[Part]:
     coordinates, inner, outer, whole, direct, extent = zip(*table, strict=True)
     return map(
         _part,
@@ -296,7 +296,7 @@ def _product(table: list[Column]) -> Iterator[Part]:
     )
 
 
-def _in_step(table: list[Column]) -> Iterator[Part]:
+def _in_step(table: list[IndexColumn]) -> Iterator[Part]:
     """Axes that all go together: the rows of the table are the parts."""
     coordinates, inner, outer, whole, direct, extent = zip(*table, strict=True)
     return map(
@@ -313,22 +313,22 @@ def _in_step(table: list[Column]) -> Iterator[Part]:
     )
 
 
-def _nested(table: list[Column], loops: list[Loop]) -> Iterator[Part]:
+def _nested(table: list[IndexColumn], loops: list[Loop]) -> Iterator[Part]:
     for columns_ in loops[0]():
         for axis, column in columns_:
             table[axis] = column
         yield from _nested(table, loops[1:]) if loops[1:] else _product(table)
 
 
-def _blocks(run: Run, axis: Axis, extent: int) -> Iterator[list[tuple[int, Column]]]:
+def _blocks(run: Run, axis: Axis, extent: int) -> Iterator[list[tuple[int, IndexColumn]]]:
     for number, start, step, count, outer in split_run(run, axis, BLOCK):
         yield [(number, cut_run(axis, extent, start, step, count, outer))]
 
 
-def _rows(axes: Shape, table: list[Column]) -> Iterator[list[tuple[int, Column]]]:
+def _rows(axes: Shape, table: list[IndexColumn]) -> Iterator[list[tuple[int, IndexColumn]]]:
     for row in range(len(table[0].whole)):
         here = slice(row, row + 1)
         yield [
-            (axis, Column._make([entries[here] for entries in column]))
+            (axis, IndexColumn._make([entries[here] for entries in column]))
             for axis, column in zip(axes, table, strict=True)
         ]

@@ -38,7 +38,7 @@ from omnizarr.model.grids import Shape
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime import parallel
 from omnizarr.stores import StoreLike, as_store
 
@@ -322,7 +322,9 @@ def _too_many(count: int) -> str:
 # -- which nodes ----------------------------------------------------------------------------------
 
 
-def _nodes(store: Store, start: str) -> Iterator[tuple[str, Exception | tuple[Place, ArrayModel]]]:
+def _nodes(
+    store: Store, start: str
+) -> Iterator[tuple[str, Exception | tuple[NodeAddress, ArrayModel]]]:
     """Every array below `start`, and every node that cannot be opened or listed."""
     # Path, format of the group above, and whether what is below the node is in the queue already.
     pending: deque[tuple[str, Format | None, bool]] = deque([(start, None, False)])
@@ -346,7 +348,7 @@ def _nodes(store: Store, start: str) -> Iterator[tuple[str, Exception | tuple[Pl
             continue
         chosen, model = found
         if isinstance(model, ArrayModel):
-            yield path, (Place(store, path, chosen), model)
+            yield path, (NodeAddress(store, path, chosen), model)
         try:
             below = [] if complete else _below(store, path, chosen, model)
         except Exception as error:
@@ -384,7 +386,7 @@ def _below(store: Store, path: str, chosen: Format, model: Node) -> list[tuple[s
 
 # -- the work on one array ------------------------------------------------------------------------
 
-Portion = tuple[tuple[str, Shape], ...]
+ChunkRange = tuple[tuple[str, Shape], ...]
 
 
 class _Chunks(NamedTuple):
@@ -439,7 +441,7 @@ class _Work(NamedTuple):
     path: str
     array: Array
 
-    def do(self, portion: Portion) -> _Result:
+    def do(self, portion: ChunkRange) -> _Result:
         result = _Result()
         for key, coordinates in portion:
             parallel.check()
@@ -468,7 +470,7 @@ class _Work(NamedTuple):
 
 class _Task(NamedTuple):
     work: Shared[_Work]
-    portion: Portion
+    portion: ChunkRange
 
 
 def _do(task: _Task) -> _Result:

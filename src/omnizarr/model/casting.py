@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from omnizarr.model.dtypes.time import finer
 
-Array = npt.NDArray[Any]
+NDArray = npt.NDArray[Any]
 
 
-def cast(array: Array, dtype: np.dtype[Any]) -> Array:
+def cast(array: NDArray, dtype: np.dtype[Any]) -> NDArray:
     """`array` as `dtype`; the same array where it is that already.
 
     ValueError for times that the unit of `dtype` does not reach."""
@@ -30,7 +30,7 @@ def cast(array: Array, dtype: np.dtype[Any]) -> Array:
     return array.astype(dtype, copy=False)
 
 
-def _times(array: Array, dtype: np.dtype[Any]) -> Array:
+def _times(array: NDArray, dtype: np.dtype[Any]) -> NDArray:
     """To or from times. Of those without a unit `astype` keeps the byte order that they have, so
     bytes are swapped here."""
     if array.dtype == dtype and array.dtype.byteorder == dtype.byteorder:
@@ -47,7 +47,7 @@ def _times(array: Array, dtype: np.dtype[Any]) -> Array:
     return _swapped(result, dtype.byteorder)
 
 
-def _swapped(array: Array, order: Any) -> Array:
+def _swapped(array: NDArray, order: Any) -> NDArray:
     dtype = array.dtype
     if dtype.kind == "T" or dtype.byteorder == order:
         return array

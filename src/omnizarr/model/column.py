@@ -22,7 +22,7 @@ from omnizarr.model.casting import cast
 from omnizarr.model.packing import Octets, Offsets
 from omnizarr.runtime.properties import cached_property
 
-Array = npt.NDArray[Any]
+NDArray = npt.NDArray[Any]
 TEXT = np.dtypes.StringDType()
 OBJECT = np.dtype(object)
 
@@ -38,7 +38,7 @@ class Column:
     """Every element is UTF-8; else any bytes."""
 
     @classmethod
-    def of(cls, array: Array, text: bool) -> Column:
+    def of(cls, array: NDArray, text: bool) -> Column:
         """The elements of an array of strings or byte strings; TypeError, naming the place, for an
         element that is neither."""
         flat = np.asarray(array).reshape(-1)
@@ -140,7 +140,7 @@ class Column:
         rows = self.data[first : first + self.nbytes].reshape(self.size, -1)
         return bool((rows == np.frombuffer(data, np.uint8)).all())
 
-    def numpy(self, dtype: np.dtype[Any] | None = None) -> Array:
+    def numpy(self, dtype: np.dtype[Any] | None = None) -> NDArray:
         """A new array: StringDType for text, objects for bytes, or the type that is asked for."""
         wanted = self.dtype if dtype is None else np.dtype(dtype)
         direct = wanted if wanted == self.dtype or wanted == OBJECT else self.dtype
@@ -152,7 +152,7 @@ class Column:
         result = out.reshape(self.shape)
         return result if direct == wanted else cast(result, wanted)
 
-    def into(self, out: Array) -> None:
+    def into(self, out: NDArray) -> None:
         """The elements into an array of the same shape, whatever its strides and type."""
         plain = np.asarray(out)  # a subclass could run code of its own
         if plain.flags.c_contiguous and plain.dtype == TEXT and self.text:
@@ -160,7 +160,7 @@ class Column:
         else:
             out[...] = self.numpy(out.dtype)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         if copy is False:
             raise ValueError("a column cannot become a NumPy array without a copy")
         return self.numpy(dtype)

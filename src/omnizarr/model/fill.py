@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from omnizarr.model.column import Column
 
-Array = npt.NDArray[Any]
+NDArray = npt.NDArray[Any]
 
 
-def is_fill(block: Array | Column, fill: Array) -> bool:
+def is_fill(block: NDArray | Column, fill: NDArray) -> bool:
     """Whether every element is the fill value, bit for bit (so −0.0 is not 0.0, NaN is NaN)."""
     if block.size == 0 or block.dtype.itemsize == 0:
         return True
@@ -30,7 +30,7 @@ def is_fill(block: Array | Column, fill: Array) -> bool:
         return all(type(item) is type(value) and item == value for item in block.flat)
     pattern = np.frombuffer(fill.tobytes(), np.uint8)
     # A view, not a scalar: that would lose trailing zero bytes.
-    corner: Array = block[(slice(0, 1),) * block.ndim + (Ellipsis,)]
+    corner: NDArray = block[(slice(0, 1),) * block.ndim + (Ellipsis,)]
     if corner.tobytes() != pattern.tobytes():
         return False
     for unsigned in (np.uint64, np.uint32, np.uint16, np.uint8):

@@ -22,7 +22,7 @@ from omnizarr.runtime import native_core
 
 Offsets = npt.NDArray[np.integer[Any]]
 Octets = npt.NDArray[np.uint8]
-Array = npt.NDArray[Any]
+NDArray = npt.NDArray[Any]
 
 WIDEST = 64
 """Elements up to this size are moved together; longer ones one by one."""
@@ -90,13 +90,13 @@ def items(offsets: Offsets, data: Octets) -> Iterator[bytes]:
 # -- to NumPy -----------------------------------------------------------------------------------
 
 
-def _check_room(offsets: Offsets, out: Array) -> None:
+def _check_room(offsets: Offsets, out: NDArray) -> None:
     """Refuse an array that has not exactly one place for each element."""
     if offsets.size and offsets.size - 1 != out.size:
         raise ValueError(f"expected {out.size} items, found {offsets.size - 1}")
 
 
-def fill_text(offsets: Offsets, data: Octets, out: Array) -> None:
+def fill_text(offsets: Offsets, data: Octets, out: NDArray) -> None:
     """The elements into a flat, contiguous array of NumPy's StringDType."""
     core = native_core.core()
     if core is not None:
@@ -122,7 +122,7 @@ def fill_text(offsets: Offsets, data: Octets, out: Array) -> None:
         out[place] = data[start : start + int(lengths[place])].tobytes().decode()
 
 
-def fill_objects(offsets: Offsets, data: Octets, text: bool, out: Array) -> None:
+def fill_objects(offsets: Offsets, data: Octets, text: bool, out: NDArray) -> None:
     """The elements as str or bytes into a flat array of objects."""
     core = native_core.core()
     if core is not None:
@@ -140,7 +140,7 @@ def fill_objects(offsets: Offsets, data: Octets, text: bool, out: Array) -> None
 # -- from NumPy ---------------------------------------------------------------------------------
 
 
-def from_text(array: Array) -> tuple[Offsets, Octets]:
+def from_text(array: NDArray) -> tuple[Offsets, Octets]:
     """A flat array of StringDType as offsets and data."""
     if isinstance(getattr(array.dtype, "na_object", None), str):
         array = array.astype(np.dtypes.StringDType())  # its missing values are that text
@@ -155,7 +155,7 @@ def from_text(array: Array) -> tuple[Offsets, Octets]:
     return _from_strings(values)
 
 
-def from_objects(array: Array, text: bool) -> tuple[Offsets, Octets]:
+def from_objects(array: NDArray, text: bool) -> tuple[Offsets, Octets]:
     """A flat array of str (or of bytes) as offsets and data; TypeError for anything else."""
     core = native_core.core()
     if core is not None:
@@ -203,7 +203,7 @@ def _offsets(lengths: npt.NDArray[np.int64]) -> Offsets:
     return offsets
 
 
-def from_fixed(array: Array) -> tuple[Offsets, Octets]:
+def from_fixed(array: NDArray) -> tuple[Offsets, Octets]:
     """A flat array of fixed-width text (U) or bytes (S) as offsets and data, U in UTF-8."""
     array = np.ascontiguousarray(array)
     if not array.nbytes:
@@ -262,7 +262,7 @@ def split_frame(frame: Buffer, count: int) -> tuple[Offsets, Octets]:
     return _joined(parts)
 
 
-def _lengths_at(frame: Octets, count: int) -> Array | None:
+def _lengths_at(frame: Octets, count: int) -> NDArray | None:
     """Where the lengths of a frame's items lie, found for all of them at once; None if that fails.
 
     A length below 2¹⁶ ends with two zeros, so that every place before two zeros may be one. Those
@@ -285,7 +285,7 @@ def _lengths_at(frame: Octets, count: int) -> Array | None:
     return None
 
 
-def _apart(frame: Octets, places: Array) -> tuple[Offsets, Octets]:
+def _apart(frame: Octets, places: NDArray) -> tuple[Offsets, Octets]:
     """The items of a frame whose lengths lie at these places."""
     inside = np.ones(frame.size, np.bool_)
     inside[:4] = False

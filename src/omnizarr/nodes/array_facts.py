@@ -20,7 +20,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
 from omnizarr.nodes import stored_chunks
-from omnizarr.nodes.codec_views import Pipeline
+from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.freshness import require_same
 from omnizarr.nodes.info import CallableInt
 from omnizarr.nodes.node_facts import NodeFacts
@@ -81,8 +81,8 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         )
 
     @cached_property
-    def _pipeline(self) -> Pipeline:
-        return Pipeline.of(self._stored, self._place.format.unnamed_options(self._stored))
+    def _pipeline(self) -> CodecView:
+        return CodecView.of(self._stored, self._place.format.unnamed_options(self._stored))
 
     @property
     def read_only(self) -> bool:

@@ -25,7 +25,7 @@ _CHECKSUM = re.compile(r"(crc32c?|adler32|fletcher32|jenkins_lookup3)\Z")
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class CodecView:
     specs: tuple[CodecSpec, ...]
     order: str
     inner_chunks: tuple[int, ...] | None
@@ -36,12 +36,12 @@ class Pipeline:
     @classmethod
     def of(
         cls, model: ArrayModel, unnamed: Mapping[str, tuple[str, ...]] | None = None
-    ) -> Pipeline:
+    ) -> CodecView:
         """unnamed: options that the document does not name, by codec."""
         return replace(cls._of(model), unnamed=unnamed or {})
 
     @classmethod
-    def _of(cls, model: ArrayModel) -> Pipeline:
+    def _of(cls, model: ArrayModel) -> CodecView:
         axes = tuple(range(model.ndim))
         for spec in model.codecs:
             if spec.name == "transpose":

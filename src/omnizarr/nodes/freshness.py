@@ -22,7 +22,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import same_cuts
 from omnizarr.model.store import Buffer, ByteRange, Store
 from omnizarr.nodes import node
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 from omnizarr.stores.wrappers.base import WrapperStore
 
 INTERVAL = 1.0
@@ -45,7 +45,7 @@ class Freshness:
         """Make the next look read the document, even within the interval."""
         self._asked, self._data, self._version, self._node = -inf, None, None, None
 
-    def look(self, place: Place, held: Node) -> Node | None:
+    def look(self, place: NodeAddress, held: Node) -> Node | None:
         """The stored node, if it may differ from the one that the handle holds; None if it is the
         same. NodeNotFoundError if it was deleted."""
         store, key = place.store, place.format.keys(place.path)[0]
@@ -120,7 +120,7 @@ def difference(before: ArrayModel, now: Node) -> str | None:
     return "chunk keys" if before.keys != now.keys else None
 
 
-def require_same(place: Place, before: ArrayModel, now: Node, when: str = "") -> ArrayModel:
+def require_same(place: NodeAddress, before: ArrayModel, now: Node, when: str = "") -> ArrayModel:
     """`now`; StaleHandleError unless chunks of the array `before` are chunks of it."""
     found = difference(before, now)
     if found is not None:

@@ -17,7 +17,7 @@ from omnizarr.nodes import member_lookup
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.info import SHOWN, GroupInfo, group_html
 from omnizarr.nodes.missing_nodes import NoAttribute
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 from omnizarr.nodes.node_facts import NodeFacts
 from omnizarr.nodes.tree import Tree
 
@@ -85,7 +85,7 @@ class GroupMembers(NodeFacts[GroupModel], Mapping[str, "Array | Group"]):
     def _group(self) -> Group:
         return cast("Group", self)
 
-    def _wrap(self, path: str, model: Node, place: Place) -> Array | Group:
+    def _wrap(self, path: str, model: Node, place: NodeAddress) -> Array | Group:
         """The object for a member. `path` is relative to this group."""
         if isinstance(model, ArrayModel):
             array = Array._of(place, model, self._options)
@@ -98,7 +98,7 @@ class GroupMembers(NodeFacts[GroupModel], Mapping[str, "Array | Group"]):
     def _members(self) -> dict[str, Node]:
         return member_lookup.children(self._place, self._stored)
 
-    def _locate(self, path: str) -> tuple[Place, Node] | None:
+    def _locate(self, path: str) -> tuple[NodeAddress, Node] | None:
         return member_lookup.locate(self._place, self._stored, path)
 
     def _find(self, path: str) -> Array | Group | None:

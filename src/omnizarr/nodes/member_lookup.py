@@ -13,10 +13,10 @@ from omnizarr.model import paths
 from omnizarr.model.array import GroupModel
 from omnizarr.nodes import node
 from omnizarr.nodes.missing_nodes import among, beside
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 
 
-def relative(place: Place, path: str) -> str:
+def relative(place: NodeAddress, path: str) -> str:
     """A path relative to the group; a leading "/" starts at the store's root."""
     if place.path and str(path).startswith("/"):
         absolute = paths.normalize_path(path)
@@ -28,14 +28,14 @@ def relative(place: Place, path: str) -> str:
     return paths.normalize_path(path)
 
 
-def children(place: Place, group: GroupModel) -> dict[str, Node]:
+def children(place: NodeAddress, group: GroupModel) -> dict[str, Node]:
     """The direct members by name."""
     if group.consolidated is not None:
         return {name: model for name, model in group.consolidated.items() if "/" not in name}
     return place.format.children(place.store, place.path)
 
 
-def some_names(place: Place, group: GroupModel, most: int) -> tuple[list[str], int] | None:
+def some_names(place: NodeAddress, group: GroupModel, most: int) -> tuple[list[str], int] | None:
     """Some names of members and how many there are, from one listing at most; None if the store
     cannot be listed. Names of other files may be among them."""
     if group.consolidated is not None:
@@ -47,7 +47,7 @@ def some_names(place: Place, group: GroupModel, most: int) -> tuple[list[str], i
     return names[:most], len(names)
 
 
-def locate(place: Place, group: GroupModel, path: str) -> tuple[Place, Node] | None:
+def locate(place: NodeAddress, group: GroupModel, path: str) -> tuple[NodeAddress, Node] | None:
     """The node at a relative path, and its own address."""
     if group.consolidated is not None:
         model = group.consolidated.get(path)
@@ -68,7 +68,7 @@ def with_consolidated(group: GroupModel, path: str, member: GroupModel) -> Group
     return replace(member, consolidated=inside)
 
 
-def missing(place: Place, group: GroupModel, path: str, kind: str) -> NodeNotFoundError:
+def missing(place: NodeAddress, group: GroupModel, path: str, kind: str) -> NodeNotFoundError:
     """The error for a path without a node; it names the members beside it."""
     wanted = relative(place, path)
     hint = ""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 
 
 class Metadata:
@@ -18,7 +18,7 @@ class Metadata:
     {'name': 'default', 'configuration': {'separator': '/'}}
     """
 
-    def __init__(self, place: Place, model: ArrayModel | GroupModel) -> None:
+    def __init__(self, place: NodeAddress, model: ArrayModel | GroupModel) -> None:
         self._place = place
         self.model = model
 

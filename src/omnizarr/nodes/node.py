@@ -86,15 +86,15 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class NodeAddress:
     """A node's address: its store, its path in it, and the format that it is written in."""
 
     store: Store
     path: str
     format: Format
 
-    def child(self, path: str) -> Place:
-        return Place(self.store, paths.join(self.path, path), self.format)
+    def child(self, path: str) -> NodeAddress:
+        return NodeAddress(self.store, paths.join(self.path, path), self.format)
 
     def __str__(self) -> str:
         return f"{self.store!r}, path {'/' + self.path!r}"
@@ -112,32 +112,36 @@ class StorePath(NamedTuple):
         return f"{self.store!r}/{self.path}"
 
 
-def find(store: Store, path: str, preferred: Format | None = None) -> tuple[Place, Node] | None:
+def find(
+    store: Store, path: str, preferred: Format | None = None
+) -> tuple[NodeAddress, Node] | None:
     """The node at `path` in any format; in the preferred one if there are several."""
     found = formats.find(store, path, preferred=preferred)
     if found is None and preferred is not None:
         found = formats.assumed(store, path, preferred)
     if found is None:
         return None
-    return Place(store, path, found[0]), found[1]
+    return NodeAddress(store, path, found[0]), found[1]
 
 
-def find_in(store: Store, path: str, zarr_format: Any) -> tuple[Place, Node] | None:
+def find_in(store: Store, path: str, zarr_format: Any) -> tuple[NodeAddress, Node] | None:
     """The node at `path`, in one format only if one is named."""
     if zarr_format is None:
         return find(store, path)
     chosen = formats.get_format(zarr_format)
     found = formats.find(store, path, (chosen,)) or formats.assumed(store, path, chosen)
-    return None if found is None else (Place(store, path, found[0]), found[1])
+    return None if found is None else (NodeAddress(store, path, found[0]), found[1])
 
 
-def require_array(store: Store, path: str, zarr_format: Any = None) -> tuple[Place, ArrayModel]:
+def require_array(
+    store: Store, path: str, zarr_format: Any = None
+) -> tuple[NodeAddress, ArrayModel]:
     return as_array(find_in(store, path, zarr_format), store, path, zarr_format)
 
 
 def as_array(
-    found: tuple[Place, Node] | None, store: Store, path: str, zarr_format: Any = None
-) -> tuple[Place, ArrayModel]:
+    found: tuple[NodeAddress, Node] | None, store: Store, path: str, zarr_format: Any = None
+) -> tuple[NodeAddress, ArrayModel]:
     """Return what was found if it is an array, else raise."""
     if found is None:
         raise ArrayNotFoundError(not_found("array", store, path, zarr_format))
@@ -147,13 +151,15 @@ def as_array(
     return place, model
 
 
-def require_group(store: Store, path: str, zarr_format: Any = None) -> tuple[Place, GroupModel]:
+def require_group(
+    store: Store, path: str, zarr_format: Any = None
+) -> tuple[NodeAddress, GroupModel]:
     return as_group(find_in(store, path, zarr_format), store, path, zarr_format)
 
 
 def as_group(
-    found: tuple[Place, Node] | None, store: Store, path: str, zarr_format: Any = None
-) -> tuple[Place, GroupModel]:
+    found: tuple[NodeAddress, Node] | None, store: Store, path: str, zarr_format: Any = None
+) -> tuple[NodeAddress, GroupModel]:
     """Return what was found if it is a group, else raise."""
     if found is None:
         raise GroupNotFoundError(not_found("group", store, path, zarr_format))
@@ -191,7 +197,7 @@ def choose_format(store: Store, path: str, zarr_format: Any, default: Any) -> Fo
     return formats.get_format(default)
 
 
-def reread(place: Place) -> Node:
+def reread(place: NodeAddress) -> Node:
     """The node as it is stored now."""
     store, path, chosen = place.store, place.path, place.format
     found = formats.find(store, path, (chosen,)) or formats.assumed(store, path, chosen)
@@ -200,7 +206,7 @@ def reread(place: Place) -> Node:
     return found[1]
 
 
-def read_only(place: Place) -> ReadOnlyError:
+def read_only(place: NodeAddress) -> ReadOnlyError:
     """Why a node cannot be changed, and what to do."""
     if place.store.read_only:
         return ReadOnlyError(f"{place}: the store can only be read")
@@ -208,7 +214,7 @@ def read_only(place: Place) -> ReadOnlyError:
 
 
 def change(
-    place: Place, options: Options, function: Callable[[N], N], *, repeatable: bool = True
+    place: NodeAddress, options: Options, function: Callable[[N], N], *, repeatable: bool = True
 ) -> N:
     """Read the node again, change it and store it, under the lock of its document. A change that is
     not `repeatable` is made once; if a failure leaves that unknown, it is an error."""
@@ -218,7 +224,7 @@ def change(
 
 
 def change_attributes(
-    place: Place,
+    place: NodeAddress,
     options: Options,
     function: Callable[[dict[str, Any]], Mapping[str, Any]],
     check: Callable[[Any], None] = lambda _: None,
@@ -233,7 +239,7 @@ def change_attributes(
 
 
 def _change(
-    place: Place,
+    place: NodeAddress,
     options: Options,
     function: Any,
     *,

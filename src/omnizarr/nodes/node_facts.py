@@ -18,7 +18,7 @@ from omnizarr.nodes import node
 from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.freshness import Freshness
 from omnizarr.nodes.metadata import Metadata
-from omnizarr.nodes.node import N, Options, Place, StorePath
+from omnizarr.nodes.node import N, NodeAddress, Options, StorePath
 
 if TYPE_CHECKING:
     from omnizarr.nodes.creation.arguments import Synchronizer
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 class NodeFacts(Generic[N]):
     """The base of `Array` and `Group`; not of use by itself."""
 
-    _place: Place
+    _place: NodeAddress
     _stored: N
     _options: Options
     _freshness: Freshness
 
     @classmethod
-    def _of(cls, place: Place, model: N, options: Options) -> Self:
+    def _of(cls, place: NodeAddress, model: N, options: Options) -> Self:
         """Make a node of facts that are known already."""
         made = cls.__new__(cls)
         made._set(place, model, options)
         return made
 
-    def _set(self, place: Place, model: N, options: Options) -> None:
+    def _set(self, place: NodeAddress, model: N, options: Options) -> None:
         self._place = place
         self._options = options
         self._freshness = Freshness()

@@ -21,7 +21,7 @@ from omnizarr.model.grids import Grid, RectilinearAxis, RegularAxis, Shape
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.freshness import difference
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 from omnizarr.runtime import parallel
 from omnizarr.stores.wrappers.base import RememberingStore
 
@@ -55,7 +55,7 @@ def forget_outside(
         forget(source, chunks, new, current, new == before.shape)
 
 
-def watched(place: Place, before: ArrayModel) -> Callable[[], Shape | None]:
+def watched(place: NodeAddress, before: ArrayModel) -> Callable[[], Shape | None]:
     """A function that reads the stored shape; it gives None if the array was replaced by another
     one, which has chunks of its own."""
     look = _watching(place)
@@ -69,7 +69,7 @@ def watched(place: Place, before: ArrayModel) -> Callable[[], Shape | None]:
     return current
 
 
-def _watching(place: Place) -> Callable[[], Node | None]:
+def _watching(place: NodeAddress) -> Callable[[], Node | None]:
     """A function that reads the stored node, bypassing caches; it gives None if the node was
     deleted. Documents that have not changed are not parsed again."""
     seen: tuple[dict[str, bytes], Node] | None = None
@@ -124,7 +124,7 @@ def forget(
     parallel.each(trim, sorted(chunks), workers)
 
 
-def withdraw(source: engine.Source, chunks: Iterable[Shape], place: Place) -> None:
+def withdraw(source: engine.Source, chunks: Iterable[Shape], place: NodeAddress) -> None:
     """Delete chunks that were written to an array while it was deleted. A new array at this path
     stores its documents before its chunks, and a chunk is locked while it is deleted here."""
     look = _watching(place)

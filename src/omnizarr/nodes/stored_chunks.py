@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store, keys_at
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 from omnizarr.runtime import parallel
 
 Chunk = tuple[int, ...]
@@ -32,7 +32,7 @@ def within(grid: tuple[int, ...], chunks: Iterable[tuple[str, Chunk]]) -> list[C
     return sorted(inside)
 
 
-def bytes_stored(place: Place, store: Store, chunks: Iterable[tuple[str, Chunk]]) -> int:
+def bytes_stored(place: NodeAddress, store: Store, chunks: Iterable[tuple[str, Chunk]]) -> int:
     """Count the bytes of chunks in `store` and of the documents beside them."""
     keys = sorted({key for key, _ in chunks})
     return _total(store, keys) + _total(place.store, place.format.keys(place.path))
@@ -43,7 +43,9 @@ def _total(store: Store, keys: Sequence[str]) -> int:
     return sum(size or 0 for size in sizes)
 
 
-def digest(place: Place, store: Store, chunks: Iterable[tuple[str, Chunk]], hashname: str) -> bytes:
+def digest(
+    place: NodeAddress, store: Store, chunks: Iterable[tuple[str, Chunk]], hashname: str
+) -> bytes:
     """Hash the chunks in grid order, then the documents."""
     import hashlib
 

@@ -27,7 +27,7 @@ from omnizarr.stores.secrets import SHOWN, masked_url
 
 
 @dataclass(frozen=True)
-class Kind:
+class StoreKind:
     module: str
     """Below `omnizarr.stores`."""
     title: str = ""
@@ -61,23 +61,23 @@ class Kind:
         return importlib.import_module(f"omnizarr.stores.{self.module}")
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind(
+KINDS: tuple[StoreKind, ...] = (
+    StoreKind(
         "cloud.store",
         schemes=("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl"),
         packages=("obstore", "obspec"),
     ),
-    Kind("http.store", schemes=("http", "https")),
-    Kind("zarr_python.store", packages=("zarr", "icechunk", "virtualizarr")),
-    Kind("fsspec.store", packages=("fsspec",)),
-    Kind(
+    StoreKind("http.store", schemes=("http", "https")),
+    StoreKind("zarr_python.store", packages=("zarr", "icechunk", "virtualizarr")),
+    StoreKind("fsspec.store", packages=("fsspec",)),
+    StoreKind(
         "databases.sqlite",
         title="SQLite database",
         schemes=("sqlite",),
         suffixes=(".sqlite", ".sqlite3", ".sqldb"),
         magic=b"SQLite format 3\0",
     ),
-    Kind(
+    StoreKind(
         "databases.lmdb",
         title="LMDB database",
         schemes=("lmdb",),
@@ -85,14 +85,14 @@ KINDS: tuple[Kind, ...] = (
         folder=True,
         packages=("lmdb",),
     ),
-    Kind("databases.dbm", title="DBM database", schemes=("dbm",), suffixes=(".dbm",)),
-    Kind(
+    StoreKind("databases.dbm", title="DBM database", schemes=("dbm",), suffixes=(".dbm",)),
+    StoreKind(
         "databases.redis",
         schemes=("redis", "rediss", "valkey", "valkeys"),
         packages=("redis", "valkey"),
     ),
-    Kind("databases.mongodb", schemes=("mongodb", "mongodb+srv"), packages=("pymongo",)),
-    Kind(
+    StoreKind("databases.mongodb", schemes=("mongodb", "mongodb+srv"), packages=("pymongo",)),
+    StoreKind(
         "references.store",
         title="reference file",
         schemes=("reference",),
@@ -168,16 +168,16 @@ def refuse_url(path: str) -> None:
         )
 
 
-def for_scheme(scheme: str) -> Kind | None:
+def for_scheme(scheme: str) -> StoreKind | None:
     return next((kind for kind in KINDS if scheme in kind.schemes), None)
 
 
-def fsspec_kind() -> Kind:
+def fsspec_kind() -> StoreKind:
     """The one that opens every URL that no other knows, and chained ones."""
     return next(kind for kind in KINDS if kind.module == "fsspec.store")
 
 
-def for_path(path: str) -> Kind | None:
+def for_path(path: str) -> StoreKind | None:
     """The kind of a local file or folder; None for a plain folder of keys."""
     name = path.lower().rstrip("/")
     exists, folder = os.path.exists(path), os.path.isdir(path)
@@ -195,7 +195,7 @@ def for_path(path: str) -> Kind | None:
     return next((kind for kind in KINDS if kind.magic and begin.startswith(kind.magic)), None)
 
 
-def store_kind(path: str) -> Kind | None:
+def store_kind(path: str) -> StoreKind | None:
     """Tell which kind of store a local file or folder is opened as.
 
     Parameters

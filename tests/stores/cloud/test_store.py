@@ -13,7 +13,7 @@ import pytest
 from omnizarr.errors import InvalidKeyError, StoreError
 from omnizarr.model.store import ByteRange, Store
 from omnizarr.stores import ObjectStore, as_store
-from omnizarr.stores.cloud.urls import place_of
+from omnizarr.stores.cloud.urls import location_of
 from omnizarr.testing import StoreSuite
 
 obstore: Any = import_module("obstore")
@@ -225,7 +225,7 @@ OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("url", "options", "expected", "prefix"), OPTIONS)
 def test_options(url: str, options: dict[str, Any], expected: dict[str, Any], prefix: str) -> None:
-    place = place_of(url, options)
+    place = location_of(url, options)
     config = dict(place.recipe.config)
     assert config.items() >= expected.items()
     assert place.prefix == prefix
@@ -258,13 +258,13 @@ def test_wrong_options(url: str, options: dict[str, Any], error: type[Exception]
 def test_http_is_allowed_for_an_endpoint_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     from omnizarr.stores.cloud.clients import WORST, client_options, retry_config
 
-    plain = place_of("s3://b", {"endpoint": "http://h"}).recipe
-    safe = place_of("s3://b", {"endpoint": "https://h"}).recipe
+    plain = location_of("s3://b", {"endpoint": "http://h"}).recipe
+    safe = location_of("s3://b", {"endpoint": "https://h"}).recipe
     assert client_options(plain, 60)["allow_http"] is True
     assert "allow_http" not in client_options(safe, 60)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://h")
-    assert client_options(place_of("s3://b", {}).recipe, 60)["allow_http"] is True
-    given = place_of("s3://b", {"client_options": {"timeout": "1s"}, "retry_config": {}}).recipe
+    assert client_options(location_of("s3://b", {}).recipe, 60)["allow_http"] is True
+    given = location_of("s3://b", {"client_options": {"timeout": "1s"}, "retry_config": {}}).recipe
     assert client_options(given, 60)["timeout"] == "1s"
     assert retry_config(given, 60)["retry_timeout"].total_seconds() < 60
     assert WORST < 1

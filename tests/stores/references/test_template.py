@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from omnizarr.errors import MetadataError
 from omnizarr.stores import ReferenceStore
-from omnizarr.stores.references.json import Document, Place
+from omnizarr.stores.references.json import Document, FileSpan
 from omnizarr.stores.references.template import DEEPEST, LONGEST, Budget, integer, render
 
 # The example of kerchunk's own description.
@@ -41,16 +41,16 @@ EXAMPLE = {
 def test_the_example() -> None:
     document = Document(EXAMPLE)
     assert document.get("key0") == b"data"
-    assert document.get("key1") == Place("http://target_url", 10000, 100)
-    assert document.get("key2") == Place("http://server.domain/path", 10000, 100)
-    assert document.get("key3") == Place("http://text", 10000, 100)
-    assert document.get("key4") == Place("http://target_url", 0, None)
+    assert document.get("key1") == FileSpan("http://target_url", 10000, 100)
+    assert document.get("key2") == FileSpan("http://server.domain/path", 10000, 100)
+    assert document.get("key3") == FileSpan("http://text", 10000, 100)
+    assert document.get("key4") == FileSpan("http://target_url", 0, None)
     for i in range(5):
-        place = Place(f"http://server.domain/path_{i}", (i + 1) * 1000, 1000)
+        place = FileSpan(f"http://server.domain/path_{i}", (i + 1) * 1000, 1000)
         assert document.get(f"gen_key{i}") == place
     assert list(document.keys("gen")) == [f"gen_key{i}" for i in range(5)]
     changed = Document(EXAMPLE, {"u": "elsewhere"})
-    assert changed.get("key2") == Place("http://elsewhere", 10000, 100)
+    assert changed.get("key2") == FileSpan("http://elsewhere", 10000, 100)
 
 
 def test_dimensions() -> None:
@@ -68,7 +68,7 @@ def test_dimensions() -> None:
     document = Document({"version": 1, "gen": [generator]})
     keys = list(document.keys(""))
     assert keys == sorted(f"{n}/{y}.{x}" for n in "ab" for y in (2, 4, 6) for x in (0, 7))
-    assert document.get("b/4.7") == Place("004-b_07.bin", 190, 10)
+    assert document.get("b/4.7") == FileSpan("004-b_07.bin", 190, 10)
 
 
 NAMES = {"i": 7, "j": -3, "text": "abc"}

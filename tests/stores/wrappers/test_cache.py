@@ -33,7 +33,7 @@ from omnizarr.stores import (
     as_store,
 )
 from omnizarr.stores.local import files
-from omnizarr.stores.wrappers.cache_entries import Entry, FolderEntries, MemoryEntries
+from omnizarr.stores.wrappers.cache_entries import CacheEntry, FolderEntries, MemoryEntries
 from omnizarr.testing import CountingStore, FaultStore, StoreSuite
 from omnizarr.testing.store_cases import in_threads, some
 
@@ -495,12 +495,12 @@ def test_two_caches_update_one_array(tmp_path: Path) -> None:
 def test_the_bound_is_kept() -> None:
     entries = MemoryEntries(10_000)
     for i in range(1000):
-        entries.put(f"k{i}", "", Entry(bytes(100), b"", 0.0))
+        entries.put(f"k{i}", "", CacheEntry(bytes(100), b"", 0.0))
         assert entries.nbytes <= 10_000
         entries.get("k0", "")
     assert entries.get("k0", "") is not None, "used all the time"
     assert entries.get("k1", "") is None
-    entries.put("large", "", Entry(bytes(20_000), b"", 0.0))
+    entries.put("large", "", CacheEntry(bytes(20_000), b"", 0.0))
     assert entries.get("large", "") is None
     entries.clear()
     assert entries.nbytes == 0
@@ -513,7 +513,7 @@ def test_the_bound_of_a_folder_is_kept(tmp_path: Path) -> None:
         return sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
 
     for i in range(200):
-        entries.put(f"k{i}", "", Entry(bytes(1000), b"", 0.0))
+        entries.put(f"k{i}", "", CacheEntry(bytes(1000), b"", 0.0))
         assert size() <= 50_000 + 1200
     assert size() > 30_000
     assert entries.get("k199", "") is not None

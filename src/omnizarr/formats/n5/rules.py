@@ -66,7 +66,7 @@ def check(look: Look) -> Iterator[Finding]:
         yield from chunks.check(look, _LAYOUT)
 
 
-_LAYOUT = chunks.Layout(DOCUMENT, BLOCKS, own=frozenset({ATTRIBUTES}), sizes=False)
+_LAYOUT = chunks.ChunkLayout(DOCUMENT, BLOCKS, own=frozenset({ATTRIBUTES}), sizes=False)
 
 
 def _is_dataset(document: Mapping[str, Json]) -> bool:

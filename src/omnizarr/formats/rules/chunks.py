@@ -19,7 +19,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Layout:
+class ChunkLayout:
     """What else than chunks may lie below an array's prefix, and where that is written."""
 
     document: str
@@ -53,7 +53,7 @@ class Tally:
         return ", ".join(self.first) + more
 
 
-def check(look: Look, layout: Layout) -> Iterator[Finding]:
+def check(look: Look, layout: ChunkLayout) -> Iterator[Finding]:
     """Every finding about the keys below the array; nothing where they cannot be listed."""
     model = look.node
     if not isinstance(model, ArrayModel) or not look.store.capabilities.listable:
@@ -108,7 +108,7 @@ def _keys(look: Look, prefix: str) -> Iterator[str]:
 
 
 def _finding(
-    at: At, layout: Layout, model: ArrayModel, kind: str, detail: str, tally: Tally
+    at: At, layout: ChunkLayout, model: ArrayModel, kind: str, detail: str, tally: Tally
 ) -> Finding:
     section = layout.section
     count = plural(tally.count, "chunk")

@@ -39,40 +39,40 @@ MAX_DEPTH = 16
 
 
 @dataclass(frozen=True)
-class Kind:
+class TypeKind:
     """What a dtype member stands for: NumPy's letter ("s" a record, "O" objects, "" unknown)."""
 
     letter: str
     itemsize: int = 0
 
 
-def kind_of(value: Json, depth: int = 0) -> Kind:
+def kind_of(value: Json, depth: int = 0) -> TypeKind:
     if isinstance(value, str):
         if value in _OBJECTS:
-            return Kind("O")
+            return TypeKind("O")
         if value in FLOATS:
-            return Kind("f", 2 if value == "bfloat16" else 1)
+            return TypeKind("f", 2 if value == "bfloat16" else 1)
         if value in INTEGERS:
-            return Kind("u" if value.startswith("u") else "i", 1)
+            return TypeKind("u" if value.startswith("u") else "i", 1)
         match = _SIMPLE.match(value)
         if match and match[2] in _LISTED and match[3] and len(match[3]) < 11:
             size = int(match[3])
-            return Kind(match[2], size * 4 if match[2] == "U" else size)
-        return Kind("")
+            return TypeKind(match[2], size * 4 if match[2] == "U" else size)
+        return TypeKind("")
     if isinstance(value, list) and value and depth < MAX_DEPTH:
         size = 0
         for field in value:
             if not isinstance(field, list) or len(field) not in (2, 3):
-                return Kind("")
+                return TypeKind("")
             inner = kind_of(field[1], depth + 1)
             if inner.letter in ("", "O"):
-                return Kind("")
+                return TypeKind("")
             count = 1
             for length in field[2] if len(field) == 3 and isinstance(field[2], list) else ():
                 count *= length if is_integer(length) else 1
             size += inner.itemsize * count
-        return Kind("s", size)
-    return Kind("")
+        return TypeKind("s", size)
+    return TypeKind("")
 
 
 # -- dtype ----------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def _fields(at: At, section: str, value: list[Json], most: int, depth: int) -> I
 
 
 # -- fill values ----------------------------------------------------------------------------------
-def fill_value(at: At, value: Json, kind: Kind) -> Iterator[Finding]:
+def fill_value(at: At, value: Json, kind: TypeKind) -> Iterator[Finding]:
     """What departs from the encoding of fill values, for format 2."""
     if value is None or not kind.letter:
         return
@@ -215,7 +215,7 @@ def _bool(at: At, value: Json) -> Iterator[Finding]:
         yield at.error("Metadata", f"fill_value must be true or false, found {show(value)}")
 
 
-def _integer(at: At, value: Json, kind: Kind, section: str = "Metadata") -> Iterator[Finding]:
+def _integer(at: At, value: Json, kind: TypeKind, section: str = "Metadata") -> Iterator[Finding]:
     if _numeric_string(value):
         yield at.dialect(section, f"fill_value {show(value)} is a string; n5-zarr wrote it")
         return
@@ -275,7 +275,7 @@ def _time(at: At, value: Json) -> Iterator[Finding]:
         yield at.error(FILL, f"fill_value must be a 64-bit integer, found {show(value)}")
 
 
-def _byte_string(at: At, value: Json, kind: Kind) -> Iterator[Finding]:
+def _byte_string(at: At, value: Json, kind: TypeKind) -> Iterator[Finding]:
     if isinstance(value, str):
         data = from_base64(value)
         if data is not None and len(data) <= kind.itemsize:
@@ -296,7 +296,7 @@ def _byte_string(at: At, value: Json, kind: Kind) -> Iterator[Finding]:
         yield at.error(FILL, f"fill_value must be base64, found {show(value)}")
 
 
-def _text(at: At, value: Json, kind: Kind) -> Iterator[Finding]:
+def _text(at: At, value: Json, kind: TypeKind) -> Iterator[Finding]:
     if isinstance(value, str):
         if len(value) * 4 > kind.itemsize:
             yield at.error(
@@ -309,7 +309,7 @@ def _text(at: At, value: Json, kind: Kind) -> Iterator[Finding]:
         yield at.error("Metadata", f"fill_value must be a string, found {show(value)}")
 
 
-def _record(at: At, value: Json, kind: Kind) -> Iterator[Finding]:
+def _record(at: At, value: Json, kind: TypeKind) -> Iterator[Finding]:
     if _is_zero(value):
         yield from _zero(at, value)
         return
@@ -320,7 +320,7 @@ def _record(at: At, value: Json, kind: Kind) -> Iterator[Finding]:
         )
 
 
-def scalar_fill(at: At, section: str, value: Json, kind: Kind) -> Iterator[Finding]:
+def scalar_fill(at: At, section: str, value: Json, kind: TypeKind) -> Iterator[Finding]:
     """The same for formats 0 and 1, which ask for a scalar and say nothing of its encoding."""
     if isinstance(value, Bare):
         yield at.dialect(

@@ -54,7 +54,7 @@ def _known(name: str) -> tuple[Level, str] | None:
     return None
 
 
-_LAYOUT = chunks.Layout(DOCUMENT, DATA, known=_known, sizes=False)
+_LAYOUT = chunks.ChunkLayout(DOCUMENT, DATA, known=_known, sizes=False)
 
 
 def _configuration(at: At, data: Buffer) -> Iterator[Finding]:

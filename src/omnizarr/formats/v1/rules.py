@@ -58,7 +58,7 @@ def _known(name: str) -> tuple[Level, str] | None:
     return None
 
 
-_LAYOUT = chunks.Layout(
+_LAYOUT = chunks.ChunkLayout(
     DOCUMENT,
     "Chunks",
     own=frozenset({META, ATTRIBUTES}),

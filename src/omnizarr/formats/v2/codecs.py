@@ -43,7 +43,7 @@ DEFAULT_COMPRESSOR = CodecSpec("numcodecs.zstd", {"level": 3, "checksum": True})
 """Zstandard frames carry their own checksum, and every reader of format 2 knows them."""
 
 
-class Pipeline(NamedTuple):
+class FilterPipeline(NamedTuple):
     order: Order
     filters: tuple[CodecSpec, ...]
     compressor: CodecSpec | None
@@ -62,7 +62,7 @@ class Pipeline(NamedTuple):
         return tuple(specs)
 
 
-def decode(document: Mapping[str, Json]) -> Pipeline:
+def decode(document: Mapping[str, Json]) -> FilterPipeline:
     """The pipeline of a `.zarray`; members that are missing mean none, and C order."""
     order = document.get("order", "C")
     if order not in ("C", "F"):
@@ -73,7 +73,7 @@ def decode(document: Mapping[str, Json]) -> Pipeline:
     elif not isinstance(filters, list):
         raise MetadataError(f"filters must be a list of codecs or null, found {show(filters)}")
     compressor = document.get("compressor")
-    return Pipeline(
+    return FilterPipeline(
         order,
         tuple(_decode_codec(codec, "filters") for codec in filters),
         None if compressor is None else _decode_codec(compressor, "compressor"),
@@ -109,7 +109,7 @@ def encode_codec(spec: CodecSpec) -> dict[str, Json]:
     return {"id": known.name.removeprefix(PREFIX), **configuration}
 
 
-def check_objects(pipeline: Pipeline, data_type: DataType) -> None:
+def check_objects(pipeline: FilterPipeline, data_type: DataType) -> None:
     """Objects become bytes through a filter; without one they cannot be stored."""
     if isinstance(data_type, ArrowString | ArrowBinary):
         plain = "str" if isinstance(data_type, ArrowString) else "bytes"
@@ -144,7 +144,7 @@ def check_fill(value: Json, filters: tuple[CodecSpec, ...]) -> None:
         )
 
 
-def split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType) -> Pipeline:
+def split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType) -> FilterPipeline:
     """A whole pipeline as order, filters and compressor; UnsupportedError if it is none."""
     rest = [*specs]
     order: Order = "C"
@@ -170,7 +170,7 @@ def split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType) -> Pipelin
     compressor = None
     if found and found[-1].name not in OBJECT_CODECS | ARRAY_TO_ARRAY:
         compressor = found.pop()
-    return Pipeline(order, tuple(found), compressor)
+    return FilterPipeline(order, tuple(found), compressor)
 
 
 def _check_endian(spec: CodecSpec, data_type: DataType) -> None:
@@ -188,7 +188,7 @@ def _check_endian(spec: CodecSpec, data_type: DataType) -> None:
         )
 
 
-def new_pipeline(request: ArrayRequest) -> Pipeline:
+def new_pipeline(request: ArrayRequest) -> FilterPipeline:
     """The pipeline that a user asks for."""
     data_type, ndim = request.data_type, len(request.shape)
     if request.shards is not None:
@@ -207,7 +207,7 @@ def new_pipeline(request: ArrayRequest) -> Pipeline:
     return pipeline
 
 
-def _from_parts(request: ArrayRequest) -> Pipeline:
+def _from_parts(request: ArrayRequest) -> FilterPipeline:
     given: list[CodecSpec] = []
     if request.filters is not None and request.filters != "auto":
         given.extend(request.filters)
@@ -219,15 +219,15 @@ def _from_parts(request: ArrayRequest) -> Pipeline:
     if pipeline.order == "F":
         order = "F"
     if request.compressors == "auto":
-        return Pipeline(order, filters, DEFAULT_COMPRESSOR)
+        return FilterPipeline(order, filters, DEFAULT_COMPRESSOR)
     if request.compressors == "fast":
-        return Pipeline(order, filters, FAST)
+        return FilterPipeline(order, filters, FAST)
     compressors = split(tuple(request.compressors or ()), len(request.shape), request.data_type)
     # Several compressors run in turn: the last is the compressor, the others are filters.
-    return Pipeline(order, filters + compressors.filters, compressors.compressor)
+    return FilterPipeline(order, filters + compressors.filters, compressors.compressor)
 
 
-def _with_object_codec(pipeline: Pipeline, data_type: DataType) -> Pipeline:
+def _with_object_codec(pipeline: FilterPipeline, data_type: DataType) -> FilterPipeline:
     if any(spec.name in OBJECT_CODECS for spec in pipeline.filters):
         return pipeline
     codec = {String: "vlen-utf8", Bytes: "vlen-bytes"}.get(type(data_type))

@@ -82,8 +82,8 @@ def check(look: Look) -> Iterator[Finding]:
     yield from chunks.check(look, _LAYOUTS[look.standard])
 
 
-def _layout(standard: Standard | None) -> chunks.Layout:
-    return chunks.Layout(
+def _layout(standard: Standard | None) -> chunks.ChunkLayout:
+    return chunks.ChunkLayout(
         document=_document(standard),
         section="Chunks",
         own=frozenset({ARRAY, GROUP, ATTRIBUTES, CONSOLIDATED, "zarr.json", *_NCZARR_DOCUMENTS}),
@@ -92,7 +92,7 @@ def _layout(standard: Standard | None) -> chunks.Layout:
     )
 
 
-_LAYOUTS: dict[Standard | None, chunks.Layout] = {
+_LAYOUTS: dict[Standard | None, chunks.ChunkLayout] = {
     standard: _layout(standard) for standard in (None, "000", "003")
 }
 
@@ -235,7 +235,9 @@ def _codec(at: At, where: str, value: Json) -> Iterator[Finding]:
     yield from text_options(at, META, where, value)
 
 
-def _object_fill(at: At, document: Mapping[str, Json], kind: numpy_types.Kind) -> Iterator[Finding]:
+def _object_fill(
+    at: At, document: Mapping[str, Json], kind: numpy_types.TypeKind
+) -> Iterator[Finding]:
     filters = document.get("filters")
     codec = _identifier(filters[0]) if isinstance(filters, list) and filters else ""
     fill = document["fill_value"]

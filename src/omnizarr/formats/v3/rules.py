@@ -75,7 +75,7 @@ def check(look: Look) -> Iterator[Finding]:
         yield from chunks.check(look, _LAYOUT)
 
 
-_LAYOUT = chunks.Layout(
+_LAYOUT = chunks.ChunkLayout(
     document=CORE,
     section="Chunk key encoding",
     own=frozenset({DOCUMENT, *FORMAT_2}),

@@ -24,7 +24,7 @@ from omnizarr.errors import (
 from omnizarr.formats import members
 from omnizarr.formats.core_codecs import PREFIX, from_core, plain_options
 from omnizarr.formats.v2 import codecs as v2_codecs
-from omnizarr.formats.v2.codecs import Order, Pipeline
+from omnizarr.formats.v2.codecs import FilterPipeline, Order
 from omnizarr.formats.v3 import codecs as v3_codecs
 from omnizarr.formats.v3_drafts.layouts import Layout
 from omnizarr.model.codec import CodecSpec, Json
@@ -51,7 +51,7 @@ _INDEX: list[Json] = [{"name": "bytes", "configuration": {"endian": "little"}}]
 class Stored:
     """How one chunk is encoded, and how many of them make a shard."""
 
-    pipeline: Pipeline
+    pipeline: FilterPipeline
     chunk_shape: Shape
     per_shard: Shape | None
 
@@ -82,7 +82,7 @@ def decode(document: Mapping[str, Json], chunk_shape: Shape, layout: Layout) -> 
     filters: tuple[CodecSpec, ...] = ()
     if layout.zarr_python:
         filters = hidden_filters(document.get("attributes"))
-    pipeline = Pipeline(
+    pipeline = FilterPipeline(
         _order(document.get("chunk_memory_layout", "C")),
         filters,
         _compressor(document.get("compressor")),
@@ -190,7 +190,7 @@ def members_of(stored: Stored, layout: Layout) -> dict[str, Json]:
     return found
 
 
-def filter_members(pipeline: Pipeline) -> list[Json]:
+def filter_members(pipeline: FilterPipeline) -> list[Json]:
     """What the hidden attribute holds."""
     return [
         {"id": spec.name.removeprefix(PREFIX), **spec.configuration} for spec in pipeline.filters
@@ -243,7 +243,9 @@ def _split_shards(
     )
 
 
-def _split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType, layout: Layout) -> Pipeline:
+def _split(
+    specs: Sequence[CodecSpec], ndim: int, data_type: DataType, layout: Layout
+) -> FilterPipeline:
     rest = [*specs]
     order: Order = "C"
     if rest and rest[0].name == "transpose":
@@ -264,7 +266,7 @@ def _split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType, layout: L
     compressor = found.pop() if found and found[-1].name in COMPRESSORS else None
     if found and not layout.zarr_python:
         raise _refused(_too_many([*found, compressor] if compressor else found), layout)
-    return Pipeline(order, tuple(found), compressor)
+    return FilterPipeline(order, tuple(found), compressor)
 
 
 def _too_many(specs: Sequence[CodecSpec]) -> str:
@@ -297,7 +299,7 @@ def _check_endian(spec: CodecSpec, data_type: DataType, layout: Layout) -> None:
         )
 
 
-def with_object_codec(pipeline: Pipeline, data_type: DataType) -> Pipeline:
+def with_object_codec(pipeline: FilterPipeline, data_type: DataType) -> FilterPipeline:
     """Text and bytes of variable size become bytes through a filter, which need not be named."""
     codec = {String: "vlen-utf8", Bytes: "vlen-bytes"}.get(type(data_type))
     if codec is None or any(spec.name in v2_codecs.OBJECT_CODECS for spec in pipeline.filters):

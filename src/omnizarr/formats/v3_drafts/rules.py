@@ -62,7 +62,7 @@ def check(look: Look) -> Iterator[Finding]:
     yield from _strays(look, base, suffix)
 
 
-_LAYOUT = chunks.Layout(DOCUMENT, KEYS)
+_LAYOUT = chunks.ChunkLayout(DOCUMENT, KEYS)
 
 
 def _fetch(look: Look, *keys: str) -> dict[str, Buffer]:

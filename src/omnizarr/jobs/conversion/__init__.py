@@ -42,7 +42,7 @@ from omnizarr.jobs.conversion.in_place import (
     source_of,
 )
 from omnizarr.jobs.conversion.overlaps import Location, check_apart, check_nodes_apart
-from omnizarr.jobs.conversion.plan import Manner, Plan, Wanted
+from omnizarr.jobs.conversion.plan import ConversionPlan, Manner, Wanted
 from omnizarr.jobs.conversion.planning import make_plan
 from omnizarr.jobs.conversion.report import Conversion, Row
 from omnizarr.keywords import suggests
@@ -51,7 +51,7 @@ from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import ChunksLike, CodecsLike, ShardsLike
 from omnizarr.nodes.group import Group
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.stores import StoreLike, as_store
 from omnizarr.stores.resolve import check_sides
 
@@ -284,14 +284,14 @@ def _specs(compressors: Any) -> Any:
     return [codecs.chosen_spec(codec, choices) for codec in several]
 
 
-def _found(here: _Opened) -> tuple[Place, Node]:
+def _found(here: _Opened) -> tuple[NodeAddress, Node]:
     found = formats.find(here.store, here.path)
     if found is None:
         raise NodeNotFoundError(
             f"no array or group at path {'/' + here.path!r}:"
             f" {formats.explain_missing(here.store, here.path)}"
         )
-    return Place(here.store, here.path, found[0]), found[1]
+    return NodeAddress(here.store, here.path, found[0]), found[1]
 
 
 def _check_convertible(store: Store, instead: str) -> None:
@@ -318,7 +318,9 @@ def _to(
     formats.check_outside_drafts(there.store, there.path)
     if there.path or not manner.overwrite:
         target.check_place(there.store, there.path)
-    plan = make_plan(place, model, Place(there.store, there.path, target), wanted, here.options)
+    plan = make_plan(
+        place, model, NodeAddress(there.store, there.path, target), wanted, here.options
+    )
     check_nodes_apart(
         (Location(store, node.source.path) for node in plan.nodes for store in stores if node.path),
         (Location(there.store, node.target.path) for node in plan.nodes if node.path),
@@ -361,5 +363,5 @@ def _in_place(
     )
 
 
-def _rows(plan: Plan) -> tuple[Row, ...]:
+def _rows(plan: ConversionPlan) -> tuple[Row, ...]:
     return tuple(planned.row() for planned in plan.nodes) + plan.left_out

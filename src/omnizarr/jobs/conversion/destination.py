@@ -20,7 +20,7 @@ from omnizarr.errors import MetadataError, NodeExistsError
 from omnizarr.formats import Format
 from omnizarr.formats.hierarchy import fetch
 from omnizarr.jobs import Journal
-from omnizarr.jobs.conversion.plan import Manner, Plan
+from omnizarr.jobs.conversion.plan import ConversionPlan, Manner
 from omnizarr.jobs.journal import damaged
 from omnizarr.jobs.journal import read as read_journal
 from omnizarr.model import paths
@@ -31,7 +31,7 @@ from omnizarr.model.grids import Grid, RegularAxis
 from omnizarr.model.keys import ChunkKeys
 from omnizarr.model.store import Store
 from omnizarr.nodes.creation import storing
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 
 JOB = "convert"
 _EMPTY = "empty"
@@ -46,7 +46,7 @@ in which it had documents, for these go first."""
 class Written(NamedTuple):
     """A node that a conversion writes: its place, and what its chunks are called."""
 
-    place: Place
+    place: NodeAddress
     array: ArrayModel | None
 
     @property
@@ -81,7 +81,7 @@ class Unfinished(NamedTuple):
     replaced: tuple[Replaced, ...]
 
 
-def start(plan: Plan, manner: Manner) -> tuple[Journal, bool]:
+def start(plan: ConversionPlan, manner: Manner) -> tuple[Journal, bool]:
     """The journal of this run, and whether it is an earlier one's. The destination is checked, and
     emptied of what may go."""
     store = plan.target.store
@@ -108,7 +108,7 @@ def start(plan: Plan, manner: Manner) -> tuple[Journal, bool]:
     return _begin(plan, {_EMPTY: True, _WRITES: _described(_writes(plan))}), False
 
 
-def _check_untouched(plan: Plan) -> None:
+def _check_untouched(plan: ConversionPlan) -> None:
     """Refuse to go on where another writer has stored documents meanwhile."""
     store = plan.target.store
     for planned in plan.nodes:
@@ -129,7 +129,7 @@ def _load(journal: Journal, manner: Manner) -> bool:
         raise
 
 
-def _found(plan: Plan, manner: Manner) -> Unfinished | None:
+def _found(plan: ConversionPlan, manner: Manner) -> Unfinished | None:
     """What an interrupted conversion left; a damaged journal is no obstacle to `overwrite`."""
     try:
         return unfinished(plan)
@@ -139,7 +139,7 @@ def _found(plan: Plan, manner: Manner) -> Unfinished | None:
         raise
 
 
-def _begin(plan: Plan, facts: dict[str, Json]) -> Journal:
+def _begin(plan: ConversionPlan, facts: dict[str, Json]) -> Journal:
     journal = Journal(plan.target.store, plan.journal_key, JOB, plan.fingerprint)
     journal.facts = facts
     journal.begin()
@@ -156,7 +156,7 @@ def is_taken(store: Store, path: str) -> bool:
 # -- what may be there ----------------------------------------------------------------------------
 
 
-def check_free(plan: Plan, manner: Manner) -> None:
+def check_free(plan: ConversionPlan, manner: Manner) -> None:
     """Refuse a destination that holds something that must not be replaced."""
     if manner.overwrite:
         return
@@ -184,7 +184,7 @@ def check_free(plan: Plan, manner: Manner) -> None:
         )
 
 
-def _check_nodes(plan: Plan, written: tuple[Written, ...]) -> None:
+def _check_nodes(plan: ConversionPlan, written: tuple[Written, ...]) -> None:
     """Refuse nodes, documents and chunks that an interrupted conversion did not write."""
     store = plan.target.store
     places = {(one.place.path, one.place.format.name) for one in written}
@@ -192,7 +192,7 @@ def _check_nodes(plan: Plan, written: tuple[Written, ...]) -> None:
     for path in plan.roots:
         existing = formats.find(store, path)
         if existing is not None and (path, existing[0].name) not in places:
-            raise storing.exists(Place(store, path, plan.target.format), existing[1])
+            raise storing.exists(NodeAddress(store, path, plan.target.format), existing[1])
     for one in _writes(plan):
         for key in formats.claimed(store, one.place.path, one.documents):
             if key not in documents:
@@ -242,7 +242,7 @@ def _remove(store: Store, node: Replaced, journal_key: str) -> None:
 # -- what a journal says --------------------------------------------------------------------------
 
 
-def _writes(plan: Plan) -> tuple[Written, ...]:
+def _writes(plan: ConversionPlan) -> tuple[Written, ...]:
     return tuple(
         Written(planned.target, planned.written_model)
         for planned in plan.nodes
@@ -261,7 +261,7 @@ def _described(written: Iterable[Written]) -> list[Json]:
     return described
 
 
-def unfinished(plan: Plan) -> Unfinished | None:
+def unfinished(plan: ConversionPlan) -> Unfinished | None:
     """What an interrupted conversion into the same place left; None if there was none."""
     store, key = plan.target.store, plan.journal_key
     found = read_journal(store, key)
@@ -276,17 +276,17 @@ def unfinished(plan: Plan) -> Unfinished | None:
         raise damaged(store, key, error) from error
 
 
-def _replaced(target: Place, item: Any) -> Replaced:
+def _replaced(target: NodeAddress, item: Any) -> Replaced:
     if not isinstance(item, list):
         raise TypeError(f"no node: {item!r}")
     path, *names = item
     return Replaced(_inside(target, path), tuple(formats.get_format(name) for name in names))
 
 
-def _node_of(target: Place, item: Any) -> Written:
+def _node_of(target: NodeAddress, item: Any) -> Written:
     name, path, *rest = item
     chosen: Format = formats.get_format(name)
-    place = Place(target.store, _inside(target, path), chosen)
+    place = NodeAddress(target.store, _inside(target, path), chosen)
     if not rest:
         return Written(place, None)
     ndim, spelled, separator, scalar = rest
@@ -306,7 +306,7 @@ def _sketch(ndim: int, keys: ChunkKeys) -> ArrayModel:
     return ArrayModel(shape, from_numpy(np.dtype(np.uint8)), grid, keys, ())
 
 
-def _inside(target: Place, path: Any) -> str:
+def _inside(target: NodeAddress, path: Any) -> str:
     """A path of the destination's own."""
     normal = paths.normalize_path(path)
     if normal != path or not f"{normal}/".startswith(f"{target.path}/" if target.path else ""):

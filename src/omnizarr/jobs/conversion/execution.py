@@ -25,9 +25,9 @@ from omnizarr.jobs.conversion.chunks import Copying, Portion, Region, is_whole
 from omnizarr.jobs.conversion.damage import BadChunk, bounds_of, put, recover
 from omnizarr.jobs.conversion.destination import start
 from omnizarr.jobs.conversion.plan import (
+    ConversionPlan,
     Manner,
     NodePlan,
-    Plan,
     ordered,
     region_blocks,
     source_changed,
@@ -37,7 +37,7 @@ from omnizarr.jobs.journal import damaged as damaged_journal
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import ByteRange
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 from omnizarr.runtime import parallel
 from omnizarr.runtime.properties import cached_property
 
@@ -61,7 +61,7 @@ class _Ends(NamedTuple):
     """The target, storing chunks of fill values too."""
 
 
-class Done(NamedTuple):
+class FinishedTask(NamedTuple):
     """What one portion came to."""
 
     read: int
@@ -100,7 +100,7 @@ class ArrayWork:
         source, target = planned.arrays()
         reading = MeteredStore(planned.options.chunk_store or planned.source.store)
         writing = MeteredStore(planned.target.store)
-        there = Place(writing, target.path, planned.target.format)
+        there = NodeAddress(writing, target.path, planned.target.format)
         return _Ends(
             reading,
             writing,
@@ -117,7 +117,7 @@ class ArrayWork:
         except ZarrError:  # a codec that is not installed need not be, to be copied
             return ByteRange(0, limits.current.max_chunk_bytes + 1)
 
-    def do(self, portion: Portion) -> Done:
+    def do(self, portion: Portion) -> FinishedTask:
         """Convert a portion."""
         ends = self._ends
         bad: list[BadChunk] = []
@@ -128,7 +128,7 @@ class ArrayWork:
         else:
             for region, stored in zip(portion.regions, portion.stored, strict=True):
                 bad += self._encode(region, stored)
-        return Done(ends.reading.take()[0], ends.writing.take()[1], tuple(bad))
+        return FinishedTask(ends.reading.take()[0], ends.writing.take()[1], tuple(bad))
 
     def _encode(self, region: Region, stored: int) -> list[BadChunk]:
         """Write a region again. A chunk that was listed must not read as one that never was."""
@@ -203,7 +203,7 @@ class _Task(NamedTuple):
     portion: Portion
 
 
-def _do(task: _Task) -> Done:
+def _do(task: _Task) -> FinishedTask:
     return task.work.value.do(task.portion)
 
 
@@ -217,7 +217,7 @@ class Executed(NamedTuple):
     damaged: tuple[BadChunk, ...]
 
 
-def execute(plan: Plan, manner: Manner) -> Executed:
+def execute(plan: ConversionPlan, manner: Manner) -> Executed:
     """Do what the plan says."""
     store = plan.target.store
     store.check_writable()
@@ -257,7 +257,7 @@ def _damaged(journal: Journal) -> tuple[BadChunk, ...]:
     return tuple(sorted(found, key=lambda bad: (bad.path, bad.coordinates, bad.inner or ())))
 
 
-def _documents(plan: Plan) -> dict[str, bytes]:
+def _documents(plan: ConversionPlan) -> dict[str, bytes]:
     """All documents in the order in which they are written: members before their groups, the root
     behind them, and what the whole store needs to be opened at all at the very end. A document that
     several nodes share is written with the last of them."""
@@ -271,7 +271,7 @@ def _documents(plan: Plan) -> dict[str, bytes]:
     return documents
 
 
-def _show_prefixes(plan: Plan) -> None:
+def _show_prefixes(plan: ConversionPlan) -> None:
     for planned in plan.nodes:
         if planned.is_array:
             for prefix in plan.target.format.empty_prefixes(planned.target.path):
@@ -304,7 +304,7 @@ def _array(
             if portion.number not in done or not is_whole(portion, target):
                 yield _Task(work, portion)
 
-    def finished(task: _Task, counted: Done) -> None:
+    def finished(task: _Task, counted: FinishedTask) -> None:
         nbytes[0] += counted.read
         nbytes[1] += counted.written
         for bad in counted.bad:

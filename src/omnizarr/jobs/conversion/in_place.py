@@ -19,7 +19,7 @@ from omnizarr.formats import FORMATS, Format, Node
 from omnizarr.formats.hierarchy import fetch
 from omnizarr.formats.translation.chunk_bytes import same_keys
 from omnizarr.jobs import Journal, Reporter
-from omnizarr.jobs.conversion.plan import JOURNAL, NodePlan, Plan, Wanted, ordered
+from omnizarr.jobs.conversion.plan import JOURNAL, ConversionPlan, NodePlan, Wanted, ordered
 from omnizarr.jobs.conversion.planning import difference, make_plan
 from omnizarr.jobs.conversion.report import Row
 from omnizarr.jobs.conversion.walking import walk
@@ -28,31 +28,33 @@ from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.json import show
 from omnizarr.model.store import Store
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 
 JOB = "migrate"
 _REMOVING = "remove"
 _UNSEEN = "no chunk was read; verify finds those that are damaged or in a form others may refuse"
 
 
-def source_of(store: Store, path: str, target: Format) -> tuple[Place, Node] | None:
+def source_of(store: Store, path: str, target: Format) -> tuple[NodeAddress, Node] | None:
     """The node to migrate, in any format but the target's."""
     for known in FORMATS:
         if known is not target:
             found = formats.read(known, store, path)
             if found is not None:
-                return Place(store, path, known), found
+                return NodeAddress(store, path, known), found
     return None
 
 
-def plan_in_place(source: Place, model: Node, target: Format, wanted: Wanted) -> Plan:
+def plan_in_place(
+    source: NodeAddress, model: Node, target: Format, wanted: Wanted
+) -> ConversionPlan:
     """The plan of a migration; UnsupportedError where chunks could not stay as they are."""
     if wanted.changes or wanted.reencode or wanted.drop or wanted.exclude or wanted.verify:
         raise UnsupportedError(
             "in place only metadata change: drop, reencode, exclude, chunks, shards, compressors,"
             " verify and on_damage need a destination"
         )
-    place = Place(source.store, source.path, target)
+    place = NodeAddress(source.store, source.path, target)
     wanted = replace(wanted, same_keys=True)
     plan = make_plan(source, model, place, wanted, Options(read_only=True))
     for planned in plan.nodes:
@@ -100,7 +102,7 @@ def _check_stays(planned: NodePlan) -> None:
 
 
 def migrate(
-    plan: Plan, *, remove_source: bool, overwrite: bool, progress: object
+    plan: ConversionPlan, *, remove_source: bool, overwrite: bool, progress: object
 ) -> tuple[Row, ...]:
     store = plan.target.store
     store.check_writable()
@@ -128,7 +130,7 @@ def migrate(
     return tuple(planned.row() for planned in plan.nodes)
 
 
-def check_alone(plan: Plan) -> None:
+def check_alone(plan: ConversionPlan) -> None:
     """Refuse a place that an interrupted conversion has not finished."""
     found = read_journal(plan.target.store, plan.journal_key)
     if found is not None and found.get("job") != JOB:
@@ -137,7 +139,7 @@ def check_alone(plan: Plan) -> None:
         )
 
 
-def check_root(plan: Plan) -> None:
+def check_root(plan: ConversionPlan) -> None:
     """Refuse to remove the old documents of a node that is a member of an old group: that group
     would no longer list it."""
     source = plan.source
@@ -150,7 +152,7 @@ def check_root(plan: Plan) -> None:
             )
 
 
-def check_agreement(plan: Plan, overwrite: bool) -> None:
+def check_agreement(plan: ConversionPlan, overwrite: bool) -> None:
     """Refuse to replace documents of the target format that say something else."""
     if overwrite:
         return
@@ -168,7 +170,7 @@ def check_agreement(plan: Plan, overwrite: bool) -> None:
             )
 
 
-def _write_node(plan: Plan, planned: NodePlan) -> None:
+def _write_node(plan: ConversionPlan, planned: NodePlan) -> None:
     store, path, model = plan.target.store, planned.target.path, planned.target_model
     assert model is not None  # nothing is left out in place
     documents = ordered(planned)
@@ -186,7 +188,7 @@ def _write_node(plan: Plan, planned: NodePlan) -> None:
         )
 
 
-def _old_documents(plan: Plan) -> list[str]:
+def _old_documents(plan: ConversionPlan) -> list[str]:
     """What described the hierarchy before, the root's first."""
     chosen = plan.source.format
     new = {key for planned in plan.nodes for key in planned.documents} | set(plan.consolidated)
@@ -217,7 +219,7 @@ def finish_removal(
     root = formats.read(target, store, path)
     if root is None:
         return None
-    place = Place(store, path, target)
+    place = NodeAddress(store, path, target)
     nodes = list(walk(place, root))
     documents = {
         document: known

@@ -20,9 +20,9 @@ from omnizarr.jobs.conversion.report import Action, Row
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.codec_views import Pipeline
+from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shards
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 
 JOURNAL = ".omnizarr-convert.json"
 
@@ -53,7 +53,7 @@ class Wanted:
         chunks, shards = _by_path(self.chunks, path), _by_path(self.shards, path)
         itemsize = model.dtype.itemsize
         cut = None if chunks is None else normalize_chunks(chunks, model.shape, itemsize)
-        inner = cut or Pipeline.of(model).inner_chunks or model.grid.chunk_shape
+        inner = cut or CodecView.of(model).inner_chunks or model.grid.chunk_shape
         split: Any = shards
         if shards is not None and shards is not False:
             split = normalize_shards(shards, model.shape, inner)
@@ -83,9 +83,9 @@ class NodePlan:
 
     path: str
     """Relative to the node that is converted."""
-    source: Place
+    source: NodeAddress
     source_model: Node
-    target: Place
+    target: NodeAddress
     target_model: Node | None
     """None if the node is left out."""
     action: Action
@@ -158,9 +158,9 @@ class NodePlan:
 
 
 @dataclass(frozen=True)
-class Plan:
-    source: Place
-    target: Place
+class ConversionPlan:
+    source: NodeAddress
+    target: NodeAddress
     nodes: tuple[NodePlan, ...]
     """Parents before their members."""
     parents: Mapping[str, bytes]

@@ -37,7 +37,7 @@ from omnizarr.formats.translation.nodes import (
     translate_group,
 )
 from omnizarr.jobs.conversion.chunks import Listed, per_portion, spelling, stored_blocks
-from omnizarr.jobs.conversion.plan import JOURNAL, NodePlan, Plan, Wanted, region_blocks
+from omnizarr.jobs.conversion.plan import JOURNAL, ConversionPlan, NodePlan, Wanted, region_blocks
 from omnizarr.jobs.conversion.report import Action
 from omnizarr.jobs.conversion.respelling import respelled_array, respelled_group
 from omnizarr.jobs.conversion.walking import Exclusion, walk
@@ -45,7 +45,7 @@ from omnizarr.model import json, paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Buffer, Store
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.stores import MemoryStore
 
 _PORTIONS = 3
@@ -57,7 +57,7 @@ MOST_WRITTEN_RATIO = 10
 xarray's sake only when asked: a nearly empty array may have 10¹² chunks."""
 
 
-def is_consolidated(place: Place) -> bool:
+def is_consolidated(place: NodeAddress) -> bool:
     keys = place.format.consolidated_keys(place.path)
     if not keys:
         return False
@@ -69,7 +69,9 @@ def is_consolidated(place: Place) -> bool:
         return False  # the nodes themselves are what counts
 
 
-def make_plan(source: Place, model: Node, target: Place, wanted: Wanted, options: Options) -> Plan:
+def make_plan(
+    source: NodeAddress, model: Node, target: NodeAddress, wanted: Wanted, options: Options
+) -> ConversionPlan:
     """Decide everything; nothing is written."""
     preview = MemoryStore()
     parents = _missing_parents(target)
@@ -99,7 +101,7 @@ def make_plan(source: Place, model: Node, target: Place, wanted: Wanted, options
             what="groups",
         )
     consolidated = _consolidated(source, target, nodes, preview)
-    return Plan(
+    return ConversionPlan(
         source, target, tuple(nodes), parents, consolidated,
         _fingerprint(source, target, nodes, consolidated), left_out,
     )  # fmt: skip
@@ -117,7 +119,7 @@ def _check_named(wanted: Wanted, nodes: list[NodePlan]) -> None:
                 )
 
 
-def _missing_parents(target: Place) -> dict[str, bytes]:
+def _missing_parents(target: NodeAddress) -> dict[str, bytes]:
     documents: dict[str, bytes] = {}
     for ancestor in paths.ancestors(target.path):
         found = formats.find(target.store, ancestor)
@@ -130,7 +132,7 @@ def _missing_parents(target: Place) -> dict[str, bytes]:
     return documents
 
 
-def _existing_parents(target: Place) -> dict[str, Buffer]:
+def _existing_parents(target: NodeAddress) -> dict[str, Buffer]:
     """What the target format has above the destination already."""
     keys: list[str] = []
     for ancestor in paths.ancestors(target.path):
@@ -140,9 +142,9 @@ def _existing_parents(target: Place) -> dict[str, Buffer]:
 
 def _plan_node(
     path: str,
-    here: Place,
+    here: NodeAddress,
     found: Node,
-    there: Place,
+    there: NodeAddress,
     wanted: Wanted,
     options: Options,
     preview: Store,
@@ -165,7 +167,7 @@ def _plan_node(
 
 
 def _plan_group(
-    path: str, here: Place, found: GroupModel, there: Place, wanted: Wanted
+    path: str, here: NodeAddress, found: GroupModel, there: NodeAddress, wanted: Wanted
 ) -> NodePlan:
     made: GroupModel | None = found
     dropped: tuple[Part, ...] = ()
@@ -180,7 +182,12 @@ def _plan_group(
 
 
 def _plan_array(
-    path: str, here: Place, found: ArrayModel, there: Place, wanted: Wanted, options: Options
+    path: str,
+    here: NodeAddress,
+    found: ArrayModel,
+    there: NodeAddress,
+    wanted: Wanted,
+    options: Options,
 ) -> NodePlan:
     if wanted.same_keys:
         source = Array._of(here, found, options)._source
@@ -216,8 +223,8 @@ def _plan_array(
 
 def _planned(
     path: str,
-    here: Place,
-    there: Place,
+    here: NodeAddress,
+    there: NodeAddress,
     found: ArrayModel,
     translation: Translation,
     options: Options,
@@ -298,7 +305,7 @@ def _careful(planned: NodePlan, wanted: Wanted) -> NodePlan:
     return replace(planned, on_damage=wanted.on_damage, verify=verify)
 
 
-def _check_readable(preview: Store, there: Place, made: Node) -> None:
+def _check_readable(preview: Store, there: NodeAddress, made: Node) -> None:
     """Read a node back as it will be stored, and compare."""
     try:
         found = formats.read(there.format, preview, there.path)
@@ -349,7 +356,7 @@ _NAMES: dict[Part, str] = {
 
 
 def _consolidated(
-    source: Place, target: Place, nodes: list[NodePlan], preview: Store
+    source: NodeAddress, target: NodeAddress, nodes: list[NodePlan], preview: Store
 ) -> dict[str, bytes]:
     """The documents that consolidate the destination, if the source was consolidated."""
     if not isinstance(nodes[0].target_model, GroupModel) or not is_consolidated(source):
@@ -363,7 +370,10 @@ def _consolidated(
 
 
 def _fingerprint(
-    source: Place, target: Place, nodes: list[NodePlan], consolidated: Mapping[str, bytes]
+    source: NodeAddress,
+    target: NodeAddress,
+    nodes: list[NodePlan],
+    consolidated: Mapping[str, bytes],
 ) -> str:
     """What tells this conversion from every other: where from, what, and into what."""
     summary = hashlib.sha256()

@@ -18,7 +18,7 @@ from omnizarr.jobs.conversion.report import Kind, Row
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Listing, Store
-from omnizarr.nodes.node import Place
+from omnizarr.nodes.node import NodeAddress
 from omnizarr.stores import WrapperStore
 
 
@@ -36,7 +36,7 @@ class Exclusion:
                 return True
         return False
 
-    def left_out(self, source: Place, target: FormatName) -> tuple[Row, ...]:
+    def left_out(self, source: NodeAddress, target: FormatName) -> tuple[Row, ...]:
         """What a report says of the nodes that were left out. A pattern that met none is refused:
         it is misspelled."""
         kinds = {path: _kind(source.child(path)) for path in sorted(self._met)}
@@ -56,7 +56,7 @@ class Exclusion:
         )
 
 
-def _kind(place: Place) -> Kind | None:
+def _kind(place: NodeAddress) -> Kind | None:
     """What is stored there, as far as it can be told."""
     try:
         found = formats.read(place.format, place.store, place.path)
@@ -68,8 +68,8 @@ def _kind(place: Place) -> Kind | None:
 
 
 def walk(
-    place: Place, model: Node, exclusion: Exclusion | None = None
-) -> Iterator[tuple[str, Place, Node]]:
+    place: NodeAddress, model: Node, exclusion: Exclusion | None = None
+) -> Iterator[tuple[str, NodeAddress, Node]]:
     """Every node of one format from here down, parents first, by its path from here."""
     pending: list[tuple[str, Node]] = [("", model)]
     while pending:
@@ -83,7 +83,7 @@ def walk(
             _check_below(here, path, exclusion)
 
 
-def _check_below(here: Place, path: str, exclusion: Exclusion | None) -> None:
+def _check_below(here: NodeAddress, path: str, exclusion: Exclusion | None) -> None:
     """Refuse an array with nodes below it: they would be lost without a word."""
     names = [paths.join(path, name) for name in here.format.hidden_members(here.store, here.path)]
     kept = [name for name in names if exclusion is None or not exclusion.covers(name)]
@@ -95,7 +95,7 @@ def _check_below(here: Place, path: str, exclusion: Exclusion | None) -> None:
         )
 
 
-def _members(here: Place, path: str, exclusion: Exclusion | None) -> dict[str, Node]:
+def _members(here: NodeAddress, path: str, exclusion: Exclusion | None) -> dict[str, Node]:
     if exclusion is None or not exclusion.patterns:
         return here.format.children(here.store, here.path)
 

@@ -33,7 +33,7 @@ from omnizarr.nodes.data.lazy import (
     values_of,
 )
 from omnizarr.nodes.data.values import as_source, as_values, element_type, names_of
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 
 
 def make_array(
@@ -58,7 +58,7 @@ def make_array(
     if isinstance(name := arguments.get("compression"), str):
         arguments = {**arguments, "compression": chosen.compression_aliases.get(name, name)}
     request = request_from(arguments, getattr(store, "dimension_separator", None))
-    place = Place(store, path, chosen)
+    place = NodeAddress(store, path, chosen)
     model = chosen.new_array(request)
     array = Array._of(place, model, options.changed(read_only=False))
     array._source.regular_chain  # noqa: B018 - codecs that do not fit fail here, before anything is stored

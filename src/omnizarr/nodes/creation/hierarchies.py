@@ -17,11 +17,11 @@ from omnizarr.nodes.creation.overlaps import Location
 from omnizarr.nodes.creation.replacing import secured
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.metadata import Metadata
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 
 
 def create_nodes(
-    place: Place, options: Options, nodes: Mapping[str, Any], *, overwrite: bool
+    place: NodeAddress, options: Options, nodes: Mapping[str, Any], *, overwrite: bool
 ) -> Iterator[tuple[str, Array | Group]]:
     """Create several nodes below a place, parents first.
 

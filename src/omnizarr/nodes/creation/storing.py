@@ -23,7 +23,7 @@ from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store, keys_at
 from omnizarr.nodes import node
-from omnizarr.nodes.node import Options, Place
+from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.stores.wrappers.base import RememberingStore
 
 PROBE = ".omnizarr-new"
@@ -32,7 +32,7 @@ _LOOKS = 3
 """How often to look again at a document that describes no node: its node may be half stored."""
 
 
-def create(place: Place, model: Node, *, overwrite: bool) -> None:
+def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
     """Store a new node, and groups above it where there are none.
 
     Everything that can be refused is refused before anything is changed. Where the store has a
@@ -90,7 +90,7 @@ def create(place: Place, model: Node, *, overwrite: bool) -> None:
         store.make_prefix(prefix)
 
 
-def _add_groups(place: Place, missing: Mapping[str, bytes]) -> None:
+def _add_groups(place: NodeAddress, missing: Mapping[str, bytes]) -> None:
     """Store the missing documents of groups above. A document that was stored since then stays; if
     it is an array's, nothing can be created below it."""
     store = place.store
@@ -109,7 +109,7 @@ def _claiming(store: Store, key: str) -> AbstractContextManager[object]:
     return nullcontext() if store.capabilities.conditional else exclusive(store, key)
 
 
-def _put(place: Place, model: Node, documents: Mapping[str, bytes], overwrite: bool) -> None:
+def _put(place: NodeAddress, model: Node, documents: Mapping[str, bytes], overwrite: bool) -> None:
     """Store the documents of a new node. Unless it overwrites, a concurrent creator of the same
     node makes it fail.
 
@@ -136,7 +136,9 @@ def _put(place: Place, model: Node, documents: Mapping[str, bytes], overwrite: b
         _put_attributes(place, model, key, document, overwrite)
 
 
-def _put_attributes(place: Place, model: Node, key: str, document: bytes, overwrite: bool) -> None:
+def _put_attributes(
+    place: NodeAddress, model: Node, key: str, document: bytes, overwrite: bool
+) -> None:
     """Store the attributes of a new node; attributes that another process has set since stay."""
     with (
         suppress(UncertainWriteError),  # the update below may repeat it
@@ -155,7 +157,7 @@ def _put_attributes(place: Place, model: Node, key: str, document: bytes, overwr
     )
 
 
-def _taken(place: Place) -> NodeExistsError:
+def _taken(place: NodeAddress) -> NodeExistsError:
     found = formats.find(place.store, place.path)
     if found is not None:
         return exists(place, found[1])
@@ -167,7 +169,7 @@ def _delete(store: Store, keys: Iterable[str]) -> None:
         store.delete(key)
 
 
-def _below_array(place: Place, ancestor: str) -> ContainsArrayError:
+def _below_array(place: NodeAddress, ancestor: str) -> ContainsArrayError:
     return ContainsArrayError(
         f"{place}: cannot create a node below the array at {'/' + ancestor!r}"
     )
@@ -211,7 +213,7 @@ def _is_taken(store: Store, path: str) -> bool:
         return True
 
 
-def exists(place: Place, found: Node) -> NodeExistsError:
+def exists(place: NodeAddress, found: Node) -> NodeExistsError:
     """The error for a path that has a node already."""
     if isinstance(found, ArrayModel):
         return ContainsArrayError(
@@ -230,7 +232,7 @@ def remove(store: Store, path: str) -> None:
             store.delete_prefix(prefix)
 
 
-def _keeps_chunks_apart(place: Place, model: ArrayModel) -> bool:
+def _keeps_chunks_apart(place: NodeAddress, model: ArrayModel) -> bool:
     """Whether chunks have another prefix than documents: chunks that an interrupted deletion left
     would become chunks of the new array."""
     own = place.path + "/" if place.path else ""
@@ -239,7 +241,7 @@ def _keeps_chunks_apart(place: Place, model: ArrayModel) -> bool:
     ).startswith(own)
 
 
-def _check_no_chunks(place: Place, model: ArrayModel) -> None:
+def _check_no_chunks(place: NodeAddress, model: ArrayModel) -> None:
     """Raise if keys exist that the new array would take for its chunks: an interrupted deletion
     leaves chunks without documents."""
     if not place.store.capabilities.listable:
@@ -255,7 +257,7 @@ def _check_no_chunks(place: Place, model: ArrayModel) -> None:
         )
 
 
-def stale_chunks(place: Place, model: ArrayModel) -> Iterator[str]:
+def stale_chunks(place: NodeAddress, model: ArrayModel) -> Iterator[str]:
     """The keys that a new array would take for chunks of its own."""
     prefix = place.format.chunk_prefix(place.path, model)
     spellings = (model.keys, *model.keys.alternatives)
@@ -265,6 +267,6 @@ def stale_chunks(place: Place, model: ArrayModel) -> Iterator[str]:
             yield key
 
 
-def remove_stale_chunks(place: Place, model: ArrayModel) -> None:
+def remove_stale_chunks(place: NodeAddress, model: ArrayModel) -> None:
     """Delete the keys that a new array would take for chunks of its own."""
     _delete(place.store, list(stale_chunks(place, model)))

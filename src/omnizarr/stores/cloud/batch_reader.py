@@ -21,7 +21,7 @@ from omnizarr.errors import StoreError
 from omnizarr.model.paths import check_key
 from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.stores.cloud.clients import Recipe, endpoint_of_environment
-from omnizarr.stores.cloud.connection import Connection
+from omnizarr.stores.cloud.connection import BucketConnection
 from omnizarr.stores.http import batch_reader
 from omnizarr.stores.http import url as http_url
 from omnizarr.stores.http.batch_reader import MOST_BODY, Feeder, Unusual, Whole
@@ -40,7 +40,7 @@ _IN_REQUESTS = ("request_payer", "s3_express", "sse_customer_key_base64")
 """What obstore tells a service with every request, or signs in another way."""
 
 
-class Place:
+class BucketEndpoint:
     """Where the objects of one bucket are, and how to ask for them."""
 
     def __init__(self, root: str, target: Callable[[str], str], policy: Policy) -> None:
@@ -50,7 +50,7 @@ class Place:
         self.last: Feeder | None = None
 
 
-def place_of(connection: Connection, deadline: float) -> Place | None:
+def endpoint_of(connection: BucketConnection, deadline: float) -> BucketEndpoint | None:
     """How the objects of a store are asked for over HTTP; None if only obstore can do it."""
     recipe = connection.recipe
     if recipe is None or not connection.reached or not _is_plain(recipe):
@@ -60,13 +60,13 @@ def place_of(connection: Connection, deadline: float) -> Place | None:
         if _is_true(recipe.config.get("skip_signature")):
             root = _root(recipe, connection)
             begin = http_url.parse(root).address.path
-            return Place(root, lambda path: begin + quote(path, safe="/"), policy)
+            return BucketEndpoint(root, lambda path: begin + quote(path, safe="/"), policy)
         if recipe.kind != "S3Store":
             return None
         sign = connection.signer(GOOD_FOR)
         scheme, _, rest = sign("probe").partition("://")
         root = f"{scheme}://{rest.partition('/')[0]}"
-        return Place(root, lambda path: _below(root, sign(path)), policy)
+        return BucketEndpoint(root, lambda path: _below(root, sign(path)), policy)
     except StoreError:
         return None  # obstore will say why
 
@@ -84,7 +84,7 @@ def _is_true(value: Any) -> bool:
     return value is not None and str(value).lower() not in ("", "0", "false", "no", "off")
 
 
-def _root(recipe: Recipe, connection: Connection) -> str:
+def _root(recipe: Recipe, connection: BucketConnection) -> str:
     """The URL of a public bucket."""
     if recipe.kind == "GCSStore":
         base = recipe.endpoint or endpoint_of_environment(recipe.kind)
@@ -107,7 +107,7 @@ def _below(root: str, url: str) -> str:
 
 
 def feeder_of(
-    place: Place,
+    place: BucketEndpoint,
     base: str,
     byte_range: ByteRange | None,
     requests: int,

@@ -1,4 +1,4 @@
-"""`Connection`: what asks a service, in every process that a store comes to.
+"""`BucketConnection`: what asks a service, in every process that a store comes to.
 
 This module knows who is asked, how long, and what must not be shown of it. It must not know what is
 asked.
@@ -23,7 +23,7 @@ from omnizarr.stores.durations import seconds
 T = TypeVar("T")
 
 
-class Connection:
+class BucketConnection:
     """A service that clients are built for, or an object that is asked as it is.
 
     Its text is what a store shows of itself.

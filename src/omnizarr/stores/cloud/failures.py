@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from omnizarr.errors import HTTPStatusError, StoreAccessError, StoreError, StoreTimeoutError
 
-Kind = Literal[
+FailureKind = Literal[
     "missing",  # no such object
     "container",  # no such bucket or container
     "conflict",  # a condition of the request does not hold
@@ -29,7 +29,7 @@ Kind = Literal[
     "status",
     "other",
 ]
-_BY_NAME: dict[str, Kind] = {
+_BY_NAME: dict[str, FailureKind] = {
     "FileNotFoundError": "missing",
     "NotFoundError": "missing",
     "AlreadyExistsError": "conflict",
@@ -88,7 +88,7 @@ _MADE: tuple[tuple[str, str], ...] = (
 class Failure:
     """Why a request was not answered. A missing object is one too, so its text waits to be read."""
 
-    kind: Kind
+    kind: FailureKind
     error: Exception
     status: int | None = None
     secrets: Callable[[], Iterable[str]] = tuple
@@ -126,7 +126,7 @@ def classify(error: Exception, secrets: Callable[[], Iterable[str]] = tuple) -> 
     text = str(error)
     found = _STATUS.search(text)
     status = int(found[1]) if found else None
-    kind: Kind = _BY_NAME.get(type(error).__name__, "other")
+    kind: FailureKind = _BY_NAME.get(type(error).__name__, "other")
     if kind == "missing" and _NO_CONTAINER.search(text):
         kind = "container"
     elif kind == "missing" and status == 404 and "<html" in text.lower():
@@ -136,7 +136,7 @@ def classify(error: Exception, secrets: Callable[[], Iterable[str]] = tuple) -> 
     return Failure(kind, error, status, secrets)
 
 
-def _of_text(text: str, status: int | None) -> Kind:
+def _of_text(text: str, status: int | None) -> FailureKind:
     if status == 416 or "StartTooLarge" in text:
         return "beyond"
     if "NotPartial" in text or "non-partial" in text:

@@ -35,7 +35,7 @@ from omnizarr.runtime import parallel
 from omnizarr.stores.cloud import clients, listing, reads, urls
 from omnizarr.stores.cloud.attempts import Attempts
 from omnizarr.stores.cloud.clients import LEAST
-from omnizarr.stores.cloud.connection import Connection
+from omnizarr.stores.cloud.connection import BucketConnection
 from omnizarr.stores.cloud.failures import Failure, error_of, unconditional
 from omnizarr.stores.cloud.listing import PAGE
 from omnizarr.stores.wrappers.base import above
@@ -92,13 +92,13 @@ class ObjectStore(Store):
         deadline: float = urls.DEADLINE,
         conditional: bool | None = None,
     ) -> None:
-        self._connection = connection = Connection(store, normalize_path(prefix), deadline)
+        self._connection = connection = BucketConnection(store, normalize_path(prefix), deadline)
         self._base = connection.base
         self._suffixes: bool | None = False if connection.kind == "AzureStore" else None
         """Whether the service is known to have suffix ranges, or not to have them."""
         self._deletes_many = connection.kind in ("S3Store", "AzureStore")
         """Whether it may have requests that delete many objects."""
-        self._place: batch_reader.Place | None = None
+        self._place: batch_reader.BucketEndpoint | None = None
         self.read_only = read_only
         self.deadline = connection.deadline
         self.capabilities = clients.capabilities(connection.kind, conditional is not False)
@@ -156,7 +156,7 @@ class ObjectStore(Store):
         from omnizarr.stores.cloud import batch_reader
 
         if self._place is None:
-            self._place = batch_reader.place_of(self._connection, self.deadline)
+            self._place = batch_reader.endpoint_of(self._connection, self.deadline)
         if self._place is None:
             return None
 
@@ -483,7 +483,7 @@ def open_url(
     url: str, *, mode: str | None, read_only: bool, options: Mapping[str, Any]
 ) -> ObjectStore:
     """The store at `s3://bucket/path`, `gs://bucket/path` or `az://container/path`."""
-    place = urls.place_of(url, options)
+    place = urls.location_of(url, options)
     return ObjectStore(
         place.recipe,
         prefix=place.prefix,

@@ -188,7 +188,7 @@ _SHOWN = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
 
 
 @dataclass(frozen=True)
-class Place:
+class ObjectLocation:
     """What a URL and its options mean."""
 
     recipe: Recipe
@@ -197,7 +197,7 @@ class Place:
     conditional: bool | None
 
 
-def place_of(url: str, options: Mapping[str, Any]) -> Place:
+def location_of(url: str, options: Mapping[str, Any]) -> ObjectLocation:
     scheme, _, rest = url.partition("://")
     service = SCHEMES.get(scheme.lower())
     if service is None:
@@ -221,7 +221,7 @@ def place_of(url: str, options: Mapping[str, Any]) -> Place:
         _retry_config(own.get("retry_config")),
         own.get("credential_provider"),
     )
-    return Place(recipe, path, own.get("deadline", DEADLINE), own.get("conditional"))
+    return ObjectLocation(recipe, path, own.get("deadline", DEADLINE), own.get("conditional"))
 
 
 def _parts(url: str, rest: str, service: Service, config: dict[str, Any]) -> tuple[str, str]:

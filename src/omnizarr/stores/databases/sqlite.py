@@ -29,7 +29,7 @@ from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, read_range, span
 from omnizarr.stores.databases.base import FileDatabase, Separator, openers
 from omnizarr.stores.databases.keys import beyond, listing_by_jumps
-from omnizarr.stores.databases.sqlite_file import Pool, is_open, size_of
+from omnizarr.stores.databases.sqlite_file import ConnectionPool, is_open, size_of
 
 __all__ = ["SQLiteStore", "is_open", "open_path", "open_url"]
 
@@ -101,7 +101,7 @@ class SQLiteStore(FileDatabase):
         self._open()
 
     def _open(self) -> None:
-        self._pool = Pool(self.path, self.table, self.read_only, self.timeout, self.fsync)
+        self._pool = ConnectionPool(self.path, self.table, self.read_only, self.timeout, self.fsync)
         self._end = weakref.finalize(self, self._pool.close)
         # `i` is read from the index alone, `r` from the row.
         self._both = both = (

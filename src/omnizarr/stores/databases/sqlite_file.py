@@ -95,7 +95,7 @@ def _file_at(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+_pools: weakref.WeakSet[ConnectionPool] = weakref.WeakSet()
 
 
 def is_open(path: str) -> bool:
@@ -105,7 +105,7 @@ def is_open(path: str) -> bool:
     return any(pool.real_path == real_path for pool in list(_pools))
 
 
-class Pool:
+class ConnectionPool:
     """Connections to `path`. One that is `read_only` creates and changes no file."""
 
     def __init__(self, path: str, table: str, read_only: bool, timeout: float, fsync: bool) -> None:

@@ -28,7 +28,7 @@ from omnizarr.stores.local.temporary_names import temporary_name
 
 T = TypeVar("T")
 Request = tuple[str, ByteRange | None]
-Entry = dict[str, Any]
+FileInfo = dict[str, Any]
 
 REQUESTS = 64
 """How many coroutines of one batch are under way at once."""
@@ -44,8 +44,8 @@ class Files(Protocol):
 
     def read(self, path: str, byte_range: ByteRange | None) -> bytes: ...
     def read_many(self, requests: Sequence[Request]) -> list[bytes | BaseException]: ...
-    def info(self, path: str) -> Entry: ...
-    def entries(self, path: str) -> list[Entry]: ...
+    def info(self, path: str) -> FileInfo: ...
+    def entries(self, path: str) -> list[FileInfo]: ...
     def find(self, path: str) -> list[str]: ...
     def write(self, path: str, value: bytes, create: bool = False) -> None: ...
     def remove(self, path: str) -> None: ...
@@ -132,16 +132,16 @@ class DirectFiles:
                 answers.append(error)
         return answers
 
-    def info(self, path: str) -> Entry:
-        def ask() -> Entry:
+    def info(self, path: str) -> FileInfo:
+        def ask() -> FileInfo:
             self.fs.invalidate_cache()
-            found: Entry = self.fs.info(path)
+            found: FileInfo = self.fs.info(path)
             return found
 
         return self._call(path, ask)
 
-    def entries(self, path: str) -> list[Entry]:
-        def ask() -> list[Entry]:
+    def entries(self, path: str) -> list[FileInfo]:
+        def ask() -> list[FileInfo]:
             self.fs.invalidate_cache()
             return list(self.fs.ls(path, detail=True))
 
@@ -230,10 +230,10 @@ class CachedFiles(DirectFiles):
             self._forget(path)  # half a file would be taken for a whole one
             raise
 
-    def info(self, path: str) -> Entry:
+    def info(self, path: str) -> FileInfo:
         return self.behind.info(path)
 
-    def entries(self, path: str) -> list[Entry]:
+    def entries(self, path: str) -> list[FileInfo]:
         return self.behind.entries(path)
 
     def find(self, path: str) -> list[str]:
@@ -317,13 +317,13 @@ class LoopedFiles:
         rounds = 1 + len(requests) // REQUESTS
         return self._run(every, self.deadline * rounds)
 
-    def info(self, path: str) -> Entry:
+    def info(self, path: str) -> FileInfo:
         self.fs.invalidate_cache()
         if self.http:
             return dict(self._call(fsspec_http.info, self.fs, path))
         return dict(self._call(self.fs._info, path))
 
-    def entries(self, path: str) -> list[Entry]:
+    def entries(self, path: str) -> list[FileInfo]:
         self.fs.invalidate_cache()
         return list(self._call(self.fs._ls, path, detail=True))
 
@@ -347,10 +347,10 @@ class LoopedFiles:
             waiting = below
         return found
 
-    async def _listed(self, folders: Sequence[str]) -> list[list[Entry]]:
+    async def _listed(self, folders: Sequence[str]) -> list[list[FileInfo]]:
         turn = asyncio.Semaphore(_LISTINGS)
 
-        async def one(folder: str) -> list[Entry]:
+        async def one(folder: str) -> list[FileInfo]:
             # A web server shows a folder under its own URL only.
             path = folder.rstrip("/") + "/" if self.http else folder
             async with turn:

@@ -37,7 +37,7 @@ from omnizarr.model.store import (
 from omnizarr.runtime import parallel
 from omnizarr.stores.exact_ranges import exact
 from omnizarr.stores.fsspec import filesystems
-from omnizarr.stores.fsspec.calls import Entry, Files, files_of
+from omnizarr.stores.fsspec.calls import FileInfo, Files, files_of
 from omnizarr.stores.fsspec.faults import (
     cause,
     failure,
@@ -371,7 +371,7 @@ class FsspecStore(Store):
                 keys.add(key)
         return Listing(sorted(keys), sorted(prefixes))
 
-    def _entries(self, path: str) -> list[Entry]:
+    def _entries(self, path: str) -> list[FileInfo]:
         return self._calls.entries(path + "/" if self._http else path)
 
     def _listed(self, prefix: str, ask: Any) -> list[Any]:

@@ -27,7 +27,7 @@ from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.runtime.parallel import Desk, check
 from omnizarr.stores.http.chunked import Broken
 from omnizarr.stores.http.client import Client
-from omnizarr.stores.http.connection import Clock, Connection, addresses
+from omnizarr.stores.http.connection import Clock, ServerConnection, addresses
 from omnizarr.stores.http.ranges import Refused, header, take_bounded
 
 MOST_HEAD = 16 * 1024
@@ -100,7 +100,7 @@ def head_of(head: bytes) -> tuple[int, dict[str, str]]:
 class Line:
     """One connection, and the item whose value it is asked for."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ServerConnection) -> None:
         self.connection = connection
         self.address: Any = None
         self.addresses: list[Any] = []

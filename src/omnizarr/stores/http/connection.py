@@ -88,7 +88,7 @@ class Security:
 class _Timed(io.RawIOBase):
     """What a socket sends, as long as the clock of its connection allows."""
 
-    def __init__(self, raw: io.RawIOBase, connection: Connection) -> None:
+    def __init__(self, raw: io.RawIOBase, connection: ServerConnection) -> None:
         self._raw = raw
         self._connection = connection
 
@@ -109,7 +109,7 @@ class _Timed(io.RawIOBase):
 class _Files:
     """What `http.client` takes for a socket to read a response from."""
 
-    def __init__(self, sock: Any, connection: Connection) -> None:
+    def __init__(self, sock: Any, connection: ServerConnection) -> None:
         self._sock = sock
         self._connection = connection
 
@@ -118,7 +118,7 @@ class _Files:
         return io.BufferedReader(_Timed(raw, self._connection), 64 * 1024)
 
 
-class Connection(http.client.HTTPConnection):
+class ServerConnection(http.client.HTTPConnection):
     def __init__(self, origin: Origin, secure: ssl.SSLContext | None, untrusted: bool) -> None:
         self.default_port = PORTS[origin.scheme]
         super().__init__(origin.host, origin.port)
@@ -173,11 +173,11 @@ class Pool:
         self.pid = os.getpid()
         self.closed = False
         self._security = security
-        self._idle: dict[Origin, list[Connection]] = {}
+        self._idle: dict[Origin, list[ServerConnection]] = {}
         self._context: ssl.SSLContext | None = None
         weakref.finalize(self, _close_all, self._idle)
 
-    def take(self, origin: Origin, clock: Clock) -> Connection:
+    def take(self, origin: Origin, clock: Clock) -> ServerConnection:
         idle = self._idle.setdefault(origin, [])
         while True:
             try:
@@ -193,11 +193,11 @@ class Pool:
             if self._context is None:
                 self._context = self._security.context()
             secure = self._context
-        connection = Connection(origin, secure, self._security.untrusted)
+        connection = ServerConnection(origin, secure, self._security.untrusted)
         connection.clock = clock
         return connection
 
-    def give_back(self, connection: Connection) -> None:
+    def give_back(self, connection: ServerConnection) -> None:
         idle = self._idle[connection.origin]
         if len(idle) >= MOST_IDLE:
             connection.close()
@@ -211,7 +211,7 @@ class Pool:
         _close_all(self._idle)
 
 
-def _close_all(idle: dict[Origin, list[Connection]]) -> None:
+def _close_all(idle: dict[Origin, list[ServerConnection]]) -> None:
     for connections in list(idle.values()):
         while connections:
             try:

@@ -94,7 +94,7 @@ class Unsettled:
     __slots__ = ()
 
 
-class Part(NamedTuple):
+class RangeAnswer(NamedTuple):
     data: bytes
     version: Version
 
@@ -153,7 +153,7 @@ def check_content(answer: Answer, key: str, allow_html: bool) -> None:
         )
 
 
-def take_all(answer: Answer) -> Part:
+def take_all(answer: Answer) -> RangeAnswer:
     """The whole value."""
     _check_framed(answer)
     if answer.length is not None:
@@ -163,10 +163,10 @@ def take_all(answer: Answer) -> Part:
         while piece := answer.read(PIECE):
             pieces.append(piece)
         data = b"".join(pieces)
-    return Part(data, version(answer, len(data)))
+    return RangeAnswer(data, version(answer, len(data)))
 
 
-def take_bounded(answer: Answer, start: int, stop: int | None) -> Part | Refused:
+def take_bounded(answer: Answer, start: int, stop: int | None) -> RangeAnswer | Refused:
     """`value[start:stop]`, which is not empty by its bounds."""
     if answer.status == 416:
         return _unsatisfied(answer)
@@ -180,10 +180,10 @@ def take_bounded(answer: Answer, start: int, stop: int | None) -> Part | Refused
             f"the server was asked for {header(ByteRange(start, stop))} and answered with"
             f" {answer.header('Content-Range')!r}"
         )
-    return Part(_exactly(answer, last - first + 1), version(answer, total))
+    return RangeAnswer(_exactly(answer, last - first + 1), version(answer, total))
 
 
-def take_suffix(answer: Answer, count: int) -> Part | Refused:
+def take_suffix(answer: Answer, count: int) -> RangeAnswer | Refused:
     """The last `count` bytes, or all of a shorter value."""
     if answer.status == 416:
         return _unsatisfied(answer)
@@ -191,7 +191,7 @@ def take_suffix(answer: Answer, count: int) -> Part | Refused:
         first, last, total = _content_range(answer)
         if total is None or last != total - 1 or first != max(total - count, 0):
             return Refused(total)  # it takes a suffix for something else
-        return Part(_exactly(answer, last - first + 1), version(answer, total))
+        return RangeAnswer(_exactly(answer, last - first + 1), version(answer, total))
     if answer.status == 200 and answer.length is not None:
         begin = max(answer.length - count, 0)
         return Refused(answer.length) if begin > SOON else _slice(answer, begin, None)
@@ -206,7 +206,7 @@ def _check_framed(answer: Answer) -> None:
         )
 
 
-def _slice(answer: Answer, start: int, stop: int | None) -> Part:
+def _slice(answer: Answer, start: int, stop: int | None) -> RangeAnswer:
     """A part of the whole value that the server sends; what follows is not read."""
     _check_framed(answer)
     total = answer.length
@@ -223,11 +223,11 @@ def _slice(answer: Answer, start: int, stop: int | None) -> Part:
         while wanted and (piece := answer.read(PIECE if wanted < 0 else min(wanted, PIECE))):
             pieces.append(piece)
             wanted -= len(piece) if wanted > 0 else 0
-        return Part(b"".join(pieces), version(answer, None))
+        return RangeAnswer(b"".join(pieces), version(answer, None))
     first, last = span(ByteRange(start, stop), total)
     if first < last:
         answer.skip(first)
-    return Part(answer.read(last - first), version(answer, total))
+    return RangeAnswer(answer.read(last - first), version(answer, total))
 
 
 def _exactly(answer: Answer, count: int) -> bytes:

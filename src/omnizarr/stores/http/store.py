@@ -41,7 +41,7 @@ from omnizarr.stores.http.client import Answer, Client, Policy, headers_of
 from omnizarr.stores.http.connection import Clock, Security
 from omnizarr.stores.http.index import Index
 from omnizarr.stores.http.ranges import (
-    Part,
+    RangeAnswer,
     Refused,
     Unsettled,
     Version,
@@ -268,7 +268,7 @@ class HTTPStore(Store):
 
     def _read(
         self, key: str, byte_range: ByteRange | None, clock: Clock, match: str | None = None
-    ) -> Part | None:
+    ) -> RangeAnswer | None:
         if byte_range is None or byte_range == (0, None):
             whole = self._ask(key, None, clock, match, take_all)
             assert not isinstance(whole, Refused)
@@ -279,12 +279,12 @@ class HTTPStore(Store):
             return self._read_suffix(key, -start, clock, match)
         if stop is not None and start >= stop:
             found = self._head(key, clock)
-            return None if found is None else Part(b"", found)
+            return None if found is None else RangeAnswer(b"", found)
         return self._read_bounded(key, start, stop, clock, match)
 
     def _read_bounded(
         self, key: str, start: int, stop: int | None, clock: Clock, match: str | None
-    ) -> Part | None:
+    ) -> RangeAnswer | None:
         part = self._ask(
             key,
             ByteRange(start, stop),
@@ -306,9 +306,11 @@ class HTTPStore(Store):
                 f" {found.total} bytes",
                 416,
             )
-        return Part(b"", found)
+        return RangeAnswer(b"", found)
 
-    def _read_suffix(self, key: str, count: int, clock: Clock, match: str | None) -> Part | None:
+    def _read_suffix(
+        self, key: str, count: int, clock: Clock, match: str | None
+    ) -> RangeAnswer | None:
         total: int | None = None
         if self._has_suffix:
             part = self._ask(
@@ -323,7 +325,7 @@ class HTTPStore(Store):
                 return part
             total = part.total
             if total == 0:
-                return Part(b"", Version(None, None, 0))
+                return RangeAnswer(b"", Version(None, None, 0))
         for _ in range(ATTEMPTS):
             if total is None:
                 found = self._head(key, clock)
@@ -331,7 +333,7 @@ class HTTPStore(Store):
                     return None
                 total = self._length(key, found, clock)
                 if total == 0:
-                    return Part(b"", found)
+                    return RangeAnswer(b"", found)
             start = max(total - count, 0)
             part = self._read_bounded(key, start, total, clock, match)
             if part is None or part.version.total in (None, total):
@@ -346,9 +348,9 @@ class HTTPStore(Store):
         byte_range: ByteRange | None,
         clock: Clock,
         match: str | None,
-        take: Callable[[Answer], Part | Refused],
+        take: Callable[[Answer], RangeAnswer | Refused],
         more: frozenset[int] = frozenset(),
-    ) -> Part | Refused | None:
+    ) -> RangeAnswer | Refused | None:
         """GET, with the answer checked and taken; None if there is no such key."""
         headers: dict[str, str] = {}
         accept = {200, *more}
@@ -359,7 +361,7 @@ class HTTPStore(Store):
             headers["If-Match"] = match
             accept.add(412)
 
-        def checked(answer: Answer) -> Part | Refused:
+        def checked(answer: Answer) -> RangeAnswer | Refused:
             check_content(answer, key, self._options.allow_html)
             return take(answer)
 

@@ -40,7 +40,7 @@ _KEPT = 32 * limits.MIB
 """How much of rendered URLs is kept, in bytes."""
 
 
-class Place(NamedTuple):
+class FileSpan(NamedTuple):
     """A span of a file, from `offset`; `size` None means all of the file."""
 
     url: str | None
@@ -48,7 +48,7 @@ class Place(NamedTuple):
     size: int | None
 
 
-Reference = bytes | Place
+Reference = bytes | FileSpan
 
 
 class Document:
@@ -121,8 +121,8 @@ class Document:
         if url is not None and self._names and "{{" in url:
             url = self._rendered(url)
         if len(value) == 1:
-            return Place(url, 0, None)
-        return Place(url, *(integer(number, {}, Budget(0)) for number in value[1:]))
+            return FileSpan(url, 0, None)
+        return FileSpan(url, *(integer(number, {}, Budget(0)) for number in value[1:]))
 
     def _rendered(self, url: str) -> str:
         done = self._urls.get(url)

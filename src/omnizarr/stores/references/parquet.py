@@ -31,7 +31,7 @@ from omnizarr.model.json import show
 from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import ByteRange, Listing, Store, listing_of
 from omnizarr.runtime import forks, optional_packages
-from omnizarr.stores.references.json import BASE64, Place, Reference, inline
+from omnizarr.stores.references.json import BASE64, FileSpan, Reference, inline
 from omnizarr.stores.references.parquet_pages import check_pages
 
 KEPT = 64 * limits.MIB
@@ -51,7 +51,7 @@ _guard = threading.RLock()
 forks.wait_for(sys.modules[__name__], "_guard")
 
 
-class Folder:
+class ReferenceFolder:
     """The references in the folder that `store` shows."""
 
     def __init__(self, store: Store) -> None:
@@ -124,7 +124,7 @@ class Folder:
         offset, size = columns.get("offset") or 0, columns.get("size") or 0
         if offset < 0 or size < 0:
             raise MetadataError(f"the row of {key!r} must have positive numbers").at(self._store)
-        return Place(path, offset, size) if offset or size else Place(path, 0, None)
+        return FileSpan(path, offset, size) if offset or size else FileSpan(path, 0, None)
 
     # -- files --------------------------------------------------------------------------------
     def _table(self, array: str, record: int) -> Any:

@@ -28,9 +28,9 @@ from omnizarr.model.store import (
     span,
 )
 from omnizarr.stores.references import targets
-from omnizarr.stores.references.json import Document, Place, Reference, parse
+from omnizarr.stores.references.json import Document, FileSpan, Reference, parse
 from omnizarr.stores.references.options import digest
-from omnizarr.stores.references.targets import REMOTE, Target, Targets, Wanted
+from omnizarr.stores.references.targets import REMOTE, Target, Targets, WantedRange
 from omnizarr.stores.secrets import Secret, masked_url
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class ReferenceStore(Store):
 
         if _is_parquet(place):
             from omnizarr.stores.local.store import LocalStore
-            from omnizarr.stores.references.parquet import Folder
+            from omnizarr.stores.references.parquet import ReferenceFolder
 
             whole = os.path.join(folder, name)
             inside = (
@@ -142,7 +142,7 @@ class ReferenceStore(Store):
                 if "://" in place
                 else LocalStore(whole, read_only=True)
             )
-            return Folder(inside), _without_query(folder)
+            return ReferenceFolder(inside), _without_query(folder)
         if "://" in place:
             with as_store(folder, read_only=True, storage_options=self._options) as store:
                 data = store.get(name, ByteRange(0, limits.current.max_document_bytes + 1))
@@ -195,7 +195,7 @@ class ReferenceStore(Store):
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         answers: list[Buffer | None] = [None] * len(requests)
-        wanted: list[Wanted] = []
+        wanted: list[WantedRange] = []
         places: list[int] = []
         for index, (key, byte_range) in enumerate(requests):
             found = self._find(key)
@@ -209,7 +209,7 @@ class ReferenceStore(Store):
                 start, stop = span(byte_range or ByteRange(0), size)
                 places.append(index)
                 part = ByteRange(offset + start, offset + stop)
-                wanted.append(Wanted(target, part, f"{self!r}, key {key!r}"))
+                wanted.append(WantedRange(target, part, f"{self!r}, key {key!r}"))
         for index, data in zip(places, targets.read(wanted), strict=True):
             answers[index] = data
         return answers
@@ -219,7 +219,7 @@ class ReferenceStore(Store):
         check_key(key)
         try:
             found = self._references.get(key)
-            if not isinstance(found, Place):
+            if not isinstance(found, FileSpan):
                 return found
             url = self._target if found.url is None else found.url
             if url is None:

@@ -46,7 +46,7 @@ class Target(NamedTuple):
     key: str
 
 
-class Wanted(NamedTuple):
+class WantedRange(NamedTuple):
     """One part of a file that is wanted; `name` is for messages."""
 
     target: Target
@@ -239,7 +239,7 @@ class Targets:
         return store
 
 
-def read(wanted: Sequence[Wanted]) -> list[Buffer]:
+def read(wanted: Sequence[WantedRange]) -> list[Buffer]:
     """All the parts, each exactly as long as its range says."""
     order: dict[tuple[int, str], list[int]] = {}
     for index, item in enumerate(wanted):
@@ -281,7 +281,7 @@ def part(target: Target, byte_range: ByteRange, name: str, snapshot: Read | None
     return data
 
 
-def _merge(wanted: Sequence[Wanted], indices: list[int]) -> Iterator[list[int]]:
+def _merge(wanted: Sequence[WantedRange], indices: list[int]) -> Iterator[list[int]]:
     """Parts of one file, in groups that lie close together."""
     gap = wanted[indices[0]].target.store.capabilities.gap
     group: list[int] = []

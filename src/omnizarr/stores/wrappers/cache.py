@@ -34,8 +34,8 @@ from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned, read
 from omnizarr.runtime import forks, parallel
 from omnizarr.stores.wrappers.base import WrapperStore
 from omnizarr.stores.wrappers.cache_entries import (
+    CacheEntry,
     Entries,
-    Entry,
     FolderEntries,
     MemoryEntries,
     Reading,
@@ -270,7 +270,7 @@ class CacheStore(WrapperStore):
         return self.store.size(key)
 
     # -- entries ------------------------------------------------------------------------------
-    def _find(self, key: str, byte_range: ByteRange | None) -> Entry | None:
+    def _find(self, key: str, byte_range: ByteRange | None) -> CacheEntry | None:
         """The entry for a part, cut from the whole if that is there."""
         name = self._space + key
         entry = self._entries.get(name, WHOLE)
@@ -281,12 +281,12 @@ class CacheStore(WrapperStore):
         value = entry.value if isinstance(entry.value, bytes) else memoryview(entry.value)
         return entry._replace(value=read_range(value, byte_range))
 
-    def _fresh(self, entry: Entry) -> bool:
+    def _fresh(self, entry: CacheEntry) -> bool:
         if self.max_age is None:
             return self.validate == "never"
         return 0 <= time.time() - entry.asked <= self.max_age
 
-    def _confirmed(self, key: str, byte_range: ByteRange | None) -> Entry | None:
+    def _confirmed(self, key: str, byte_range: ByteRange | None) -> CacheEntry | None:
         """The entry for a part, if it is valid."""
         entry = self._find(key, byte_range)
         if entry is None or self._fresh(entry):
@@ -301,7 +301,7 @@ class CacheStore(WrapperStore):
             self._end(reading)
         if now is None and entry.value is not None:
             self._entries.drop(self._space + key)
-            return None if self.validate == "age" else Entry(None, UNKNOWN, asked)
+            return None if self.validate == "age" else CacheEntry(None, UNKNOWN, asked)
         if now is not None and not mark(now):
             self._tell_untold(key)
         if entry.version != mark(now) or (now is not None and not entry.version):
@@ -337,7 +337,7 @@ class CacheStore(WrapperStore):
             return
         whole = value is None or byte_range is None or is_whole(byte_range, len(value))
         part = WHOLE if whole or byte_range is None else part_name(byte_range)
-        self._entries.put(self._space + key, part, Entry(value, version, asked))
+        self._entries.put(self._space + key, part, CacheEntry(value, version, asked))
 
     def _fetch(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
         """A part as the store has it now, with its version; kept if that is sound."""

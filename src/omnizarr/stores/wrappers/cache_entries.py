@@ -45,7 +45,7 @@ _guard = threading.RLock()
 forks.wait_for(sys.modules[__name__], "_guard")
 
 
-class Entry(NamedTuple):
+class CacheEntry(NamedTuple):
     value: Buffer | None
     """None: there is no such key."""
     version: bytes
@@ -59,9 +59,9 @@ class Entries(Protocol):
 
     max_bytes: int
 
-    def get(self, key: str, part: str) -> Entry | None: ...
+    def get(self, key: str, part: str) -> CacheEntry | None: ...
 
-    def put(self, key: str, part: str, entry: Entry) -> None: ...
+    def put(self, key: str, part: str, entry: CacheEntry) -> None: ...
 
     def drop(self, key: str) -> None:
         """Forget all parts of a value."""
@@ -74,21 +74,21 @@ class MemoryEntries:
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
-        self._entries: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str], CacheEntry] = OrderedDict()
         self._parts: dict[str, set[str]] = {}
         self.nbytes = 0
 
     def __reduce__(self) -> tuple[type[MemoryEntries], tuple[int]]:
         return MemoryEntries, (self.max_bytes,)
 
-    def get(self, key: str, part: str) -> Entry | None:
+    def get(self, key: str, part: str) -> CacheEntry | None:
         with _guard:
             entry = self._entries.get((key, part))
             if entry is not None:
                 self._entries.move_to_end((key, part))
             return entry
 
-    def put(self, key: str, part: str, entry: Entry) -> None:
+    def put(self, key: str, part: str, entry: CacheEntry) -> None:
         if isinstance(entry.value, memoryview):
             entry = entry._replace(value=bytes(entry.value))  # it may keep much more alive
         size = _size(key, entry)
@@ -124,7 +124,7 @@ class MemoryEntries:
             self.nbytes = 0
 
 
-def _size(key: str, entry: Entry) -> int:
+def _size(key: str, entry: CacheEntry) -> int:
     return _OVERHEAD + len(key) + (0 if entry.value is None else len(entry.value))
 
 
@@ -168,7 +168,7 @@ class FolderEntries:
         directory, begin = self._place(key)
         return f"{directory}/{begin}-{_digest(part.encode(), 8).hex()}"
 
-    def get(self, key: str, part: str) -> Entry | None:
+    def get(self, key: str, part: str) -> CacheEntry | None:
         path = self._path(key, part)
         try:
             with open(path, "rb", buffering=0) as file:
@@ -186,7 +186,7 @@ class FolderEntries:
                 os.utime(path)
         return entry
 
-    def put(self, key: str, part: str, entry: Entry) -> None:
+    def put(self, key: str, part: str, entry: CacheEntry) -> None:
         path = self._path(key, part)
         text = _text(key, part)
         value = b"" if entry.value is None else entry.value
@@ -269,7 +269,7 @@ def _digest(data: Buffer, size: int) -> bytes:
     return blake2b(data, digest_size=size).digest()
 
 
-def _parse(data: Buffer, text: bytes) -> Entry | None:
+def _parse(data: Buffer, text: bytes) -> CacheEntry | None:
     """The entry that a file holds; None if the file is not whole, or is another name's."""
     begin = len(_MAGIC) + _DIGEST
     if len(data) < begin + _HEADER.size or data[: len(_MAGIC)] != _MAGIC:
@@ -282,7 +282,7 @@ def _parse(data: Buffer, text: bytes) -> Entry | None:
     value = body[_HEADER.size + length :]
     if bytes(body[_HEADER.size : _HEADER.size + length]) != text:
         return None
-    return Entry(value if there else None, version if any(version) else b"", asked)
+    return CacheEntry(value if there else None, version if any(version) else b"", asked)
 
 
 class Reading:

@@ -26,8 +26,8 @@ from omnizarr.stores.zip.file import ArchiveFile, DescriptorFile, ObjectFile
 from omnizarr.stores.zip.records import (
     SEAL,
     Directory,
-    Entry,
     Local,
+    Member,
     data_start,
     directory_bytes,
     local_header,
@@ -65,9 +65,9 @@ class Archive:
         fsync: bool = False,
     ) -> None:
         self.path = path
-        self.members: dict[str, Entry] = {}
+        self.members: dict[str, Member] = {}
         self.root = root.strip("/") + "/" if root and root.strip("/") else ""
-        self._others: list[Entry] = []
+        self._others: list[Member] = []
         self._comment = b""
         self._compares = True
         self._exclusive = exclusive
@@ -78,9 +78,9 @@ class Archive:
         self._unused = 0
         self._overwritten = create  # is the file without a valid directory now?
         self._temporary: str | None = None
-        self._unchecked: dict[int, list[Entry]] = {}  # by the length of their names
-        self._hidden: dict[str, Entry] = {}  # keys that the directory has under a damaged name
-        self._unreadable: dict[int, Entry] = {}  # one without a header, by the length of its name
+        self._unchecked: dict[int, list[Member]] = {}  # by the length of their names
+        self._hidden: dict[str, Member] = {}  # keys that the directory has under a damaged name
+        self._unreadable: dict[int, Member] = {}  # one without a header, by the length of its name
         self._loaded: Directory | None = None  # what the file must still hold when writing begins
         self._file: ArchiveFile
         if path is None:
@@ -238,7 +238,7 @@ class Archive:
         self._starts.pop(key, None)
         self._count_unused(self.members.pop(key, None))
 
-    def _count_unused(self, entry: Entry | None) -> None:
+    def _count_unused(self, entry: Member | None) -> None:
         if entry is not None:
             self._unused += len(local_header(entry)) + entry.compressed
 
@@ -293,8 +293,8 @@ class Archive:
         try:
             zip_file.exclude_writers(file, path)
             end = 0
-            others: list[Entry] = []
-            members: dict[str, Entry] = {}
+            others: list[Member] = []
+            members: dict[str, Member] = {}
             starts: dict[str, int] = {}
             every = [*((None, entry) for entry in self._others), *self.members.items()]
             for key, entry in sorted(every, key=lambda item: item[1].offset):
@@ -343,14 +343,14 @@ class Archive:
         self._file.close()
 
 
-def _unknown_name(what: str, entry: Entry) -> StoreError:
+def _unknown_name(what: str, entry: Member) -> StoreError:
     return StoreError(
         f"corrupt ZIP archive: {what}: no member begins at byte {entry.offset}, where the directory"
         f" has {entry.name!r}, which may be its damaged name"
     )
 
 
-def _key_of(entry: Entry | Local) -> str | None:
+def _key_of(entry: Member | Local) -> str | None:
     """The key that a member's name means; None if it means none."""
     try:
         name = entry.name.decode()  # many writers use UTF-8 without saying so

@@ -18,7 +18,7 @@ from typing import Any
 from omnizarr import limits
 from omnizarr.errors import LimitError, StoreError
 from omnizarr.model.store import Buffer
-from omnizarr.stores.zip.records import ENCRYPTED, Entry, ReadAt
+from omnizarr.stores.zip.records import ENCRYPTED, Member, ReadAt
 
 STORED, DEFLATED, BZIP2, LZMA = 0, 8, 12, 14
 METHODS = {STORED: "stored", DEFLATED: "deflated", BZIP2: "bzip2", LZMA: "lzma"}
@@ -28,7 +28,7 @@ _USUAL_RATIO = 16  # a compressed member may grow this much beyond `limits.max_e
 
 
 def read_content(
-    read: ReadAt, entry: Entry, begin: int, start: int = 0, stop: int | None = None
+    read: ReadAt, entry: Member, begin: int, start: int = 0, stop: int | None = None
 ) -> Buffer:
     """Bytes `start` to `stop` of a member whose data begin at `begin`."""
     if entry.flags & ENCRYPTED:
@@ -50,7 +50,7 @@ def read_content(
     return data
 
 
-def _read_stored(read: ReadAt, entry: Entry, begin: int, start: int, stop: int) -> Buffer:
+def _read_stored(read: ReadAt, entry: Member, begin: int, start: int, stop: int) -> Buffer:
     if entry.compressed != entry.size:
         raise StoreError(
             f"the member is stored in {entry.compressed} bytes, but is said to have {entry.size}"
@@ -63,7 +63,7 @@ def _read_stored(read: ReadAt, entry: Entry, begin: int, start: int, stop: int) 
     return data
 
 
-def _inflate(read: ReadAt, entry: Entry, begin: int, start: int, stop: int) -> Buffer:
+def _inflate(read: ReadAt, entry: Member, begin: int, start: int, stop: int) -> Buffer:
     expected = max(limits.current.max_expansion, _USUAL_RATIO * entry.compressed)
     cap = min(expected, limits.current.max_chunk_bytes)
     if stop - start > cap:
@@ -92,7 +92,7 @@ def _inflate(read: ReadAt, entry: Entry, begin: int, start: int, stop: int) -> B
     return wanted
 
 
-def _pieces(read: ReadAt, entry: Entry, begin: int) -> Iterator[bytes]:
+def _pieces(read: ReadAt, entry: Member, begin: int) -> Iterator[bytes]:
     """The inflated bytes in pieces of bounded size, until the stream ends or the input does."""
     at, end = begin, begin + entry.compressed
     if entry.method == LZMA:

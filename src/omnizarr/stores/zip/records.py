@@ -44,7 +44,7 @@ SEAL = b"CRC-32 of the directory: "
 """How the comment of a sealed archive begins."""
 
 
-class Entry(NamedTuple):
+class Member(NamedTuple):
     """One member of an archive."""
 
     name: bytes
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 class Directory(NamedTuple):
     """The central directory: what is in the archive."""
 
-    entries: list[Entry]
+    entries: list[Member]
     start: int
     """Where the directory begins, which is where the data end."""
     comment: bytes
@@ -151,10 +151,10 @@ def _find_end64(read: ReadAt, before: int, offset: int) -> tuple[int, tuple[int,
     raise StoreError("corrupt ZIP archive: no ZIP64 end record found")
 
 
-def _parse_entries(data: bytes, length: int, shift: int) -> list[Entry]:
+def _parse_entries(data: bytes, length: int, shift: int) -> list[Member]:
     if len(data) != length:
         raise StoreError("corrupt ZIP archive: its directory is cut off")
-    entries: list[Entry] = []
+    entries: list[Member] = []
     at = 0
     while at < length:
         if at + _CENTRAL.size > length or data[at : at + 4] != _CENTRAL_MARK:
@@ -173,7 +173,7 @@ def _parse_entries(data: bytes, length: int, shift: int) -> list[Entry]:
         if at > length:
             raise StoreError("corrupt ZIP archive: a directory record is cut off")
         entries.append(
-            Entry(
+            Member(
                 name, flags, method, date << 16 | clock, crc, compressed, size,
                 offset + shift, attributes,
             )
@@ -210,7 +210,7 @@ class Local(NamedTuple):
     """Where the data begin."""
 
 
-def read_local(read: ReadAt, entry: Entry, limit: int) -> Local:
+def read_local(read: ReadAt, entry: Member, limit: int) -> Local:
     """The header in front of the entry's data, which must end at `limit` at the latest."""
     wanted = _LOCAL.size + len(entry.name)
     header = bytes(read(entry.offset, wanted)) if entry.offset < limit else b""
@@ -230,7 +230,7 @@ def read_local(read: ReadAt, entry: Entry, limit: int) -> Local:
     return Local(name, flags, method, crc, compressed, size, start)
 
 
-def data_start(read: ReadAt, entry: Entry, limit: int) -> int:
+def data_start(read: ReadAt, entry: Member, limit: int) -> int:
     """Where the entry's data begin, if the header in front of them is that of the entry.
 
     The directory and the header repeat each other. A damaged name, or a damaged offset that points
@@ -252,7 +252,7 @@ def data_start(read: ReadAt, entry: Entry, limit: int) -> int:
     return local.start
 
 
-def new_entry(name: str, method: int, crc: int, compressed: int, size: int, offset: int) -> Entry:
+def new_entry(name: str, method: int, crc: int, compressed: int, size: int, offset: int) -> Member:
     now = time.localtime()
     clock = now.tm_hour << 11 | now.tm_min << 5 | now.tm_sec // 2
     date = max(now.tm_year - 1980, 0) << 9 | now.tm_mon << 5 | now.tm_mday
@@ -260,12 +260,12 @@ def new_entry(name: str, method: int, crc: int, compressed: int, size: int, offs
     if method == 14:
         flags |= 2  # the LZMA stream ends with a marker (section 5.8.9)
     attributes = 0o100644 << 16
-    return Entry(
+    return Member(
         name.encode(), flags, method, date << 16 | clock, crc, compressed, size, offset, attributes
     )
 
 
-def local_header(entry: Entry) -> bytes:
+def local_header(entry: Member) -> bytes:
     large = entry.size >= _MOST32 or entry.compressed >= _MOST32
     extra = struct.pack("<2H2Q", _EXTRA64, 16, entry.size, entry.compressed) if large else b""
     return (
@@ -287,7 +287,7 @@ def local_header(entry: Entry) -> bytes:
     )
 
 
-def directory_bytes(entries: list[Entry], start: int, comment: bytes | None) -> bytes:
+def directory_bytes(entries: list[Member], start: int, comment: bytes | None) -> bytes:
     """The central directory and the end records, to be written at `start`. Without a comment it
     is sealed."""
     data = b"".join(map(_central_header, entries))
@@ -328,7 +328,7 @@ def needs_zip64(count: int, end: int) -> bool:
     return count >= _MOST16 or end >= _MOST32
 
 
-def _central_header(entry: Entry) -> bytes:
+def _central_header(entry: Member) -> bytes:
     numbers = (entry.size, entry.compressed, entry.offset)
     wide = [number for number in numbers if number >= _MOST32]
     extra = struct.pack(f"<2H{len(wide)}Q", _EXTRA64, 8 * len(wide), *wide) if wide else b""

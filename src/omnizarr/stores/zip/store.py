@@ -41,7 +41,7 @@ from omnizarr.runtime import forks
 from omnizarr.stores import kinds
 from omnizarr.stores.zip.archive import Archive
 from omnizarr.stores.zip.content import METHODS, STORED, compress
-from omnizarr.stores.zip.records import Entry
+from omnizarr.stores.zip.records import Member
 
 _SMALL = 64 << 10
 _MOST_WAITING = 8 << 20
@@ -236,7 +236,7 @@ class ZipStore(Store):
         except OSError as error:
             raise StoreError(f"cannot read {key!r}: {error}").at(self) from error
 
-    def _entry(self, key: str) -> Entry | None:
+    def _entry(self, key: str) -> Member | None:
         entry = self._archive.members.get(key)
         if entry is None:
             try:
