@@ -19,12 +19,7 @@ from omnizarr import formats, limits
 from omnizarr.api.arguments import StorageOptions
 from omnizarr.api.checking import Seen, lists
 from omnizarr.engine.examination import examine
-from omnizarr.errors import (
-    NodeNotFoundError,
-    NotListableError,
-    StoreClosedError,
-    ZarrError,
-)
+from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
 from omnizarr.formats import FORMATS, Format, Node, hierarchy
 from omnizarr.formats.rules import names_below, plural
 from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
