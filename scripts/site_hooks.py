@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
     f"{name}.md": f"project/{name.lower()}.md"
     for name in ("README", "SECURITY", "CONTRIBUTING", "CHANGELOG")
-}
+} | {"conformance/README.md": "project/conformance.md"}
 _SOURCES = {uri: name for name, uri in PAGES.items()}
 _LINK = re.compile(r"(?<=\]\()([^)#:\s]+\.md)(?=[#)])")
 _TWO_NOTES = re.compile(r"(?<=\d\]) \[(?=\d+\])")

@@ -616,7 +616,7 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
 
 CROWD = """
 import sys
-from omnizarr.stores.wrappers.cache_entries import Entry, FolderEntries
+from omnizarr.stores.wrappers.cache_entries import CacheEntry, FolderEntries
 entries = FolderEntries(sys.argv[1], 60_000)
 for turn in range(1500):
     number = turn * 7 % 100
@@ -624,7 +624,7 @@ for turn in range(1500):
     found = entries.get(f"k{number}", "")
     assert found is None or bytes(found.value) == value, "wrong data"
     if found is None or turn % 3 == 0:
-        entries.put(f"k{number}", "", Entry(value, b"v" * 20, 0.0))
+        entries.put(f"k{number}", "", CacheEntry(value, b"v" * 20, 0.0))
     if turn % 11 == 0:
         entries.drop(f"k{number}")
 """
