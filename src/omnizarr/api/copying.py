@@ -22,7 +22,7 @@ from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import ArrayArguments, check_arguments
 from omnizarr.nodes.creation.arrays import like, regions
 from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
-from omnizarr.nodes.creation.replacing import secured
+from omnizarr.nodes.creation.source_data import secured
 from omnizarr.nodes.group import Group
 from omnizarr.runtime import parallel
 from omnizarr.stores import StoreLike, as_store

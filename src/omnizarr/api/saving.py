@@ -23,7 +23,7 @@ from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import ArrayArguments, refuse_settings, with_values
 from omnizarr.nodes.creation.arrays import make_array
 from omnizarr.nodes.creation.overlaps import Location
-from omnizarr.nodes.creation.replacing import secured
+from omnizarr.nodes.creation.source_data import secured
 from omnizarr.nodes.group import Group
 from omnizarr.stores import StoreLike
 

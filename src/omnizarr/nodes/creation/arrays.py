@@ -23,7 +23,7 @@ from omnizarr.nodes.creation.arguments import (
     with_values,
 )
 from omnizarr.nodes.creation.overlaps import Location
-from omnizarr.nodes.creation.replacing import secured
+from omnizarr.nodes.creation.source_data import secured
 from omnizarr.nodes.data.lazy import (
     REGION_BYTES,
     blocks,

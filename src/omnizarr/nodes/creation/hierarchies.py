@@ -14,7 +14,7 @@ from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import with_values
 from omnizarr.nodes.creation.arrays import make_array
 from omnizarr.nodes.creation.overlaps import Location
-from omnizarr.nodes.creation.replacing import secured
+from omnizarr.nodes.creation.source_data import secured
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.metadata import Metadata
 from omnizarr.nodes.node import NodeAddress, Options
