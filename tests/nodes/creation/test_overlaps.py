@@ -19,7 +19,7 @@ import pytest
 import omnizarr
 from omnizarr.errors import OverlapError
 from omnizarr.model.store import Store
-from omnizarr.nodes.creation import overlaps, replacing
+from omnizarr.nodes.creation import overlaps, source_data
 from omnizarr.nodes.creation.overlaps import Location, contains, overlap
 from omnizarr.nodes.group import Group
 from omnizarr.stores import (
@@ -329,11 +329,11 @@ def test_data_of_unknown_classes_are_not_kept_in_memory_where_nothing_is_replace
     array = omnizarr.create_array({}, data=VALUES)
     source = Sliced(array)
     empty = Location(MemoryStore(), "a")
-    assert replacing.secured(source, [empty]) is source
-    assert replacing.secured(source, []) is source
+    assert source_data.secured(source, [empty]) is source
+    assert source_data.secured(source, []) is source
     omnizarr.save_array(empty.store, VALUES, path="a")
-    assert isinstance(replacing.secured(source, [empty]), np.ndarray)
-    assert replacing.secured(array, [empty]) is array
+    assert isinstance(source_data.secured(source, [empty]), np.ndarray)
+    assert source_data.secured(array, [empty]) is array
 
 
 def _first(array: Any) -> Any:
@@ -401,7 +401,7 @@ def test_dask_arrays_that_cannot_be_followed(
         data = dask.from_array(array, chunks=(20, 20))
     else:
         data = dask.from_array(Hidden(), chunks=(20, 20))
-    monkeypatch.setattr(replacing, "REGION_BYTES", 10)
+    monkeypatch.setattr(source_data, "REGION_BYTES", 10)
     with pytest.raises(OverlapError, match=f"cannot be told.*{doubt}.*another place, or delete"):
         group["a"] = data + 1
     assert np.array_equal(array[...], VALUES)
