@@ -31,7 +31,7 @@ Times = dict[str, list[float]]
 
 
 def in_memory() -> Path | None:
-    """A folder that lies in memory, so that libraries are measured and not a disk; None if there is
+    """A folder in memory, so that libraries are measured and not a disk; None if there is
     none here, and the system's temporary folder serves."""
     folder = Path("/dev/shm")
     return folder if os.access(folder, os.W_OK) else None

@@ -7,7 +7,7 @@ HEAD, PUT and DELETE with conditions, ListObjectsV2. Nothing is verified: every 
 Values live in memory and parsing is done by hand, so that the server is not what is measured:
 `--speed` says how many requests it answers in a second.
 
-Under `/-/` lies what is neither delayed nor counted: `/-/counts` gives the requests since
+Requests under `/-/` are neither delayed nor counted: `/-/counts` gives the requests since
 the last `/-/reset`, `/-/latency?50` sets the delay in milliseconds, `/-/forget?prefix` removes
 objects.
 """

@@ -137,7 +137,7 @@ class ZarrFused(ZarrLike):
 
 
 class TensorStore:
-    """tensorstore, by default without the fsync after each file that nobody else does."""
+    """tensorstore, by default without the fsync after each file, which no other library does."""
 
     module: str | None = "tensorstore"
 

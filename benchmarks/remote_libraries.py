@@ -50,7 +50,7 @@ def client(url: str) -> Any:
         BUCKET,
         endpoint=url,
         region="us-east-1",
-        skip_signature=True,  # as tensorstore does where nobody signs in
+        skip_signature=True,  # as tensorstore does without credentials
         client_options={"allow_http": True},
         virtual_hosted_style_request=False,
     )

@@ -110,7 +110,7 @@ def make_with_npm(name: str) -> None:
 
 
 def _say(line: str) -> None:
-    print(line + "\n", end="", flush=True)  # whole, whoever else writes
+    print(line + "\n", end="", flush=True)  # one write: other processes print too
 
 
 def _has_compiler() -> bool:

@@ -26,7 +26,7 @@ class Unavailable(Exception):
 
 
 def say(line: str) -> None:
-    print(line + "\n", end="", flush=True)  # whole, whoever else writes
+    print(line + "\n", end="", flush=True)  # one write: other processes print too
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> None:

@@ -33,7 +33,7 @@ impl<'py> Buffer<'py> {
         // Dimensions without strides are contiguous; the format is asked for because NumPy would
         // export the insides of a StringDType without.
         let flags = ffi::PyBUF_ND | ffi::PyBUF_FORMAT;
-        // SAFETY: the GIL is held, and the view lies where it will stay.
+        // SAFETY: the GIL is held, and the view will not be moved.
         let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), flags) };
         if status != 0 {
             let error = PyErr::fetch(object.py());
@@ -106,7 +106,7 @@ pub fn new_bytes<'py>(
         Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), size))?
     };
     if length > 0 {
-        // SAFETY: the object is new, nobody else has it, and it has this many bytes.
+        // SAFETY: the object is new and not yet shared, and it has this many bytes.
         let target = unsafe {
             let start = ffi::PyBytes_AsString(object.as_ptr());
             slice::from_raw_parts_mut(start.cast::<u8>(), length)
@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
 
     /// Write an item.
     ///
-    /// Short ones are copied together with what lies behind them, where there is room, since a copy
+    /// Short ones are copied together with what follows them, where there is room, since a copy
     /// of fixed size has no branches to guess; what is written next covers the surplus.
     #[inline(always)]
     pub fn put(&mut self, item: Item<'_>) -> Result<(), Fault> {

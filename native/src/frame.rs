@@ -16,7 +16,7 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The frame, if its count is `expected` and so many lengths can lie in it.
+    /// The frame, if its count is `expected` and it has room for so many lengths.
     pub fn new(bytes: &'a [u8], expected: Expected) -> Result<Frame<'a>, Fault> {
         let length = bytes.len();
         let (head, body) = bytes

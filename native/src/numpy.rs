@@ -106,7 +106,7 @@ pub fn load(py: Python<'_>) -> PyResult<()> {
 ///
 /// # Safety
 /// `load` has succeeded (the module cannot be imported otherwise) or is about to ask for the
-/// versions, which lie in every NumPy's table.
+/// versions, which every NumPy's table has.
 unsafe fn entry(place: usize) -> *const c_void {
     // SAFETY: the table has these places, as the caller promises.
     unsafe { *TABLE.load(Ordering::Acquire).add(place) }
@@ -371,7 +371,7 @@ impl Objects {
     }
 }
 
-/// A new array that nobody else has seen yet, and its uninitialised elements.
+/// A new array that is not yet shared, and its uninitialised elements.
 pub struct Fresh<'py, T> {
     array: Bound<'py, PyAny>,
     start: *mut T,
@@ -432,7 +432,7 @@ impl<'py, T: Copy> Fresh<'py, T> {
     pub fn elements(&mut self) -> &mut [T] {
         match self.length {
             0 => &mut [],
-            // SAFETY: NumPy's own memory, aligned, this long, and nobody else's yet. Integers of
+            // SAFETY: NumPy's own memory, aligned, this long, and not yet shared. Integers of
             // any bits are valid; callers write each before the array is handed out.
             length => unsafe { slice::from_raw_parts_mut(self.start, length) },
         }

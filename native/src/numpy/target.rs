@@ -12,14 +12,14 @@ const EXPECTED: &str = "a writeable array of plain elements with as many dimensi
 /// NPY_ITEM_REFCOUNT, NPY_ITEM_IS_POINTER.
 const NOT_PLAIN: u64 = 0x01 | 0x04;
 
-/// The array, and how a block lies in it.
+/// The array, and how a block is laid out in it.
 pub struct Target {
     start: *mut u8,
     shape: Vec<usize>,
     strides: Vec<isize>,
     block: Vec<usize>,
     size: usize,
-    /// Bytes of a block that lie together.
+    /// Contiguous bytes of a block.
     run: usize,
     /// Length and stride of the dimensions around them, outermost first.
     around: Vec<(usize, isize)>,
@@ -81,12 +81,12 @@ impl Target {
         self.size
     }
 
-    /// Whether a block lies in one piece.
+    /// Whether a block is contiguous.
     pub fn contiguous(&self) -> bool {
         self.around.is_empty()
     }
 
-    /// Whether a block that begins there lies inside the array.
+    /// Whether a block that begins there is inside the array.
     pub fn holds(&self, start: &[Option<usize>]) -> bool {
         let inside = |((&length, &start), &end): ((&usize, &Option<usize>), &usize)| {
             start
@@ -116,17 +116,17 @@ impl Target {
             return false;
         }
         let memory = if straight { place } else { aside.as_mut_ptr() };
-        // SAFETY: a block in one piece lies in the array, as `holds` says; the other is this large.
+        // SAFETY: a contiguous block is inside the array, as `holds` says; the other is this large.
         if !decode(&unsafe { Room::new(memory, self.size) }) {
             return false;
         }
         if swap > 1 {
-            // SAFETY: just written. Nobody else may look at it meanwhile: it is not yet read.
+            // SAFETY: just written. Nothing else reads it before it is complete.
             let bytes = unsafe { std::slice::from_raw_parts_mut(memory, self.size) };
             bytes.chunks_exact_mut(swap).for_each(<[u8]>::reverse);
         }
         if !straight {
-            // SAFETY: `aside` holds a block, and the block at `place` lies in the array.
+            // SAFETY: `aside` holds a block, and the block at `place` is inside the array.
             unsafe { self.spread(&self.around, aside.as_ptr(), place) };
         }
         true
@@ -135,7 +135,7 @@ impl Target {
     /// Copy what is behind these dimensions; where the next bytes are.
     ///
     /// # Safety
-    /// `from` has as many bytes as are copied, and `to` is a place of the array behind which lie as
+    /// `from` has as many bytes as are copied, and `to` is a place of the array followed by as
     /// many elements along each of the dimensions.
     unsafe fn spread(
         &self,
