@@ -16,7 +16,7 @@ from omnizarr import limits
 from omnizarr.codecs import ArrayStage, cast_value, packbits, zfp, zfp_library
 from omnizarr.codecs.base import BytesStage, Context
 from omnizarr.codecs.registry import codec_spec, get_codec
-from omnizarr.codecs.zfp_library import Functions
+from omnizarr.codecs.zfp_library import ZfpFunctions
 from omnizarr.errors import DecodeError, LimitError, MetadataError, ZarrError
 from tests.codecs.support import LITTLE, make, v3
 
@@ -110,7 +110,7 @@ def test_zfp_of_nothing(
 ) -> None:
     """libzfp itself ends the process."""
 
-    def functions() -> Functions:
+    def functions() -> ZfpFunctions:
         return zfp_library._plain(__import__("zfpy"))
 
     if plain:

@@ -12,7 +12,7 @@ import pytest
 
 import omnizarr.codecs as codecs
 from omnizarr.codecs import codec_spec, get_codec, kind_of, register_codec, registry
-from omnizarr.codecs.base import Context, Kind, Step
+from omnizarr.codecs.base import CodecKind, Context, Step
 from omnizarr.errors import MetadataError, UnknownCodecError
 from omnizarr.model.codec import CodecSpec
 from tests.codecs.support import LITTLE, LOSSLESS, make, sharding, v3
@@ -159,7 +159,7 @@ def test_codec_objects_of_zarr_python() -> None:
 class Inverted:
     """A codec of somebody else."""
 
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> Inverted:

@@ -13,11 +13,11 @@ from hypothesis.extra import numpy as hnp
 
 import omnizarr
 from omnizarr.codecs import zfp, zfp_library
-from omnizarr.codecs.zfp_library import Functions, Parameters
+from omnizarr.codecs.zfp_library import Parameters, ZfpFunctions
 from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
 from tests.codecs.support import make, v3
 
-FUNCTIONS: dict[str, Callable[[], Functions]] = {
+FUNCTIONS: dict[str, Callable[[], ZfpFunctions]] = {
     "direct": zfp_library.zfp_functions,
     "plain": lambda: zfp_library._plain(__import__("zfpy")),
 }

@@ -11,24 +11,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    Array,
-    ArrayStage,
-    Context,
-    Kind,
-    Step,
-    dtype_option,
-    elementwise,
-)
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, dtype_option, elementwise
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.astype"
 
 
 @dataclass(frozen=True)
 class AsTypeCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     encode_dtype: np.dtype[Any]
     decode_dtype: np.dtype[Any]
 
@@ -48,14 +41,14 @@ class AsTypeCodec:
     def prepare(self, stage: ArrayStage) -> Step:
         stored, memory = self.encode_dtype, self.decode_dtype
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             try:
                 with np.errstate(all="ignore"):
                     return array.astype(stored)
             except (TypeError, ValueError) as error:
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             try:
                 with np.errstate(all="ignore"):
                     return array.astype(memory)

@@ -24,14 +24,13 @@ from omnizarr import limits
 from omnizarr.errors import CodecError, DecodeError, EncodeError, LimitError, MetadataError
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.column import Column
-from omnizarr.model.grids import Shape
+from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.store import Buffer
 
 if TYPE_CHECKING:
     from omnizarr.codecs.sharding import Shard
 
-Array = npt.NDArray[Any]
-Kind = Literal["array-array", "array-bytes", "bytes-bytes"]
+CodecKind = Literal["array-array", "array-bytes", "bytes-bytes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +130,14 @@ class Step:
     """From the stage before to `output`."""
     decode: Callable[[Any], Any]
     """From `output` to the stage before."""
-    decode_into: Callable[[Any, Array], None] | None = None
+    decode_into: Callable[[Any, NDArray], None] | None = None
     """Decode into a given array. Behind bytes it is C-contiguous `uint8` of exactly the size of
     the stage before; behind an array it has the shape of that stage and any strides."""
-    view: Callable[[Array], Array] | None = None
+    view: Callable[[NDArray], NDArray] | None = None
     """Array to array by looking at the same memory in another way."""
     raw: bool = False
     """Array to bytes without change: the bytes are the array's memory in C order, but for …"""
-    finish: Callable[[Array], None] | None = None
+    finish: Callable[[NDArray], None] | None = None
     """… this, done in place after the bytes have been put there (swapping)."""
     swap: int | None = None
     """Set if the native core can do both: in groups of how many bytes it then swaps them."""
@@ -202,7 +201,7 @@ class Codec(Protocol):
     b'\\xfe\\xfd\\xfc'
     """
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[CodecKind]
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> Self:
@@ -366,7 +365,7 @@ def check_writable(name: str, size: int) -> None:
         )
 
 
-def column_of(name: str, array: Array, text: bool) -> Column:
+def column_of(name: str, array: NDArray, text: bool) -> Column:
     """An array of strings, byte strings or objects that are such, as a column."""
     try:
         return Column.of(array, text)
@@ -379,7 +378,7 @@ def octets(data: Buffer) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8)
 
 
-def contiguous(array: Array) -> memoryview:
+def contiguous(array: NDArray) -> memoryview:
     """An array's elements in C order, as bytes; without a copy where it can be."""
     if array.itemsize == 0:
         return memoryview(b"")
@@ -407,8 +406,8 @@ def elementwise(
     stage: ArrayStage,
     dtype: np.dtype[Any],
     astype: np.dtype[Any],
-    encode: Callable[[Array], Array],
-    decode: Callable[[Array], Array],
+    encode: Callable[[NDArray], NDArray],
+    decode: Callable[[NDArray], NDArray],
 ) -> Step:
     """An array-to-array step that sees its input as `dtype` and gives `astype`, like numcodecs.
 
@@ -418,13 +417,13 @@ def elementwise(
     shape, changed = reinterpreted(name, stage, dtype)
     before_shape, before_dtype = stage.shape, stage.dtype
 
-    def encode_step(array: Array) -> Array:
+    def encode_step(array: NDArray) -> NDArray:
         array = np.ascontiguousarray(array)
         if changed:
             array = array.reshape(-1).view(dtype).reshape(shape)
         return encode(array)
 
-    def decode_step(array: Array) -> Array:
+    def decode_step(array: NDArray) -> NDArray:
         result = np.ascontiguousarray(decode(np.ascontiguousarray(array)))
         if changed:
             result = result.reshape(-1).view(before_dtype)
@@ -434,7 +433,7 @@ def elementwise(
     return Step(ArrayStage(shape, astype, fill, astype.name), encode_step, decode_step)
 
 
-def encoded_fill(stage: ArrayStage, encode: Callable[[Array], Array]) -> Any:
+def encoded_fill(stage: ArrayStage, encode: Callable[[NDArray], NDArray]) -> Any:
     """What becomes of a stage's fill value; None if it cannot be encoded."""
     if stage.fill is None:
         return None

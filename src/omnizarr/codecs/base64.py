@@ -7,7 +7,7 @@ import binascii
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, Context, Kind, Step, check_size, compressed
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size, compressed
 from omnizarr.errors import DecodeError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
@@ -17,7 +17,7 @@ NAME = "numcodecs.base64"
 
 @dataclass(frozen=True)
 class Base64Codec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> Base64Codec:

@@ -16,16 +16,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, integer, only
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, integer, only
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 
 MANTISSA = {"float16": 10, "float32": 23, "float64": 52, "bfloat16": 7}
 
 
 @dataclass(frozen=True)
 class BitRoundCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     keepbits: int
     name: str = "bitround"
 
@@ -44,12 +45,12 @@ class BitRoundCodec:
         dtype, keepbits = stage.dtype, self.keepbits
         if dtype.kind in "iumM":
 
-            def encode(array: Array) -> Array:
+            def encode(array: NDArray) -> NDArray:
                 return _round_integers(array, keepbits)
         elif (part := _part(dtype)).name in MANTISSA:
             drop = max(0, MANTISSA[part.name] - keepbits)
 
-            def encode(array: Array) -> Array:
+            def encode(array: NDArray) -> NDArray:
                 return _round_floats(array, part, drop)
         else:
             raise MetadataError(f"codec {self.name!r}: rounds numbers, not {dtype}")
@@ -64,7 +65,7 @@ def _part(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(f"{dtype.str[0]}f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
-def _round_floats(array: Array, part: np.dtype[Any], drop: int) -> Array:
+def _round_floats(array: NDArray, part: np.dtype[Any], drop: int) -> NDArray:
     """Leave out the last `drop` bits of every mantissa."""
     array = np.ascontiguousarray(array)
     if drop == 0:
@@ -84,7 +85,7 @@ def _round_floats(array: Array, part: np.dtype[Any], drop: int) -> Array:
     return rounded.astype(raw.dtype, copy=False).view(array.dtype).reshape(array.shape)
 
 
-def _round_integers(array: Array, keepbits: int) -> Array:
+def _round_integers(array: NDArray, keepbits: int) -> NDArray:
     """Keep `keepbits` bits from the highest set one of every magnitude."""
     signed = array.view(f"{array.dtype.str[0]}i8") if array.dtype.kind in "mM" else array
     magnitude = signed.astype(np.uint64)
@@ -114,5 +115,5 @@ def _round_integers(array: Array, keepbits: int) -> Array:
     return np.asarray(result).astype(signed.dtype).view(array.dtype).reshape(array.shape)
 
 
-def _same(array: Array) -> Array:
+def _same(array: NDArray) -> NDArray:
     return array

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.codecs import text
-from omnizarr.codecs.base import Array, ArrayStage, Step
+from omnizarr.codecs.base import ArrayStage, Step
 from omnizarr.model.dtypes.struct import is_padded
-from omnizarr.model.grids import Shape
+from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import native_core
 
@@ -81,7 +81,7 @@ class Blocks:
         data: Buffer | list[Buffer],
         places: Integers | None,
         starts: Integers,
-        working: Array,
+        working: NDArray,
     ) -> list[int]:
         """Decode chunks; the numbers of those that were left.
 

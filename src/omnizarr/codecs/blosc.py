@@ -19,10 +19,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     check_size,
     choice,
@@ -36,6 +35,7 @@ from omnizarr.codecs.loader import addresses, blosc
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
@@ -127,7 +127,7 @@ class BloscCodec:
     >>> array = omnizarr.create_array({}, shape=3, dtype="i4", compressors=codec)
     """
 
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     typesize: int | None = None
     """Size in bytes of the elements to shuffle; None: that of the data type."""
     cname: str = "zstd"
@@ -225,10 +225,10 @@ class BloscCodec:
         else:
             encode = _encoder(module, self, typesize, self._shuffle(typesize))
 
-        def decode_into(data: Buffer, out: Array) -> None:
+        def decode_into(data: Buffer, out: NDArray) -> None:
             unpack(data, check_container(data, stage), out)
 
-        def unpack(data: Buffer, header: Header, out: Array) -> None:
+        def unpack(data: Buffer, header: Header, out: NDArray) -> None:
             if header.flags & MEMCPYED:
                 out[...] = octets(data)[16 : 16 + header.nbytes]
             elif header.nbytes == 0:

@@ -8,12 +8,13 @@ decompressed is the caller's. The header and the table of block starts are alrea
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr.errors import DecodeError
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ Decompress = Callable[[memoryview, int], bytes | bytearray]
 """A compressed piece and the size it must have, to its bytes."""
 
 
-def decode_blocks(
-    data: Buffer, header: Header, out: npt.NDArray[Any], decompress: Decompress
-) -> None:
+def decode_blocks(data: Buffer, header: Header, out: NDArray, decompress: Decompress) -> None:
     """Fill `out` from a container whose pieces `decompress` understands."""
     view = memoryview(data).cast("B")
     starts = np.frombuffer(data, "<u4", header.nblocks, 16).tolist()

@@ -16,11 +16,10 @@ import numpy as np
 
 from omnizarr.codecs import offsets, subbyte
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     choice,
     contiguous,
@@ -30,6 +29,7 @@ from omnizarr.codecs.base import (
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 Endian = Literal["little", "big"]
@@ -76,7 +76,7 @@ class BytesCodec:
     ... )
     """
 
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     takes_bytes: ClassVar[bool] = True
     endian: Endian | None = sys.byteorder
     """Byte order, "little" or "big"; None: for elements of one byte."""
@@ -127,7 +127,7 @@ class BytesCodec:
 
         if dtype.itemsize == 0:
 
-            def decode_empty(data: Buffer) -> Array:
+            def decode_empty(data: Buffer) -> NDArray:
                 check(data)
                 return np.zeros(shape, dtype)
 
@@ -136,7 +136,7 @@ class BytesCodec:
         if not swap:
             custom = memory != dtype
 
-            def decode(data: Buffer) -> Array:
+            def decode(data: Buffer) -> NDArray:
                 check(data)
                 if custom:
                     return np.frombuffer(data, memory).view(dtype).reshape(shape)
@@ -145,19 +145,19 @@ class BytesCodec:
             if clean is None:
                 return Step(output, contiguous, decode, raw=True, swap=1, spec=spec)
 
-            def decode_clean(data: Buffer) -> Array:
+            def decode_clean(data: Buffer) -> NDArray:
                 array = decode(data).copy()
                 clean(array)
                 return array
 
             return Step(output, contiguous, decode_clean, raw=True, finish=clean, spec=spec)
 
-        def encode_swapped(array: Array) -> memoryview:
+        def encode_swapped(array: NDArray) -> memoryview:
             if memory is not dtype:
                 array = np.ascontiguousarray(array).view(memory)
             return contiguous(array.astype(stored))
 
-        def decode_swapped(data: Buffer) -> Array:
+        def decode_swapped(data: Buffer) -> NDArray:
             check(data)
             array = np.frombuffer(data, stored).astype(memory).view(dtype).reshape(shape)
             if clean is not None:
@@ -167,7 +167,7 @@ class BytesCodec:
         if dtype.names is not None or dtype.subdtype is not None:
             return Step(output, encode_swapped, decode_swapped)
 
-        def finish(array: Array) -> None:
+        def finish(array: NDArray) -> None:
             array.view(memory).byteswap(inplace=True)
 
         # The two halves of a complex number are swapped each.

@@ -23,10 +23,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     choice,
     encoded_fill,
@@ -37,13 +36,14 @@ from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import Float, Integer, from_json, from_numpy
 from omnizarr.model.dtypes.numeric import bounds
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 
 NAME = "cast_value"
 MAX_PAIRS = 4096
 BLOCK = 1 << 16
 """Elements at a time: on the way there are many arrays of them."""
-ROUNDINGS: Mapping[str, Callable[[Array], Array]] = {
+ROUNDINGS: Mapping[str, Callable[[NDArray], NDArray]] = {
     "nearest-even": np.rint,
     "towards-zero": np.trunc,
     "towards-positive": np.ceil,
@@ -70,7 +70,7 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 @dataclass(frozen=True)
 class CastValueCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     data_type: str
     rounding: str = "nearest-even"
     out_of_range: str | None = None
@@ -114,10 +114,10 @@ class CastValueCodec:
         encode_pairs = self._pairs("encode", before, after)
         decode_pairs = self._pairs("decode", after, before)
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             return self._cast(array, after, encode_pairs, EncodeError)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             return self._cast(array, before, decode_pairs, DecodeError)
 
         fill = encoded_fill(stage, encode)
@@ -139,8 +139,8 @@ class CastValueCodec:
             raise MetadataError(f"codec {NAME!r}: scalar_map {key}: {error}") from error
 
     def _cast(
-        self, array: Array, dtype: np.dtype[Any], pairs: _Map | None, failure: type[CodecError]
-    ) -> Array:
+        self, array: NDArray, dtype: np.dtype[Any], pairs: _Map | None, failure: type[CodecError]
+    ) -> NDArray:
         flat = array.reshape(-1)
         result = np.empty(flat.shape, dtype)
         with np.errstate(all="ignore"):
@@ -150,8 +150,8 @@ class CastValueCodec:
         return result.reshape(array.shape)
 
     def _cast_block(
-        self, values: Array, dtype: np.dtype[Any], pairs: _Map | None, failure: type[CodecError]
-    ) -> Array:
+        self, values: NDArray, dtype: np.dtype[Any], pairs: _Map | None, failure: type[CodecError]
+    ) -> NDArray:
         places: Any = None
         if pairs is not None:
             places, targets = pairs.found(values)
@@ -166,7 +166,9 @@ class CastValueCodec:
             result[places] = targets
         return result
 
-    def _to_integers(self, values: Array, dtype: np.dtype[Any], failure: type[CodecError]) -> Array:
+    def _to_integers(
+        self, values: NDArray, dtype: np.dtype[Any], failure: type[CodecError]
+    ) -> NDArray:
         low, high = bounds(dtype)
         if is_integer(values.dtype):
             # The arithmetic below is NumPy's, which the small types do not have all of.
@@ -197,7 +199,9 @@ class CastValueCodec:
         result[outside & ~above] = np.array(low).astype(dtype)
         return result
 
-    def _to_floats(self, values: Array, dtype: np.dtype[Any], failure: type[CodecError]) -> Array:
+    def _to_floats(
+        self, values: NDArray, dtype: np.dtype[Any], failure: type[CodecError]
+    ) -> NDArray:
         if values.dtype.isbuiltin == 2:
             values = values.astype(np.float64)
         scope = _scope(dtype)
@@ -228,9 +232,9 @@ class CastValueCodec:
 class _Map:
     """The pairs of a `scalar_map` for one direction; of several for one value the last counts."""
 
-    sources: Array
+    sources: NDArray
     """In rising order, without NaN."""
-    targets: Array
+    targets: NDArray
     """One for each source and, where NaN has one, its own as the last."""
     nan: bool
 
@@ -246,7 +250,7 @@ class _Map:
         kind = np.float64 if not whole else np.uint64 if keys and keys[-1] >= 1 << 63 else np.int64
         return cls(np.array(keys, kind), targets, nan)
 
-    def found(self, values: Array) -> tuple[Array, Array]:
+    def found(self, values: NDArray) -> tuple[NDArray, NDArray]:
         """Where values stand that have a target, and the targets."""
         hit = np.zeros(values.shape, bool)
         place = np.full(values.shape, len(self.sources))
@@ -285,7 +289,7 @@ class _Scope:
     infinite: bool
     has_nan: bool
 
-    def outside(self, values: Array, rounding: str) -> Array:
+    def outside(self, values: NDArray, rounding: str) -> NDArray:
         """The numbers that do not fit once they are rounded."""
         half = self.high + (self.beyond - self.high) / 2
         size = np.abs(values)
@@ -324,7 +328,7 @@ def _scope(dtype: np.dtype[Any]) -> _Scope:
     )
 
 
-def _wrapped(values: Array, modulus: int, signed: bool) -> Array:
+def _wrapped(values: NDArray, modulus: int, signed: bool) -> NDArray:
     """Whole numbers modulo a power of two, of at most 64 bits."""
     if values.dtype.kind == "f":
         size = np.abs(np.fmod(values, float(modulus))).astype(np.uint64)  # fmod is exact
@@ -338,7 +342,7 @@ def _wrapped(values: Array, modulus: int, signed: bool) -> Array:
     return ((bits ^ sign) - sign).view(np.int64)
 
 
-def _rounded(values: Array, dtype: np.dtype[Any], rounding: str, scope: _Scope) -> Array:
+def _rounded(values: NDArray, dtype: np.dtype[Any], rounding: str, scope: _Scope) -> NDArray:
     """Numbers as floats; the neighbour is taken where rounding to nearest even chose another."""
     # Where nearest even would leave the type, another rounding may stay at its end.
     inner = values
@@ -371,7 +375,7 @@ def _rounded(values: Array, dtype: np.dtype[Any], rounding: str, scope: _Scope) 
     return np.where(wrong, other, result).astype(dtype)
 
 
-def _nearest(values: Array, dtype: np.dtype[Any]) -> Array:
+def _nearest(values: NDArray, dtype: np.dtype[Any]) -> NDArray:
     """The nearest floats, of two the even one.
 
     The types of ml_dtypes are reached through float32, and rounding twice is not rounding once. A
@@ -387,7 +391,7 @@ def _nearest(values: Array, dtype: np.dtype[Any]) -> Array:
     return odd.astype(dtype)
 
 
-def _compare(values: Array, near: Array) -> tuple[Array, Array, Array]:
+def _compare(values: NDArray, near: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """Whether the floats `near` lie above or below the values, and how far away; all exactly."""
     if values.dtype.kind not in "iu":
         exact = values.astype(np.float64)

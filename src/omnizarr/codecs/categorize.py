@@ -11,17 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    Array,
-    ArrayStage,
-    Context,
-    Kind,
-    Step,
-    dtype_option,
-    option,
-)
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, dtype_option, option
 from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 
 NAME = "numcodecs.categorize"
@@ -29,7 +22,7 @@ NAME = "numcodecs.categorize"
 
 @dataclass(frozen=True)
 class CategorizeCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     labels: tuple[str, ...]
     dtype: str
     astype: np.dtype[Any]
@@ -62,7 +55,7 @@ class CategorizeCodec:
             table = table.astype(dtype)
         codes = {label: code for code, label in reversed(list(enumerate(labels))) if code}
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             items = np.ascontiguousarray(array).reshape(-1).tolist()
             for place, item in enumerate(items):
                 if not isinstance(item, str | bytes | None):
@@ -72,7 +65,7 @@ class CategorizeCodec:
                     )
             return np.array([codes.get(item, 0) for item in items], astype).reshape(array.shape)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             # A code beyond the labels means no label, as 0 does.
             known = np.where((array > 0) & (array < len(labels)), array, 0).astype(np.intp)
             return table[known]

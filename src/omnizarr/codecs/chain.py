@@ -21,15 +21,7 @@ import numpy as np
 
 from omnizarr import limits
 from omnizarr.codecs import text
-from omnizarr.codecs.base import (
-    Array,
-    ArrayStage,
-    BytesStage,
-    Context,
-    Stage,
-    Step,
-    reinterpreted,
-)
+from omnizarr.codecs.base import ArrayStage, BytesStage, Context, Stage, Step, reinterpreted
 from omnizarr.codecs.blocks import Blocks, blocks_of
 from omnizarr.codecs.bytes import BytesCodec
 from omnizarr.codecs.registry import get_codec
@@ -39,13 +31,13 @@ from omnizarr.model.casting import cast
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes.base import DataType
-from omnizarr.model.grids import Shape
+from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.store import Buffer
 
 UINT8 = np.dtype(np.uint8)
 
 
-Origin = tuple[Sequence[CodecSpec], ArrayStage, Context]
+ChainArguments = tuple[Sequence[CodecSpec], ArrayStage, Context]
 
 
 class Scratch:
@@ -58,7 +50,7 @@ class Scratch:
     def __init__(self) -> None:
         self._buffer = np.empty(0, np.uint8)
 
-    def take(self, size: int) -> Array:
+    def take(self, size: int) -> NDArray:
         """Give flat `uint8` memory; what was taken before is given up.
 
         Parameters
@@ -72,11 +64,11 @@ class Scratch:
 
 
 class Decode(Protocol):
-    def __call__(self, data: Buffer, scratch: Scratch | None = None, /) -> Array: ...
+    def __call__(self, data: Buffer, scratch: Scratch | None = None, /) -> NDArray: ...
 
 
 class DecodeInto(Protocol):
-    def __call__(self, data: Buffer, out: Array, scratch: Scratch | None = None, /) -> None: ...
+    def __call__(self, data: Buffer, out: NDArray, scratch: Scratch | None = None, /) -> None: ...
 
 
 class Chain:
@@ -128,7 +120,7 @@ class Chain:
     """Set if parts of the chunk can be read alone."""
     output: BytesStage
     """What encoded chunks look like."""
-    encode: Callable[[Array | Column], Buffer]
+    encode: Callable[[NDArray | Column], Buffer]
     """The stored form of an array, or column, of exactly this shape, whatever its strides. It may
     be a view of the array's memory."""
     decode: Decode
@@ -144,7 +136,11 @@ class Chain:
     """Text or byte strings in the two buffers of a column; it may be a view of the given bytes."""
 
     def __init__(
-        self, stage: ArrayStage, steps: Sequence[Step], specs: tuple[CodecSpec, ...], origin: Origin
+        self,
+        stage: ArrayStage,
+        steps: Sequence[Step],
+        specs: tuple[CodecSpec, ...],
+        origin: ChainArguments,
     ) -> None:
         output = steps[-1].output
         assert isinstance(output, BytesStage)
@@ -262,12 +258,12 @@ def _seen_as(spec: CodecSpec, stage: BytesStage, array: ArrayStage) -> Step:
     return Step(array, plain.decode, plain.encode)
 
 
-def _encoder(stage: ArrayStage, steps: Sequence[Step]) -> Callable[[Array | Column], Buffer]:
+def _encoder(stage: ArrayStage, steps: Sequence[Step]) -> Callable[[NDArray | Column], Buffer]:
     shape, dtype = stage.shape, stage.dtype
     encoders = tuple(step.encode for step in steps)
     columns = steps[0].columns
 
-    def encode(array: Array | Column) -> Buffer:
+    def encode(array: NDArray | Column) -> Buffer:
         if array.shape != shape:
             raise EncodeError(f"expected a chunk of shape {shape}, found {array.shape}")
         if isinstance(array, Column):
@@ -293,7 +289,7 @@ def _encoder(stage: ArrayStage, steps: Sequence[Step]) -> Callable[[Array | Colu
 def _decoder(stage: ArrayStage, steps: Sequence[Step]) -> Decode:
     decoders = tuple(step.decode for step in reversed(steps))
 
-    def decode(data: Any, scratch: Scratch | None = None) -> Array:
+    def decode(data: Any, scratch: Scratch | None = None) -> NDArray:
         value: Any = data
         for decode_step in decoders:
             value = decode_step(value)
@@ -304,7 +300,7 @@ def _decoder(stage: ArrayStage, steps: Sequence[Step]) -> Decode:
         return decode
     straight = raw.decoder(stage)
 
-    def decode_with(data: Any, scratch: Scratch | None = None) -> Array:
+    def decode_with(data: Any, scratch: Scratch | None = None) -> NDArray:
         return decode(data) if scratch is None else straight(data, scratch)
 
     return decode_with
@@ -331,31 +327,31 @@ def _column_decoder(
 def _checked(decode: Decode, decode_into: DecodeInto) -> tuple[Decode, DecodeInto]:
     """The same, for elements that are text: not every bit pattern is."""
 
-    def decode_text(data: Any, scratch: Scratch | None = None) -> Array:
+    def decode_text(data: Any, scratch: Scratch | None = None) -> NDArray:
         array = decode(data, scratch)
         text.check(array)
         return array
 
-    def decode_text_into(data: Any, out: Array, scratch: Scratch | None = None) -> None:
+    def decode_text_into(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
         decode_into(data, out, scratch)
         text.check(out)
 
     return decode_text, decode_text_into
 
 
-class _Raw(NamedTuple):
+class _RawTail(NamedTuple):
     """The end of a chain whose serialised bytes are an array's memory, written by a compressor."""
 
     serial: Step
-    into: Callable[[Any, Array], None]
+    into: Callable[[Any, NDArray], None]
     outer: tuple[Callable[[Any], Any], ...]
 
-    def decoder(self, stage: ArrayStage) -> Callable[[Any, Scratch], Array]:
+    def decoder(self, stage: ArrayStage) -> Callable[[Any, Scratch], NDArray]:
         """Decode into scratch memory and look at it as the array."""
         into, outer, finish = self.into, self.outer, self.serial.finish
         shape, dtype, size = stage.shape, stage.dtype, stage.size * stage.dtype.itemsize
 
-        def decode(data: Any, scratch: Scratch) -> Array:
+        def decode(data: Any, scratch: Scratch) -> NDArray:
             for decode_step in outer:
                 data = decode_step(data)
             memory = scratch.take(size)
@@ -368,17 +364,17 @@ class _Raw(NamedTuple):
         return decode
 
 
-def _raw(steps: Sequence[Step]) -> _Raw | None:
+def _raw(steps: Sequence[Step]) -> _RawTail | None:
     views = sum(1 for _ in takewhile(lambda step: step.view is not None, steps))
     serial, behind = steps[views], steps[views + 1 :]
     if not serial.raw or not behind or behind[0].decode_into is None:
         return None
     outer = tuple(step.decode for step in reversed(behind[1:]))
-    return _Raw(serial, behind[0].decode_into, outer)
+    return _RawTail(serial, behind[0].decode_into, outer)
 
 
 def _into(stage: ArrayStage, steps: Sequence[Step], decode: Decode) -> DecodeInto:
-    def assign(data: Any, out: Array, scratch: Scratch | None = None) -> None:
+    def assign(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
         out[...] = decode(data, scratch)
 
     views = [step.view for step in takewhile(lambda step: step.view is not None, steps)]
@@ -386,7 +382,7 @@ def _into(stage: ArrayStage, steps: Sequence[Step], decode: Decode) -> DecodeInt
     if serial.decode_into is not None and isinstance(serial.output, BytesStage) and not serial.raw:
         outer, straight = tuple(step.decode for step in reversed(behind)), serial.decode_into
 
-        def through(data: Any, out: Array, scratch: Scratch | None = None) -> None:
+        def through(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
             for decode_step in outer:
                 data = decode_step(data)
             straight(data, out)
@@ -401,7 +397,7 @@ def _into(stage: ArrayStage, steps: Sequence[Step], decode: Decode) -> DecodeInt
     dtype, into, around, finish = before.dtype, raw.into, raw.outer, serial.finish
     aside = raw.decoder(before)
 
-    def decode_into(data: Any, out: Array, scratch: Scratch | None = None) -> None:
+    def decode_into(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
         if not out.flags.c_contiguous or out.dtype != dtype:
             out[...] = aside(data, scratch or Scratch())
             return
@@ -420,12 +416,12 @@ def _stage_of(serial: Step) -> ArrayStage | None:
     return output.array if isinstance(output, BytesStage) else None
 
 
-def _viewed(views: Sequence[Callable[[Array], Array] | None], into: DecodeInto) -> DecodeInto:
+def _viewed(views: Sequence[Callable[[NDArray], NDArray] | None], into: DecodeInto) -> DecodeInto:
     chosen = [view for view in views if view is not None]
     if not chosen:
         return into
 
-    def decode_into(data: Any, out: Array, scratch: Scratch | None = None) -> None:
+    def decode_into(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
         for view in chosen:
             out = view(out)
         into(data, out, scratch)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from omnizarr.codecs.base import (
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     check_size,
     integer,
@@ -32,7 +32,7 @@ NAME = "conditional"
 
 @dataclass(frozen=True)
 class ConditionalCodec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     codecs: tuple[CodecSpec, ...]
     header_bits: int
     context: Context = field(default=Context(), repr=False)

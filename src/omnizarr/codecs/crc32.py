@@ -9,14 +9,14 @@ import zlib
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, Context, Kind, Step, choice
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, choice
 from omnizarr.codecs.checksums import LOCATIONS, checksum_step
 from omnizarr.model.codec import CodecSpec
 
 
 @dataclass(frozen=True)
 class CRC32Codec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     location: str = "start"
 
     @classmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, Context, Kind, Step, choice, only
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, choice, only
 from omnizarr.codecs.checksums import LOCATIONS, checksum_step
 from omnizarr.codecs.loader import library
 from omnizarr.keywords import suggesting
@@ -27,7 +27,7 @@ class Crc32cCodec:
     >>> array = omnizarr.create_array({}, shape=3, dtype="i4", compressors=["zstd", checksum])
     """
 
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     location: str = "end"
     """Where the checksum is: "end" or "start"."""
     name: str = "crc32c"

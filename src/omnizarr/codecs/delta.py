@@ -10,24 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    Array,
-    ArrayStage,
-    Context,
-    Kind,
-    Step,
-    dtype_option,
-    elementwise,
-)
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, dtype_option, elementwise
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.delta"
 
 
 @dataclass(frozen=True)
 class DeltaCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     dtype: np.dtype[Any]
     astype: np.dtype[Any]
 
@@ -47,7 +40,7 @@ class DeltaCodec:
         # Times subtract as their ticks, booleans as what NumPy makes of them (exclusive or).
         number, difference = _ticks(dtype), _ticks(astype)
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             flat = array.reshape(-1).view(number)
             result = np.empty(flat.shape, difference)
             result[:1] = flat[:1]
@@ -55,7 +48,7 @@ class DeltaCodec:
                 result[1:] = np.diff(flat)
             return result.view(astype).reshape(array.shape)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             result = np.empty(array.size, number)
             with np.errstate(all="ignore"):
                 np.cumsum(array.reshape(-1).view(difference), out=result)

@@ -11,23 +11,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     dtype_option,
     elementwise,
     number,
 )
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.fixedscaleoffset"
 
 
 @dataclass(frozen=True)
 class FixedScaleOffsetCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     offset: float
     scale: float
     dtype: np.dtype[Any]
@@ -53,11 +53,11 @@ class FixedScaleOffsetCodec:
     def prepare(self, stage: ArrayStage) -> Step:
         offset, scale, dtype, astype = self.offset, self.scale, self.dtype, self.astype
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             with np.errstate(all="ignore"):
                 return np.around((array - offset) * scale).astype(astype)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             with np.errstate(all="ignore"):
                 return ((array / scale) + offset).astype(dtype)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.codecs.base import BytesStage, Context, Kind, Step
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.checksums import checksum_step
 from omnizarr.model.codec import CodecSpec
 
@@ -52,7 +52,7 @@ def _sums(blocks: npt.NDArray[np.uint64]) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True)
 class Fletcher32Codec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> Fletcher32Codec:

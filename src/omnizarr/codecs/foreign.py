@@ -13,11 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     check_size,
     contiguous,
@@ -25,12 +24,13 @@ from omnizarr.codecs.base import (
 )
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 
 @dataclass(frozen=True)
 class NumcodecsCodec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     takes_bytes: ClassVar[bool] = True
     original: CodecSpec
     codec: Any
@@ -72,7 +72,7 @@ class NumcodecsCodec:
 
         shape, dtype, count = stage.shape, stage.dtype, stage.size
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             result = decode_any(data)
             array = result if isinstance(result, np.ndarray) else np.frombuffer(result, np.uint8)
             if array.dtype != dtype and not stage.variable:

@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, Context, Kind, Step, compressed, integer, only
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, compressed, integer, only
 from omnizarr.codecs.streams import Stream, decompress
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
@@ -41,7 +41,7 @@ class GzipCodec:
     1
     """
 
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     level: int = 5
     """Effort, 0 to 9; -1 is the library's default."""
     name: str = "gzip"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import BytesStage, Context, Kind, Step, configured, integer
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, configured, integer
 from omnizarr.codecs.checksums import checksum_step
 from omnizarr.codecs.loader import library
 from omnizarr.errors import MetadataError
@@ -22,7 +22,7 @@ NAME = "numcodecs.jenkins_lookup3"
 
 @dataclass(frozen=True)
 class JenkinsLookup3Codec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     initval: int = 0
     prefix: bytes = b""
 

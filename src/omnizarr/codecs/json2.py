@@ -14,10 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, unknown
 from omnizarr.codecs.objects import ERRORS, arrange, check_objects, enclose, refuse
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
@@ -44,7 +45,7 @@ _WORD = re.compile(r"[A-Za-z0-9_ :.-]{1,32}\Z")
 
 @dataclass(frozen=True)
 class JSON2Codec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     configuration: Mapping[str, Any] = field(default_factory=dict, hash=False)
     name: str = "numcodecs.json2"
 
@@ -77,7 +78,7 @@ class JSON2Codec:
         def encode_one(value: Any) -> bytes:
             return encoder.encode(value).encode(encoding)
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             try:
                 encoded = encode_one(enclose(array, trailer))
             except ERRORS as error:
@@ -85,7 +86,7 @@ class JSON2Codec:
             check_objects(name, len(encoded))
             return encoded
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             check_objects(name, len(data))
             try:
                 items = decoder.decode(str(data, encoding))

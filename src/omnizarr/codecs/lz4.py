@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from omnizarr.codecs.base import (
-    Array,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     check_size,
     compressed,
@@ -21,6 +20,7 @@ from omnizarr.codecs.base import (
 from omnizarr.codecs.loader import addresses, library
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 NAME = "numcodecs.lz4"
@@ -29,7 +29,7 @@ MAX_BYTES = 0x7E000000
 
 @dataclass(frozen=True)
 class LZ4Codec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     acceleration: int = 1
 
     @classmethod
@@ -68,7 +68,7 @@ class LZ4Codec:
             except (RuntimeError, ValueError) as error:
                 raise DecodeError(f"codec {NAME!r}: {error}") from error
 
-        def decode_into(data: Buffer, out: Array) -> None:
+        def decode_into(data: Buffer, out: NDArray) -> None:
             check(data)
             try:
                 decompress(data, out)

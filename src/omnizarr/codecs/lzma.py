@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from omnizarr import limits
-from omnizarr.codecs.base import BytesStage, Context, Kind, Step, compressed, configured, integer
+from omnizarr.codecs.base import (
+    BytesStage,
+    CodecKind,
+    Context,
+    Step,
+    compressed,
+    configured,
+    integer,
+)
 from omnizarr.codecs.streams import Stream, decompress
 from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
@@ -24,7 +32,7 @@ XZ, ALONE, RAW = 1, 2, 3
 
 @dataclass(frozen=True)
 class LZMACodec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     format: int = XZ
     check: int = -1
     preset: int | None = None

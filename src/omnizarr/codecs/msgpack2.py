@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, boolean, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, boolean, unknown
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.objects import ERRORS, arrange, check_objects, enclose, refuse
 from omnizarr.errors import DecodeError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 HOLDS = "None, bool, int of 64 bits, float, str, bytes, and lists and dicts of these"
@@ -21,7 +22,7 @@ HOLDS = "None, bool, int of 64 bits, float, str, bytes, and lists and dicts of t
 
 @dataclass(frozen=True)
 class MsgPack2Codec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     raw: bool = False
     use_bin_type: bool = True
     use_single_float: bool = False
@@ -56,7 +57,7 @@ class MsgPack2Codec:
                 value, use_bin_type=self.use_bin_type, use_single_float=self.use_single_float
             )
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             try:
                 encoded = encode_one(enclose(array, trailer))
             except ERRORS as error:
@@ -64,7 +65,7 @@ class MsgPack2Codec:
             check_objects(name, len(encoded))
             return encoded
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             check_objects(name, len(data))
             try:
                 items = msgpack.unpackb(data, raw=self.raw, strict_map_key=False)

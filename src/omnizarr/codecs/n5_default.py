@@ -20,11 +20,11 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr import limits
-from omnizarr.codecs.base import Array, ArrayStage, BytesStage, Context, Kind, Step, only, option
+from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step, only, option
 from omnizarr.codecs.registry import spec_document, specs_from
 from omnizarr.errors import DecodeError, LimitError, MetadataError
 from omnizarr.model.codec import CodecSpec
-from omnizarr.model.grids import Shape
+from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.store import Buffer
 
 NAME = "n5_default"
@@ -38,7 +38,7 @@ KEPT = 64
 
 @dataclass(frozen=True)
 class N5DefaultCodec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     codecs: tuple[CodecSpec, ...]
     context: Context = field(default=Context(), repr=False)
 
@@ -76,7 +76,7 @@ class N5DefaultCodec:
         room = max(LARGEST_ODD_BLOCK, stage.nbytes or 0)
         chains: dict[Shape, Chain] = {shape: whole}
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             return b"".join((prefix, whole.encode(array)))
 
         def opened(data: Buffer) -> tuple[Shape, memoryview]:
@@ -115,7 +115,7 @@ class N5DefaultCodec:
                 )
             return block, view[header.size + 4 :]
 
-        def part(block: Shape, payload: memoryview) -> tuple[tuple[slice, ...], Array]:
+        def part(block: Shape, payload: memoryview) -> tuple[tuple[slice, ...], NDArray]:
             """What a block of another shape gives to the chunk, and where."""
             inner = chains.get(block)
             if inner is None:
@@ -125,7 +125,7 @@ class N5DefaultCodec:
             common = tuple(slice(min(a, b)) for a, b in zip(shape, block, strict=True))
             return common, inner.decode(payload)[common]
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             block, payload = opened(data)
             if block == shape:
                 return whole.decode(payload)
@@ -138,7 +138,7 @@ class N5DefaultCodec:
             result[common] = array
             return result
 
-        def decode_into(data: Buffer, out: Array) -> None:
+        def decode_into(data: Buffer, out: NDArray) -> None:
             block, payload = opened(data)
             if block == shape:
                 whole.decode_into(payload, out)

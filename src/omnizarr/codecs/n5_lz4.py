@@ -20,10 +20,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     check_size,
     compressed,
@@ -35,6 +34,7 @@ from omnizarr.codecs.lz4 import MAX_BYTES
 from omnizarr.codecs.xxhash import xxh32
 from omnizarr.errors import ChecksumError, DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 NAME = "n5_lz4"
@@ -51,7 +51,7 @@ _HEADER = struct.Struct("<8sBIII")
 
 @dataclass(frozen=True)
 class N5LZ4Codec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     blockSize: int = 65536  # noqa: N815 - the name that N5 gives it
 
     @classmethod
@@ -75,7 +75,7 @@ class N5LZ4Codec:
             except (RuntimeError, ValueError) as error:
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
-        def decode_into(data: Buffer, out: Array) -> None:
+        def decode_into(data: Buffer, out: NDArray) -> None:
             view = memoryview(data).cast("B")
             decoder = _from_stream if view[: len(MAGIC)] == MAGIC else _unpack
             decoder(view, out, module)
@@ -97,7 +97,7 @@ def _bare(data: Buffer, module: Any) -> bytes:
     return bytes(memoryview(module.compress(data, 1))[4:])  # behind the size that numcodecs adds
 
 
-def _unpack(view: memoryview, out: Array, module: Any) -> None:
+def _unpack(view: memoryview, out: NDArray, module: Any) -> None:
     """Decode one LZ4 block whose decoded size is known."""
     if out.size == 0 or not view.nbytes:
         raise DecodeError(f"codec {NAME!r}: {view.nbytes} bytes are no LZ4 block")
@@ -150,7 +150,7 @@ def _block_at(view: memoryview, position: int) -> _Block:
     return _Block(method, start, stored, length, check)
 
 
-def _from_stream(view: memoryview, out: Array, module: Any) -> None:
+def _from_stream(view: memoryview, out: NDArray, module: Any) -> None:
     position = filled = 0
     while position < view.nbytes:
         method, start, stored, length, check = _block_at(view, position)

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, reinterpreted
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, reinterpreted
 from omnizarr.errors import DecodeError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.packbits"
 BOOL = np.dtype(bool)
@@ -20,7 +21,7 @@ BOOL = np.dtype(bool)
 
 @dataclass(frozen=True)
 class NumcodecsPackBitsCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> NumcodecsPackBitsCodec:
@@ -40,11 +41,11 @@ class NumcodecsPackBitsCodec:
         before_shape, before_dtype = stage.shape, stage.dtype
         output = ArrayStage((1 + (count + 7) // 8,), np.dtype(np.uint8))
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             flat = np.ascontiguousarray(array).reshape(-1).view(BOOL)
             return np.concatenate([np.array([padding], np.uint8), np.packbits(flat)])
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             found = int(array[0])
             if found != padding:
                 raise DecodeError(

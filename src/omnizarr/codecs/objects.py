@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs.base import ArrayStage
 from omnizarr.errors import DecodeError, EncodeError, LimitError
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 
 ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
@@ -31,7 +31,7 @@ def check_objects(name: str, size: int) -> None:
         )
 
 
-def enclose(array: npt.NDArray[Any], trailer: int) -> list[Any]:
+def enclose(array: NDArray, trailer: int) -> list[Any]:
     """The list that is stored: nested lists of items, the dtype and, with two, the shape."""
     items = [*np.atleast_1d(array).tolist(), array.dtype.str]
     if trailer == 2:
@@ -40,7 +40,7 @@ def enclose(array: npt.NDArray[Any], trailer: int) -> list[Any]:
 
 
 def refuse(
-    name: str, array: npt.NDArray[Any], encode: Callable[[Any], Any], holds: str, error: Exception
+    name: str, array: NDArray, encode: Callable[[Any], Any], holds: str, error: Exception
 ) -> EncodeError:
     """The error for the first item that cannot be encoded on its own. `holds`: what can be."""
     for index in np.ndindex(array.shape):
@@ -59,7 +59,7 @@ def refuse(
     return EncodeError(f"codec {name!r}: {error}")
 
 
-def arrange(name: str, stage: ArrayStage, items: Any, trailer: int) -> npt.NDArray[Any]:
+def arrange(name: str, stage: ArrayStage, items: Any, trailer: int) -> NDArray:
     """A decoded list as an array of the stage; `trailer` items at its end describe the rest.
 
     With two of them the last is the shape of the nested lists before. Without it they are flat,
@@ -85,7 +85,7 @@ def arrange(name: str, stage: ArrayStage, items: Any, trailer: int) -> npt.NDArr
             f"codec {name!r}: expected {stage.size} items for a chunk of shape {stage.shape},"
             f" found {len(values)}"
         )
-    flat: npt.NDArray[Any] = np.empty(len(values), object)
+    flat: NDArray = np.empty(len(values), object)
     for place, value in enumerate(values):
         flat[place] = value  # one by one: NumPy would take lists apart
     if stage.dtype.kind == "O":

@@ -12,17 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    Array,
-    ArrayStage,
-    ColumnCoder,
-    Step,
-    check_writable,
-    column_of,
-    unknown,
-)
+from omnizarr.codecs.base import ArrayStage, ColumnCoder, Step, check_writable, column_of, unknown
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model.column import Column
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 ALIGNMENT = 64
@@ -49,7 +42,7 @@ def prepare(stage: ArrayStage, endian: str | None) -> Step:
     start = data_start(count, width)
     name = f"data type {stage.type_name!r}"
 
-    def encode(array: Array) -> memoryview:
+    def encode(array: NDArray) -> memoryview:
         return encode_column(column_of(name, array, text))
 
     def encode_column(column: Column) -> memoryview:
@@ -87,10 +80,10 @@ def prepare(stage: ArrayStage, endian: str | None) -> Step:
             raise DecodeError(f"{name}: {rest.size} bytes follow the last element")
         return column
 
-    def decode(data: Buffer) -> Array:
+    def decode(data: Buffer) -> NDArray:
         return decode_column(data).numpy(dtype)
 
-    def decode_into(data: Buffer, out: Array) -> None:
+    def decode_into(data: Buffer, out: NDArray) -> None:
         decode_column(data).into(out)
 
     columns = ColumnCoder(encode_column, decode_column)

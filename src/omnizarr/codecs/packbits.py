@@ -19,11 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     choice,
     configured,
@@ -33,6 +32,7 @@ from omnizarr.codecs.base import (
 )
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 PADDINGS = ("none", "first_byte", "last_byte")
@@ -43,7 +43,7 @@ _SMALL = re.compile(r"(?:complex_)?(?:u?int|float)([246])(?:_|$)")
 
 @dataclass(frozen=True)
 class PackBitsCodec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     padding_encoding: str = "none"
     first_bit: int | None = None
     last_bit: int | None = None
@@ -91,7 +91,7 @@ class PackBitsCodec:
         mark = bytes([padding])
         encoding = self.padding_encoding
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             flat = np.ascontiguousarray(array.astype(little, copy=False)).reshape(-1).view(memory)
             rows = flat.reshape(count, width // 8)
             parts = []
@@ -103,7 +103,7 @@ class PackBitsCodec:
                 return mark + packed
             return packed + mark if encoding == "last_byte" else packed
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             found = np.frombuffer(data, np.uint8)
             if len(found) == bare:
                 pass  # zarrs', without the byte of the padding

@@ -12,19 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    Array,
-    ArrayStage,
-    BytesStage,
-    Context,
-    Kind,
-    Step,
-    exact,
-    integer,
-)
+from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step, exact, integer
 from omnizarr.codecs.loader import library
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
@@ -35,7 +27,7 @@ TYPES = ("u1", "i1", "u2", "u4", "u8", "i2", "i4", "i8", "f2", "f4", "f8")
 
 @dataclass(frozen=True)
 class PCodecCodec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     level: int = 8
     configuration: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
@@ -78,7 +70,7 @@ class PCodecCodec:
         standalone = library("pcodec.standalone", NAME)
         shape, dtype, count = stage.shape, stage.dtype, stage.size
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             # The numbers, not their bytes, are stored: a byte order is none of its business.
             flat = np.ascontiguousarray(array, native).reshape(-1)
             try:
@@ -86,7 +78,7 @@ class PCodecCodec:
             except (RuntimeError, TypeError, ValueError) as error:
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             # One element of room more than promised shows whether there is more.
             out = np.empty(count + 1, native)
             try:

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, integer, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, integer, unknown
 from omnizarr.errors import DecodeError, EncodeError, PickleCodecDisabledError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 NAME = "numcodecs.pickle"
@@ -22,7 +23,7 @@ NAME = "numcodecs.pickle"
 
 @dataclass(frozen=True)
 class PickleCodec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     protocol: int = pickle.HIGHEST_PROTOCOL
 
     @classmethod
@@ -40,14 +41,14 @@ class PickleCodec:
     def prepare(self, stage: ArrayStage) -> Step:
         shape, dtype = stage.shape, stage.dtype
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             try:
                 # A plain copy: a view would take the whole array along.
                 return pickle.dumps(np.array(array, order="C"), self.protocol)
             except Exception as error:  # objects may raise what they like
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             try:
                 value: Any = pickle.loads(data)  # allowed by the caller
             except Exception as error:  # objects may raise what they like

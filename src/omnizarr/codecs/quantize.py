@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     dtype_option,
     elementwise,
@@ -23,13 +22,14 @@ from omnizarr.codecs.base import (
 )
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.quantize"
 
 
 @dataclass(frozen=True)
 class QuantizeCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     digits: int
     dtype: np.dtype[Any]
     astype: np.dtype[Any]
@@ -51,11 +51,11 @@ class QuantizeCodec:
         dtype, astype = self.dtype, self.astype
         scale = 2.0 ** math.ceil(math.log2(10.0**self.digits))
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             with np.errstate(all="ignore"):
                 return (np.around(scale * array) / scale).astype(astype)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             return array.astype(dtype)
 
         return elementwise(NAME, stage, dtype, astype, encode, decode)

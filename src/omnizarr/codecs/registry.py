@@ -24,25 +24,27 @@ from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
 
 
-class _Named(Protocol):
+class _OmnizarrCodec(Protocol):
     """A codec of omnizarr."""
 
     def spec(self) -> CodecSpec: ...
 
 
-class _Configured(Protocol):
+class _NumcodecsCodec(Protocol):
     """A codec of numcodecs."""
 
     def get_config(self) -> Any: ...
 
 
-class _Described(Protocol):
+class _ZarrPythonCodec(Protocol):
     """A codec of zarr-python."""
 
     def to_dict(self) -> Any: ...
 
 
-CodecLike = str | Mapping[str, object] | CodecSpec | _Named | _Configured | _Described
+CodecLike = (
+    str | Mapping[str, object] | CodecSpec | _OmnizarrCodec | _NumcodecsCodec | _ZarrPythonCodec
+)
 """A codec: its name, its document (format 2 or 3), or an object of omnizarr, numcodecs or
 zarr-python."""
 

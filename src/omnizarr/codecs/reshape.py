@@ -11,13 +11,13 @@ from itertools import pairwise
 from math import prod
 from typing import ClassVar
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, only, option
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, only, option
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
-from omnizarr.model.grids import Shape
+from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.json import show
 
-Item = int | tuple[int, ...]
+NewLength = int | tuple[int, ...]
 
 
 def _is_integer(value: object) -> bool:
@@ -26,8 +26,8 @@ def _is_integer(value: object) -> bool:
 
 @dataclass(frozen=True)
 class ReshapeCodec:
-    kind: ClassVar[Kind] = "array-array"
-    shape: tuple[Item, ...]
+    kind: ClassVar[CodecKind] = "array-array"
+    shape: tuple[NewLength, ...]
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> ReshapeCodec:
@@ -35,7 +35,7 @@ class ReshapeCodec:
         shape = option(spec, "shape")
         if not isinstance(shape, (list, tuple)):
             raise MetadataError(f"codec 'reshape': shape must be a list, found {show(shape)}")
-        items: list[Item] = []
+        items: list[NewLength] = []
         named: list[int] = []
         for item in shape:
             if isinstance(item, (list, tuple)) and all(map(_is_integer, item)):
@@ -89,10 +89,10 @@ class ReshapeCodec:
     def prepare(self, stage: ArrayStage) -> Step:
         before, after = stage.shape, self._output(stage.shape)
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             return array.reshape(after)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             return array.reshape(before)
 
         return Step(ArrayStage(after, stage.dtype, stage.fill, stage.type_name), encode, decode)

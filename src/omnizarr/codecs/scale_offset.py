@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, encoded_fill, only
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, encoded_fill, only
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import from_numpy
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 
 NAME = "scale_offset"
@@ -23,7 +24,7 @@ NAME = "scale_offset"
 
 @dataclass(frozen=True)
 class ScaleOffsetCodec:
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     offset: Any = 0
     scale: Any = 1
 
@@ -56,11 +57,11 @@ class ScaleOffsetCodec:
         if dtype.kind in "iu":
             return self._of_integers(stage, int(offset), int(scale))
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             with np.errstate(all="ignore"):
                 return np.asarray((array - offset) * scale, dtype)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             with np.errstate(all="ignore"):
                 return np.asarray(array / scale + offset, dtype)
 
@@ -72,18 +73,18 @@ class ScaleOffsetCodec:
         dtype = stage.dtype
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
-        def fits(array: Array, function: Callable[[int], int]) -> bool:
+        def fits(array: NDArray, function: Callable[[int], int]) -> bool:
             # The function rises or falls all the way: if its ends fit, all fits.
             ends = (function(int(array.min())), function(int(array.max()))) if array.size else ()
             return all(low <= end <= high for end in ends)
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             if not fits(array, lambda value: (value - offset) * scale):
                 raise EncodeError(f"codec {NAME!r}: a value leaves the range of {dtype}")
             # What leaves the range on the way comes back, modulo the same power of two.
             return np.asarray((array - dtype.type(offset)) * dtype.type(scale), dtype)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             if scale == -1:  # the one quotient that can leave the range
                 quotient = np.negative(array)
             else:

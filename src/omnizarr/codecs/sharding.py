@@ -23,14 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import limits
-from omnizarr.codecs.base import Array, ArrayStage, BytesStage, Context, Kind, Step, choice, only
+from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step, choice, only
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.fill import is_fill
-from omnizarr.model.grids import Grid, Shape, regular_grid
+from omnizarr.model.grids import Grid, NDArray, Shape, regular_grid
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.runtime.properties import cached_property
@@ -46,8 +46,8 @@ FEW = 16
 """From this many look-ups on, a Python list of the whole index pays."""
 UINT64 = np.dtype(np.uint64)
 DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
-Location = Literal["start", "end"]
-Read = Callable[[ByteRange], Buffer | None]
+IndexLocation = Literal["start", "end"]
+ReadRange = Callable[[ByteRange], Buffer | None]
 
 
 class ShardIndex:
@@ -114,7 +114,7 @@ class Shard:
     """The codecs of the index."""
     index_bytes: int
     """Encoded size of the index."""
-    location: Location
+    location: IndexLocation
     """Where the index is."""
     checksum_unknown: bool = False
     """The metadata does not tell whether a checksum follows the index."""
@@ -124,7 +124,7 @@ class Shard:
         """How many inner chunks there are along each dimension."""
         return self.grid.shape
 
-    def read_index(self, read: Read, size: int | None = None) -> ShardIndex | None:
+    def read_index(self, read: ReadRange, size: int | None = None) -> ShardIndex | None:
         """Read the index of a shard; None if there is no such shard.
 
         Parameters
@@ -280,7 +280,7 @@ class Shard:
             for coordinates in product(*map(range, self.shape))
         ]
 
-    def encode(self, array: Array, fill: Array | None) -> bytes:
+    def encode(self, array: NDArray, fill: NDArray | None) -> bytes:
         """Encode a whole shard.
 
         Parameters
@@ -298,7 +298,7 @@ class Shard:
                 chunks[coordinates] = encode(block)
         return self._assembled(chunks)
 
-    def decode_into(self, data: Buffer, out: Array, fill: Array | None) -> None:
+    def decode_into(self, data: Buffer, out: NDArray, fill: NDArray | None) -> None:
         """Decode every inner chunk of a shard.
 
         Parameters
@@ -354,14 +354,14 @@ class ShardingCodec:
     ((4,), (2,))
     """
 
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     chunk_shape: Sequence[int]
     """Shape of the inner chunks, which divides that of the shard."""
     codecs: tuple[CodecSpec, ...] = (CodecSpec("bytes", {"endian": "little"}),)
     """Codecs of an inner chunk."""
     index_codecs: tuple[CodecSpec, ...] | None = DEFAULT_INDEX
     """Codecs of the index; None: as before July 2023."""
-    index_location: Location = "end"
+    index_location: IndexLocation = "end"
     """Where the index is: "end" or "start"."""
     context: Context = field(default=Context(), repr=False)
     """How deep this codec is nested, and whether pickles are allowed."""
@@ -459,18 +459,18 @@ class ShardingCodec:
     def prepare(self, stage: ArrayStage) -> Step:
         shard = self.shard(stage)
         shape, dtype = stage.shape, stage.dtype
-        fill: Array | None = None
+        fill: NDArray | None = None
         if stage.fill is not None:
             fill = np.empty((), dtype)
             fill[()] = stage.fill
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             return shard.encode(array, fill)
 
-        def decode_into(data: Buffer, out: Array) -> None:
+        def decode_into(data: Buffer, out: NDArray) -> None:
             shard.decode_into(data, out, fill)
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             out = np.empty(shape, dtype)
             shard.decode_into(data, out, fill)
             return out

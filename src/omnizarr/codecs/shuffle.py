@@ -11,8 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, BytesStage, Context, Kind, Step, check_size, integer, octets
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size, integer, octets
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 NAME = "numcodecs.shuffle"
@@ -20,7 +21,7 @@ NAME = "numcodecs.shuffle"
 
 @dataclass(frozen=True)
 class ShuffleCodec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     elementsize: int = 0
 
     @classmethod
@@ -48,7 +49,7 @@ class ShuffleCodec:
             out[used:] = source[used:]
             return out.data
 
-        def decode_into(data: Buffer, out: Array) -> None:
+        def decode_into(data: Buffer, out: NDArray) -> None:
             check_size(NAME, stage, len(data))
             source = octets(data)
             used = whole(len(source))

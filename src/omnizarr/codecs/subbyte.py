@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.codecs.base import Array
 from omnizarr.model.dtypes.numeric import width
+from omnizarr.model.grids import NDArray
 
 
-def cleaner(dtype: np.dtype[Any]) -> Callable[[Array], None] | None:
+def cleaner(dtype: np.dtype[Any]) -> Callable[[NDArray], None] | None:
     """What clears the bits in place; None for types that have no such bits."""
     return _clean if _is_in(dtype) else None
 
@@ -28,7 +28,7 @@ def _is_in(dtype: np.dtype[Any]) -> bool:
     return dtype.isbuiltin == 2 and width(dtype) < 8
 
 
-def _clean(array: Array) -> None:
+def _clean(array: NDArray) -> None:
     dtype = array.dtype
     if dtype.names is None:
         octets = array.view(np.uint8)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.codecs.base import Array
 from omnizarr.errors import DecodeError
+from omnizarr.model.grids import NDArray
 
 LAST = 0x10FFFF
 """The last code point of Unicode."""
@@ -26,7 +26,7 @@ def is_in(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "U" and dtype.itemsize > 0
 
 
-def check(array: Array) -> None:
+def check(array: NDArray) -> None:
     """DecodeError if there is a character that Unicode does not have."""
     dtype = array.dtype
     if dtype.names is not None:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, only, option
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, only, option
 from omnizarr.errors import MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 
 
@@ -33,7 +34,7 @@ class TransposeCodec:
     >>> array = omnizarr.create_array({}, shape=(3, 4), dtype="i4", filters=codec)
     """
 
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
     order: Sequence[int] | Literal["C", "F"]
     """A permutation of the axes, "C" or "F"."""
 
@@ -82,10 +83,10 @@ class TransposeCodec:
             tuple(stage.shape[axis] for axis in order), stage.dtype, stage.fill, stage.type_name
         )
 
-        def view(array: Array) -> Array:
+        def view(array: NDArray) -> NDArray:
             return array.transpose(order)
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             return array.transpose(inverse)
 
         spec = TransposeCodec(order).spec() if isinstance(self.order, str) else None

@@ -16,12 +16,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from omnizarr.codecs.base import Array, ArrayStage, ColumnCoder, check_writable, column_of
+from omnizarr.codecs.base import ArrayStage, ColumnCoder, check_writable, column_of
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model import packing
 from omnizarr.model.column import OBJECT, Column
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import native_core
 
@@ -51,13 +51,15 @@ def columns(name: str, stage: ArrayStage, text: bool) -> ColumnCoder:
     return ColumnCoder(encode, decode)
 
 
-def encode_array(name: str, coder: ColumnCoder, array: Array, text: bool) -> bytes:
+def encode_array(name: str, coder: ColumnCoder, array: NDArray, text: bool) -> bytes:
     """An array of strings, byte strings or objects that are such, in its frame."""
     frame: bytes = coder.encode(column_of(f"codec {name!r}", array, text))
     return frame
 
 
-def objects(name: str, decoder: Any, stage: ArrayStage, coder: ColumnCoder, data: Buffer) -> Array:
+def objects(
+    name: str, decoder: Any, stage: ArrayStage, coder: ColumnCoder, data: Buffer
+) -> NDArray:
     """The items of a frame as flat objects: by the native core, or by numcodecs, whose word on a
     broken frame is put into ours."""
     if native_core.core() is not None:
@@ -96,7 +98,7 @@ def check_count(name: str, stage: ArrayStage, data: Buffer) -> int:
     return found
 
 
-def unpack(name: str, decoder: Any, stage: ArrayStage, data: Buffer) -> npt.NDArray[Any]:
+def unpack(name: str, decoder: Any, stage: ArrayStage, data: Buffer) -> NDArray:
     """The items as objects, decoded by numcodecs, which checks every length as it goes."""
     count = check_count(name, stage, data)
     items = np.empty(count, object)

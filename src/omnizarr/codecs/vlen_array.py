@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, dtype_option, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, dtype_option, unknown
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.vlen import check_end, pack, unpack
 from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 NAME = "numcodecs.vlen-array"
@@ -22,7 +23,7 @@ NAME = "numcodecs.vlen-array"
 
 @dataclass(frozen=True)
 class VLenArrayCodec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     dtype: np.dtype[Any]
 
     @classmethod
@@ -40,7 +41,7 @@ class VLenArrayCodec:
         seen = inner.str.replace("M8", "i8").replace("m8", "i8").partition("[")[0]
         decoder = library("numcodecs.vlen", NAME).VLenArray(seen)
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             pieces: list[bytes] = []
             for place, item in enumerate(np.ascontiguousarray(array).reshape(-1).tolist()):
                 if item is None:  # an element that was never written
@@ -58,7 +59,7 @@ class VLenArrayCodec:
                 pieces.append(values.tobytes())
             return pack(NAME, pieces)
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             items = unpack(NAME, decoder, stage, data)
             check_end(NAME, data, (item.nbytes for item in items), len(items))
             if inner.kind in "mM":

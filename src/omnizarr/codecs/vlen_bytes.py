@@ -11,11 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr.codecs import vlen
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, unknown
 from omnizarr.codecs.loader import library
 from omnizarr.errors import MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 
@@ -30,7 +31,7 @@ class VLenBytesCodec:
     'vlen-bytes'
     """
 
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     name: str = "vlen-bytes"
     """Its name in metadata: numcodecs' spelling of the codec is another one."""
 
@@ -50,10 +51,10 @@ class VLenBytesCodec:
 
         coder = vlen.columns(name, stage, text=False)
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             return vlen.encode_array(name, coder, array, text=False)
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             found = vlen.objects(name, decoder, stage, coder, data)
             vlen.check_end(name, data, map(len, found.tolist()), len(found))
             return (found if dtype.kind == "O" else np.array(found.tolist(), dtype)).reshape(shape)

@@ -11,13 +11,14 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr.codecs import vlen
-from omnizarr.codecs.base import Array, ArrayStage, Context, Kind, Step, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, unknown
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.vlen_bytes import VLenBytesCodec
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.column import TEXT
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import native_core
 
@@ -33,7 +34,7 @@ class VLenUTF8Codec:
     'vlen-utf8'
     """
 
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     name: str = "vlen-utf8"
     """Its name in metadata: numcodecs' spelling of the codec is another one."""
 
@@ -55,10 +56,10 @@ class VLenUTF8Codec:
         coder = vlen.columns(name, stage, text=True)
         offered = coder if dtype.kind in "OT" else None
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             return vlen.encode_array(name, coder, array, text=True)
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             if dtype.kind == "T":
                 if native_core.core() is None:
                     return coder.decode(data).numpy(dtype)
@@ -75,7 +76,7 @@ class VLenUTF8Codec:
                 items = [item.encode() for item in items]
             return np.array(items, dtype).reshape(shape)
 
-        def decode_into(data: Buffer, out: Array) -> None:
+        def decode_into(data: Buffer, out: NDArray) -> None:
             core = native_core.core()
             plain = np.asarray(out)  # a subclass could run code of its own
             if core is None or plain.dtype != TEXT or not plain.flags.c_contiguous:

@@ -14,11 +14,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     check_size,
     compressed,
@@ -26,6 +25,7 @@ from omnizarr.codecs.base import (
 )
 from omnizarr.errors import DecodeError, EncodeError, MetadataError, UnknownCodecError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 
@@ -33,7 +33,7 @@ from omnizarr.model.store import Buffer
 class ZarrPythonCodec:
     """A codec object of zarr-python; the classes below say what it takes and gives."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[CodecKind]
     original: CodecSpec
     codec: Any
 
@@ -58,7 +58,7 @@ class ZarrPythonCodec:
 
 
 class Compressor(ZarrPythonCodec):
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
 
     def prepare(self, stage: BytesStage) -> Step:
         chunk = _chunk(ArrayStage((stage.size or 0,), np.dtype(np.uint8), 0))
@@ -76,24 +76,24 @@ class Compressor(ZarrPythonCodec):
 
 
 class Serializer(ZarrPythonCodec):
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
 
     def prepare(self, stage: ArrayStage) -> Step:
         chunk = _chunk(stage)
         codec = Serializer(self.original, self.codec.evolve_from_array_spec(chunk))
         name = self.original.name
 
-        def encode(array: Array) -> Buffer:
+        def encode(array: NDArray) -> Buffer:
             return _bytes(codec._run("encode", _array(array), chunk))
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             return _checked(name, stage, codec._run("decode", _buffer(data), chunk))
 
         return Step(unknown(stage.dtype.itemsize), encode, decode)
 
 
 class Filter(ZarrPythonCodec):
-    kind: ClassVar[Kind] = "array-array"
+    kind: ClassVar[CodecKind] = "array-array"
 
     def prepare(self, stage: ArrayStage) -> Step:
         chunk = _chunk(stage)
@@ -102,10 +102,10 @@ class Filter(ZarrPythonCodec):
         output = ArrayStage(tuple(behind.shape), behind.dtype.to_native_dtype(), behind.fill_value)
         name = self.original.name
 
-        def encode(array: Array) -> Array:
+        def encode(array: NDArray) -> NDArray:
             return _checked(name, output, codec._run("encode", _array(array), chunk))
 
-        def decode(array: Array) -> Array:
+        def decode(array: NDArray) -> NDArray:
             return _checked(name, stage, codec._run("decode", _array(array), chunk))
 
         return Step(output, encode, decode)
@@ -155,7 +155,7 @@ def _buffer(data: Buffer) -> Any:
     return _prototype().buffer.from_bytes(bytes(data))
 
 
-def _array(array: Array) -> Any:
+def _array(array: NDArray) -> Any:
     return _prototype().nd_buffer.from_numpy_array(np.ascontiguousarray(array))
 
 
@@ -163,8 +163,8 @@ def _bytes(buffer: Any) -> bytes:
     return bytes(buffer.to_bytes())
 
 
-def _checked(name: str, stage: ArrayStage, buffer: Any) -> Array:
-    found: Array = np.asarray(buffer.as_numpy_array())
+def _checked(name: str, stage: ArrayStage, buffer: Any) -> NDArray:
+    found: NDArray = np.asarray(buffer.as_numpy_array())
     if found.dtype.newbyteorder("=") == stage.dtype.newbyteorder("="):
         found = found.astype(stage.dtype, copy=False)  # it may give the stored byte order
     if found.shape != stage.shape or found.dtype != stage.dtype:

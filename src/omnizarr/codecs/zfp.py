@@ -24,11 +24,10 @@ import numpy as np
 
 from omnizarr.codecs import zfp_library
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     choice,
     exact,
@@ -50,6 +49,7 @@ from omnizarr.codecs.zfp_library import (
 )
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -66,7 +66,7 @@ _C_INT = 1 << 31
 
 @dataclass(frozen=True)
 class ZFPCodec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     mode: str
     options: Mapping[str, float] = field(default_factory=dict, hash=False)
 
@@ -131,7 +131,7 @@ class ZFPCodec:
         room = check_room(NAME, shape, nbytes, longest(shape, kind, parameters))
         theirs = self._of_zarrs(shape, kind, nbytes)
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             values = np.ascontiguousarray(numbers.promote(array)).reshape(shape)
             if kind[0] == "f" and not parameters.reversible and not np.isfinite(values).all():
                 raise EncodeError(
@@ -144,7 +144,7 @@ class ZFPCodec:
             except (RuntimeError, TypeError, ValueError) as error:
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             stored, settings = octets(data), parameters
             if self.mode == "fixed_rate":
                 length, found = size_of(8 * stored.size), parameters.minbits
@@ -182,7 +182,7 @@ class _Numbers:
     low: int = 0
     high: int = 0
 
-    def promote(self, array: Array) -> Array:
+    def promote(self, array: NDArray) -> NDArray:
         if self.dtype.kind in "mM":
             return array.astype(self.dtype.newbyteorder("="), copy=False).view(np.int64)
         if self.high and not self.shift and array.size and int(array.max()) > self.high:
@@ -196,7 +196,7 @@ class _Numbers:
             values <<= self.shift
         return values
 
-    def demote(self, values: Array) -> Array:
+    def demote(self, values: NDArray) -> NDArray:
         if self.dtype.kind in "mM":
             native = self.dtype.newbyteorder("=")
             return values.view(native).astype(self.dtype, copy=False)

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnizarr import limits
-from omnizarr.codecs.base import Array, ArrayStage, BytesStage, Step
+from omnizarr.codecs.base import ArrayStage, BytesStage, Step
 from omnizarr.codecs.loader import library
 from omnizarr.errors import CodecError, DecodeError, LimitError, MetadataError
-from omnizarr.model.grids import Shape
+from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
@@ -138,10 +138,10 @@ def check_room(name: str, shape: Shape, nbytes: int, room: int) -> int:
 def empty(name: str, stage: ArrayStage) -> Step:
     """A chunk without elements, which libzfp does not take: no bytes."""
 
-    def encode(array: Array) -> bytes:
+    def encode(array: NDArray) -> bytes:
         return b""
 
-    def decode(data: Buffer) -> Array:
+    def decode(data: Buffer) -> NDArray:
         if len(data):
             raise DecodeError(f"codec {name!r}: {len(data)} bytes for a chunk without elements")
         return np.empty(stage.shape, stage.dtype)
@@ -149,16 +149,16 @@ def empty(name: str, stage: ArrayStage) -> Step:
     return Step(BytesStage(0, 0), encode, decode)
 
 
-class Functions(NamedTuple):
-    compress: Callable[[Array, Parameters], bytes]
+class ZfpFunctions(NamedTuple):
+    compress: Callable[[NDArray, Parameters], bytes]
     """Of a C-contiguous array of one of `TYPES`."""
-    decompress: Callable[[Array, int, Array, Parameters], None]
+    decompress: Callable[[NDArray, int, NDArray, Parameters], None]
     """From flat `uint8`, of which the first so many bytes are the stream and the rest is zero,
     into a C-contiguous array; ValueError if the stream is of another length."""
 
 
 @cache
-def zfp_functions() -> Functions:
+def zfp_functions() -> ZfpFunctions:
     module = library("zfpy", NAME)
     try:
         direct = _direct(ctypes.CDLL(module.__file__))
@@ -170,7 +170,7 @@ def zfp_functions() -> Functions:
     return _plain(module)
 
 
-def _plain(module: Any) -> Functions:
+def _plain(module: Any) -> ZfpFunctions:
     """What zfpy's own functions can do."""
 
     def options(found: Parameters, dimensions: int) -> dict[str, float]:
@@ -189,11 +189,11 @@ def _plain(module: Any) -> Functions:
             " fixed_precision, fixed_accuracy or reversible"
         )
 
-    def compress(array: Array, found: Parameters) -> bytes:
+    def compress(array: NDArray, found: Parameters) -> bytes:
         settings = options(found, array.ndim)
         return bytes(module.compress_numpy(array, write_header=False, **settings))
 
-    def decompress(data: Array, length: int, out: Array, found: Parameters) -> None:
+    def decompress(data: NDArray, length: int, out: NDArray, found: Parameters) -> None:
         settings = options(found, out.ndim)
         kind = TYPES[out.dtype.str[1:]]
         results = []
@@ -204,10 +204,10 @@ def _plain(module: Any) -> Functions:
             raise ValueError(f"the stream of {length} bytes ends early")
         out[...] = results[0]
 
-    return Functions(compress, decompress)
+    return ZfpFunctions(compress, decompress)
 
 
-def _direct(shared: ctypes.CDLL) -> Functions:
+def _direct(shared: ctypes.CDLL) -> ZfpFunctions:
     pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 
     def function(name: str, result: Any, *arguments: Any) -> Any:
@@ -232,7 +232,9 @@ def _direct(shared: ctypes.CDLL) -> Functions:
     encode = function("zfp_compress", size, pointer, pointer)
     decode = function("zfp_decompress", size, pointer, pointer)
 
-    def run(array: Array, found: Parameters, data: Array | None, work: Any) -> tuple[int, Array]:
+    def run(
+        array: NDArray, found: Parameters, data: NDArray | None, work: Any
+    ) -> tuple[int, NDArray]:
         """Let libzfp work on an array and bytes; how many bytes it has passed."""
         lengths = array.shape[::-1]  # the fastest dimension comes first
         kind = TYPES[array.dtype.str[1:]]
@@ -259,11 +261,11 @@ def _direct(shared: ctypes.CDLL) -> Functions:
             if field:
                 free_field(field)
 
-    def compress(array: Array, found: Parameters) -> bytes:
+    def compress(array: NDArray, found: Parameters) -> bytes:
         length, data = run(array, found, None, encode)
         return data[:length].tobytes()
 
-    def decompress(data: Array, length: int, out: Array, found: Parameters) -> None:
+    def decompress(data: NDArray, length: int, out: NDArray, found: Parameters) -> None:
         used, _ = run(out, found, data, decode)
         if used != size_of(8 * length):
             raise ValueError(f"the stream has {length} bytes, where decoding takes {used}")
@@ -273,4 +275,4 @@ def _direct(shared: ctypes.CDLL) -> Functions:
             if run(again, found, data, decode)[0] != used or again.tobytes() != out.tobytes():
                 raise ValueError(f"the stream of {length} bytes ends early")
 
-    return Functions(compress, decompress)
+    return ZfpFunctions(compress, decompress)

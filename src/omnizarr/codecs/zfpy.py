@@ -17,11 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     ArrayStage,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     configured,
     exact,
@@ -33,6 +32,7 @@ from omnizarr.codecs.loader import library
 from omnizarr.codecs.zfp_library import WINDOW, check_room, empty, size_of
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 NAME = "numcodecs.zfpy"
@@ -41,7 +41,7 @@ PARAMETERS = {2: "rate", 3: "precision", 4: "tolerance", 5: None}
 
 @dataclass(frozen=True)
 class ZFPYCodec:
-    kind: ClassVar[Kind] = "array-bytes"
+    kind: ClassVar[CodecKind] = "array-bytes"
     mode: int = 4
     tolerance: float = -1
     rate: float = -1
@@ -84,14 +84,14 @@ class ZFPYCodec:
         if size == 0:
             return empty(NAME, stage)
 
-        def encode(array: Array) -> bytes:
+        def encode(array: NDArray) -> bytes:
             values = np.ascontiguousarray(array, native)
             try:
                 return bytes(zfpy.compress_numpy(values, write_header=True, **options))
             except (TypeError, ValueError, RuntimeError) as error:
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
-        def decode(data: Buffer) -> Array:
+        def decode(data: Buffer) -> NDArray:
             stored = octets(data)
             length = stored.size
             padded = np.zeros(length + _room(zfpy, stored[:32].tobytes(), shape, native), np.uint8)

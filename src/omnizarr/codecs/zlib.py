@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, Context, Kind, Step, compressed, integer
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, compressed, integer
 from omnizarr.codecs.streams import decompress
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.store import Buffer
@@ -17,7 +17,7 @@ from omnizarr.model.store import Buffer
 
 @dataclass(frozen=True)
 class ZlibCodec:
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     level: int = 1
 
     @classmethod

@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr.codecs.base import (
-    Array,
     BytesStage,
+    CodecKind,
     Context,
-    Kind,
     Step,
     boolean,
     check_size,
@@ -32,6 +31,7 @@ from omnizarr.codecs.zstd_library import zstd_functions
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 MAGIC = b"\x28\xb5\x2f\xfd"
@@ -132,7 +132,7 @@ class ZstdCodec:
     (ZstdCodec(level=5, checksum=True, name='zstd'),)
     """
 
-    kind: ClassVar[Kind] = "bytes-bytes"
+    kind: ClassVar[CodecKind] = "bytes-bytes"
     level: int = 0
     """Effort, -131072 to 22; 0 is the library's default."""
     checksum: bool = False
@@ -175,7 +175,7 @@ class ZstdCodec:
                 check_size("zstd", stage, declared)
             return DecodeError(f"codec 'zstd': {error}")
 
-        def decode_into(data: Buffer, out: Array) -> None:
+        def decode_into(data: Buffer, out: NDArray) -> None:
             try:
                 found = decompress_into(data, out)
             except (RuntimeError, ValueError) as error:

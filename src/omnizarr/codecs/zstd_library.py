@@ -16,21 +16,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omnizarr.codecs.base import Array
 from omnizarr.codecs.loader import library
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 
-class Functions(NamedTuple):
+class ZstdFunctions(NamedTuple):
     compress: Callable[[Buffer, int, bool], Buffer]
-    decompress_into: Callable[[Buffer, Array], int]
+    decompress_into: Callable[[Buffer, NDArray], int]
     """Decode into flat `uint8` of any size; how many bytes were put there."""
     decompress_stream: Callable[[Buffer], bytes]
     """Decode frames of undeclared size. Not bounded: the caller has done that."""
 
 
 @cache
-def zstd_functions() -> Functions:
+def zstd_functions() -> ZstdFunctions:
     module = library("numcodecs.zstd", "zstd")
     try:
         direct = _direct(ctypes.CDLL(module.__file__), module)
@@ -43,10 +43,10 @@ def zstd_functions() -> Functions:
     return _plain(module)
 
 
-def _plain(module: Any) -> Functions:
+def _plain(module: Any) -> ZstdFunctions:
     from omnizarr.codecs.zstd import frame_sizes
 
-    def decompress_into(data: Buffer, out: Array) -> int:
+    def decompress_into(data: Buffer, out: NDArray) -> int:
         declared = frame_sizes(data)[0]
         if declared == 0:
             return 0
@@ -56,14 +56,14 @@ def _plain(module: Any) -> Functions:
         # A frame of undeclared size has to fill `out` exactly, or numcodecs raises.
         return out.size if declared is None else declared
 
-    return Functions(module.compress, decompress_into, module.decompress)
+    return ZstdFunctions(module.compress, decompress_into, module.decompress)
 
 
 COPIED = 16 * 1024
 _LEVEL, _CHECKSUM = 100, 201  # ZSTD_c_compressionLevel, ZSTD_c_checksumFlag
 
 
-class _Context:
+class _ZstdContext:
     """A context that is freed with the thread that owns it."""
 
     def __init__(self, pointer: int | None, free: Callable[[int], Any]) -> None:
@@ -78,7 +78,7 @@ class _Context:
             self._free(self.pointer)
 
 
-def _direct(shared: ctypes.CDLL, module: Any) -> Functions:
+def _direct(shared: ctypes.CDLL, module: Any) -> ZstdFunctions:
     pointer, size = ctypes.c_void_p, ctypes.c_size_t
 
     def function(name: str, result: Any, *arguments: Any) -> Any:
@@ -110,7 +110,7 @@ def _direct(shared: ctypes.CDLL, module: Any) -> Functions:
         try:
             context = local.encoder
         except AttributeError:
-            context = local.encoder = _Context(new_encoder(), free_encoder)
+            context = local.encoder = _ZstdContext(new_encoder(), free_encoder)
         if context.parameters != (level, checksum):
             check(set_parameter(context.pointer, _LEVEL, level))
             check(set_parameter(context.pointer, _CHECKSUM, checksum))
@@ -120,11 +120,11 @@ def _direct(shared: ctypes.CDLL, module: Any) -> Functions:
         length = encode(context.pointer, out.ctypes.data, out.size, source.ctypes.data, source.size)
         return out[: check(length)].tobytes()
 
-    def decompress_into(data: Buffer, out: Array) -> int:
+    def decompress_into(data: Buffer, out: NDArray) -> int:
         try:
             context = local.decoder
         except AttributeError:
-            context = local.decoder = _Context(new_decoder(), free_decoder)
+            context = local.decoder = _ZstdContext(new_decoder(), free_decoder)
         # `c_void_p` takes bytes as they are; anything else is asked for its address, which takes
         # longer than to copy a small one.
         source: Any = data
@@ -135,4 +135,4 @@ def _direct(shared: ctypes.CDLL, module: Any) -> Functions:
         code: int = decode(context.pointer, target, out.size, source, len(data))
         return code if code < first_error else check(code)
 
-    return Functions(compress, decompress_into, module.decompress)
+    return ZstdFunctions(compress, decompress_into, module.decompress)

@@ -14,10 +14,9 @@ from operator import index as as_integer
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from omnizarr.errors import BoundsCheckError, InvalidIndexError, SelectionError
-from omnizarr.model.grids import IntArray, Shape
+from omnizarr.model.grids import IntArray, NDArray, Shape
 
 
 class Span(NamedTuple):
@@ -33,7 +32,7 @@ class Picks(NamedTuple):
 
     `arrays` is empty for a boolean without dimensions, which takes none."""
 
-    arrays: tuple[npt.NDArray[Any], ...]
+    arrays: tuple[NDArray, ...]
     """Of any integer type until `within` has checked them."""
     shape: Shape
     axis: int
@@ -48,7 +47,7 @@ class Gap:
 
 GAP = Gap()
 
-Entry = int | Span | Picks | Gap | None
+KeyEntry = int | Span | Picks | Gap | None
 """None is a new axis."""
 
 _EXPECTED = (
@@ -57,7 +56,7 @@ _EXPECTED = (
 )
 
 
-def resolve(key: Any, shape: Shape) -> tuple[list[Entry], bool]:
+def resolve(key: Any, shape: Shape) -> tuple[list[KeyEntry], bool]:
     """The entries of a key for an array of this shape, and whether any of them is an array."""
     items: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
     used = gaps = 0
@@ -78,7 +77,7 @@ def resolve(key: Any, shape: Shape) -> tuple[list[Entry], bool]:
             f"too many indices for array: array is {len(shape)}-dimensional,"
             f" but {used} were indexed"
         )
-    entries: list[Entry] = []
+    entries: list[KeyEntry] = []
     axis = 0
     for item in items:
         kind = type(item)
@@ -122,7 +121,7 @@ def out_of_bounds(index: int, axis: int, length: int) -> BoundsCheckError:
     return BoundsCheckError(f"index {index} is out of bounds for axis {axis} with size {length}")
 
 
-def within(array: npt.NDArray[Any], axis: int, length: int) -> IntArray:
+def within(array: NDArray, axis: int, length: int) -> IntArray:
     """The indices counted from the start of the axis; always an array of our own.
 
     They are compared in their own type: the cast that follows would turn a large uint64 into a
@@ -163,7 +162,7 @@ def _classify(items: tuple[Any, ...]) -> tuple[tuple[Any, ...], int, int, bool]:
     return tuple(plain), used, gaps, arrays
 
 
-def _integer_or_array(item: Any) -> int | npt.NDArray[Any]:
+def _integer_or_array(item: Any) -> int | NDArray:
     given = isinstance(item, np.ndarray)
     if not given and not isinstance(item, (bool, np.bool_)):
         try:
@@ -188,7 +187,7 @@ def _integer_or_array(item: Any) -> int | npt.NDArray[Any]:
     return array
 
 
-def _integers(array: npt.NDArray[Any], axis: int) -> Picks:
+def _integers(array: NDArray, axis: int) -> Picks:
     shape = array.shape
     if array.size > 1 and 0 in array.strides:
         # Repeated by broadcasting: one of each says as much.
@@ -196,7 +195,7 @@ def _integers(array: npt.NDArray[Any], axis: int) -> Picks:
     return Picks((array,), shape, axis, checked=False)
 
 
-def _mask(mask: npt.NDArray[Any], axis: int, shape: Shape) -> Picks:
+def _mask(mask: NDArray, axis: int, shape: Shape) -> Picks:
     if mask.ndim == 0:
         return Picks((), (int(bool(mask)),), axis, checked=True)
     for offset, (found, length) in enumerate(zip(mask.shape, shape[axis:], strict=False)):

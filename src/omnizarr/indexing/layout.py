@@ -18,19 +18,15 @@ from __future__ import annotations
 
 from math import prod
 from types import EllipsisType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from omnizarr.indexing.pieces import Points, Run
 from omnizarr.indexing.transform import Constant, Indexed, Stride, Transform
-from omnizarr.model.grids import IntArray, Shape
-
-AnyArray = npt.NDArray[Any]
+from omnizarr.model.grids import IntArray, NDArray, Shape
 
 
-class Layout:
+class WorkingLayout:
     """How a working array and the result of one transform relate."""
 
     __slots__ = ("_dimensions", "_flips", "_target", "shape")
@@ -74,7 +70,7 @@ class Layout:
         ]
         return (*index, ...)
 
-    def result(self, working: AnyArray) -> AnyArray:
+    def result(self, working: NDArray) -> NDArray:
         """The caller's array: a view, unless a dimension repeats."""
         if self._plain:
             return working
@@ -90,7 +86,7 @@ class Layout:
             view = view.reshape(target)
         return np.broadcast_to(view, target).copy() if self.repeats else view
 
-    def working(self, result: AnyArray) -> AnyArray:
+    def working(self, result: NDArray) -> NDArray:
         """The working array for values of the result's shape: a view where strides allow."""
         if self._plain:
             return result
@@ -110,7 +106,7 @@ class Layout:
         return result[self._index(None)]
 
 
-def factorise(transform: Transform) -> tuple[list[Run], list[Points], Layout]:
+def factorise(transform: Transform) -> tuple[list[Run], list[Points], WorkingLayout]:
     """The independent factors of a selection, and the layout of the array that they fill."""
     runs: list[Run] = []
     lengths: list[int] = []
@@ -137,11 +133,11 @@ def factorise(transform: Transform) -> tuple[list[Run], list[Points], Layout]:
         else:
             break
     else:
-        return runs, [], Layout(shape, tuple(lengths), dimensions, flips)
+        return runs, [], WorkingLayout(shape, tuple(lengths), dimensions, flips)
     return _factorise_arrays(transform)
 
 
-def _factorise_arrays(transform: Transform) -> tuple[list[Run], list[Points], Layout]:
+def _factorise_arrays(transform: Transform) -> tuple[list[Run], list[Points], WorkingLayout]:
     """The same where axes have index arrays or share a result dimension."""
     runs: list[Run] = []
     points: list[Points] = []
@@ -188,7 +184,7 @@ def _factorise_arrays(transform: Transform) -> tuple[list[Run], list[Points], La
         dimensions[axes[0]] = order
         indices = tuple(_flat(arrays[axis], order, full) for axis in axes)
         points.append(Points(tuple(axes), indices, 0))
-    return runs, points, Layout(shape, tuple(lengths), dimensions, flips)
+    return runs, points, WorkingLayout(shape, tuple(lengths), dimensions, flips)
 
 
 def _shared(transform: Transform) -> set[int]:

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from omnizarr.errors import SelectionError
-from omnizarr.indexing.layout import AnyArray, factorise
+from omnizarr.indexing.layout import factorise
 from omnizarr.indexing.pieces import (
     Groups,
     IndexColumn,
@@ -42,7 +42,7 @@ from omnizarr.indexing.pieces import (
     split_run,
 )
 from omnizarr.indexing.transform import Transform
-from omnizarr.model.grids import Axis, Grid, IntArray, Shape
+from omnizarr.model.grids import Axis, Grid, IntArray, NDArray, Shape
 
 BLOCK = 1 << 13
 """How many pieces of one axis are held at once."""
@@ -97,17 +97,17 @@ class Plan:
         """Whether `working(result)` is a view whatever the strides of `result` are."""
         return not (self._layout.repeats or self._layout.merges)
 
-    def result(self, working: AnyArray) -> AnyArray:
+    def result(self, working: NDArray) -> NDArray:
         """The working array as the caller expects it: a view of it, or a new array if a
         dimension repeats."""
         return self._layout.result(working)
 
-    def working(self, result: AnyArray) -> AnyArray:
+    def working(self, result: NDArray) -> NDArray:
         """Values of the result's shape as a working array to write from; a view if `viewable`,
         else it may be a copy."""
         return self._layout.working(result)
 
-    def view(self, result: AnyArray) -> AnyArray | None:
+    def view(self, result: NDArray) -> NDArray | None:
         """A working array that shares the memory of `result`, so that filling it fills the
         caller's array; None where there is none."""
         if self._layout.repeats:

@@ -23,7 +23,7 @@ import numpy as np
 
 from omnizarr import limits
 from omnizarr.errors import BoundsCheckError, SelectionError, VindexInvalidSelectionError
-from omnizarr.indexing.entries import Entry, Picks, Span, resolve, span, within
+from omnizarr.indexing.entries import KeyEntry, Picks, Span, resolve, span, within
 from omnizarr.indexing.transform import (
     Constant,
     Expression,
@@ -154,7 +154,7 @@ def _block(item: Any, dimension: int, grid: Grid) -> slice:
     return slice(axis.start(first), min(axis.start(last) + axis.size(last), axis.length))
 
 
-def _basic(source: Shape, entries: list[Entry]) -> Transform:
+def _basic(source: Shape, entries: list[KeyEntry]) -> Transform:
     shape: list[int] = []
     axes: list[Expression] = []
     for entry in entries:
@@ -165,7 +165,7 @@ def _basic(source: Shape, entries: list[Entry]) -> Transform:
     return _selection(source, shape, axes)
 
 
-def _append(entry: Entry, axes: list[Expression], shape: list[int]) -> None:
+def _append(entry: KeyEntry, axes: list[Expression], shape: list[int]) -> None:
     """One entry that is no array: its expression, and the result dimension that it makes."""
     if type(entry) is Span:
         axes.append(Stride(len(shape), entry.start, entry.step))
@@ -176,7 +176,7 @@ def _append(entry: Entry, axes: list[Expression], shape: list[int]) -> None:
         shape.append(1)
 
 
-def _vectorised(source: Shape, entries: list[Entry], position: int) -> Transform:
+def _vectorised(source: Shape, entries: list[KeyEntry], position: int) -> Transform:
     """Arrays and integers together; their broadcast dimensions stand where the entry at
     `position` stands."""
     picks = [entry for entry in entries if isinstance(entry, Picks)]

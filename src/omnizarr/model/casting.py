@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from omnizarr.model.dtypes.time import finer
-
-NDArray = npt.NDArray[Any]
+from omnizarr.model.grids import NDArray
 
 
 def cast(array: NDArray, dtype: np.dtype[Any]) -> NDArray:

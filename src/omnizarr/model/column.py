@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from omnizarr.model import packing
 from omnizarr.model.casting import cast
+from omnizarr.model.grids import NDArray
 from omnizarr.model.packing import Octets, Offsets
 from omnizarr.runtime.properties import cached_property
 
-NDArray = npt.NDArray[Any]
 TEXT = np.dtypes.StringDType()
 OBJECT = np.dtype(object)
 
@@ -109,7 +109,7 @@ class Column:
         """The index of every element, in the column's shape."""
         return np.arange(self.size).reshape(self.shape)
 
-    def chosen(self, indices: npt.NDArray[Any]) -> Column:
+    def chosen(self, indices: NDArray) -> Column:
         """The elements at these places (counted in C order), in the shape of `indices`."""
         flat = np.ascontiguousarray(indices, dtype=np.int64).reshape(-1)
         offsets, data = packing.take(self.offsets, self.data, flat)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from omnizarr.model.column import Column
-
-NDArray = npt.NDArray[Any]
+from omnizarr.model.grids import NDArray
 
 
 def is_fill(block: NDArray | Column, fill: NDArray) -> bool:

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from omnizarr.runtime.properties import cached_property
 
 Shape = tuple[int, ...]
 IntArray = npt.NDArray[np.intp]
+NDArray = npt.NDArray[Any]
+"""A NumPy array of any type; `omnizarr.Array` is a stored one."""
 
 # Metadata may promise more than an index can hold; arithmetic on arrays must not overflow on it.
 _LARGEST = int(np.iinfo(np.intp).max)

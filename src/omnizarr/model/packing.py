@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import native_core
 
 Offsets = npt.NDArray[np.integer[Any]]
 Octets = npt.NDArray[np.uint8]
-NDArray = npt.NDArray[Any]
 
 WIDEST = 64
 """Elements up to this size are moved together; longer ones one by one."""

@@ -5,7 +5,7 @@ from omnizarr.model.dtypes.numeric import Boolean, Complex, Float, Integer
 from omnizarr.model.dtypes.pairs import Pair
 from omnizarr.model.dtypes.raw import Raw
 from omnizarr.model.dtypes.registry import from_json, from_numpy, parse, register, told_by_numpy
-from omnizarr.model.dtypes.struct import Field, Struct
+from omnizarr.model.dtypes.struct import Struct, StructField
 from omnizarr.model.dtypes.text import FixedBytes, FixedText
 from omnizarr.model.dtypes.time import Time
 from omnizarr.model.dtypes.variable import ArrowBinary, ArrowString, Bytes, Object, String
@@ -17,7 +17,6 @@ __all__ = [
     "Bytes",
     "Complex",
     "DataType",
-    "Field",
     "FixedBytes",
     "FixedText",
     "Float",
@@ -27,6 +26,7 @@ __all__ = [
     "Raw",
     "String",
     "Struct",
+    "StructField",
     "Time",
     "by_element",
     "from_json",

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 
 
@@ -129,7 +129,7 @@ def unwrap(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
-def by_element(data_type: DataType, values: Any) -> npt.NDArray[Any]:
+def by_element(data_type: DataType, values: Any) -> NDArray:
     """An array of `data_type.scalar` of every value: what `values` of a type in Python can be."""
     given = np.asarray(values, dtype=object)
     result = np.empty(given.shape, data_type.numpy)

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType, from_base64, unwrap
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 from omnizarr.runtime.properties import cached_property
 
 
-class Field(NamedTuple):
+class StructField(NamedTuple):
     name: str
     data_type: DataType
     shape: tuple[int, ...]
@@ -39,7 +39,7 @@ class Struct(DataType):
         return "struct"
 
     @cached_property
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[StructField, ...]:
         from omnizarr.model.dtypes.registry import from_numpy
 
         special = dict(self.special)
@@ -48,7 +48,7 @@ class Struct(DataType):
             dtype, shape = self.dtype[name], ()
             if dtype.subdtype is not None:
                 dtype, shape = dtype.subdtype
-            found.append(Field(name, special.get(name) or from_numpy(dtype), shape))
+            found.append(StructField(name, special.get(name) or from_numpy(dtype), shape))
         return tuple(found)
 
     @property
@@ -71,7 +71,7 @@ class Struct(DataType):
     @property
     def native(self) -> Struct:
         """Native byte order in every field, and no padding between them."""
-        return struct_of([Field(f.name, f.data_type.native, f.shape) for f in self.fields])
+        return struct_of([StructField(f.name, f.data_type.native, f.shape) for f in self.fields])
 
     @property
     def zero(self) -> Any:
@@ -143,7 +143,7 @@ class ObjectStruct(Struct):
     variable: ClassVar[bool] = True
 
 
-def _from_json(value: Json, field: Field) -> Any:
+def _from_json(value: Json, field: StructField) -> Any:
     """The value of a field; nested lists of values for a sub-array."""
     if not field.shape:
         return field.data_type.fill_from_json(value)
@@ -158,14 +158,14 @@ def _from_json(value: Json, field: Field) -> Any:
     return result
 
 
-def _to_json(value: Any, field: Field) -> Json:
+def _to_json(value: Any, field: StructField) -> Json:
     if not field.shape:
         return field.data_type.fill_to_json(value)
     row = field._replace(shape=field.shape[1:])
     return [_to_json(item, row) for item in value]
 
 
-def struct_of(fields: Sequence[Field]) -> Struct:
+def struct_of(fields: Sequence[StructField]) -> Struct:
     """A packed record of these fields."""
     if not fields:
         raise MetadataError("a record needs at least one field")
@@ -222,7 +222,7 @@ def from_configuration(name: str, configuration: Mapping[str, Json]) -> Struct:
     fields = configuration.get("fields")
     if not isinstance(fields, list) or not fields:
         raise MetadataError(f"{name}: fields must be a list of fields, found {show(fields)}")
-    members: list[Field] = []
+    members: list[StructField] = []
     for field in fields:
         if isinstance(field, dict):
             field_name, value = field.get("name"), field.get("data_type")
@@ -239,7 +239,7 @@ def from_configuration(name: str, configuration: Mapping[str, Json]) -> Struct:
             raise UnsupportedError(
                 f"{name}: the field {field_name!r} has the variable-size type {data_type.name!r}"
             )
-        members.append(Field(field_name, data_type, ()))
+        members.append(StructField(field_name, data_type, ()))
     return struct_of(members)
 
 
@@ -257,7 +257,7 @@ def is_padded(dtype: np.dtype[Any]) -> bool:
     return used != dtype.itemsize or any(is_padded(field) for field in fields)
 
 
-def cleared(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def cleared(array: NDArray) -> NDArray:
     """The same with zeros between the fields, where NumPy leaves whatever memory held before."""
     if array.dtype.names is None:
         return array

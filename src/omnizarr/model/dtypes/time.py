@@ -8,11 +8,11 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType, unwrap
+from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic")
@@ -76,7 +76,7 @@ class Time(DataType):
         self._check_exact(value, exact)
         return exact[()]
 
-    def _check_exact(self, value: Any, found: npt.NDArray[Any]) -> None:
+    def _check_exact(self, value: Any, found: NDArray) -> None:
         """Refuse a time that the unit cuts, or that 64 bits of it do not reach."""
         given = value
         if self.dtype.kind == "M" and isinstance(value, str | date):
