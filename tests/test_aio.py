@@ -266,14 +266,14 @@ def test_calls_and_their_threads_together_are_bounded(monkeypatch: pytest.Monkey
 
 
 def test_several_stores_at_once_do_not_wait_for_each_other() -> None:
-    arrays = [slow_array(0.05, "get")[0] for _ in range(20)]
+    arrays = [slow_array(0.2, "get")[0] for _ in range(20)]
 
     async def main() -> list[Any]:
         return await asyncio.gather(*(aio.AsyncArray(a).read(slice(0, 4)) for a in arrays))
 
     start = time.monotonic()
     found = run(main)
-    assert time.monotonic() - start < 20 * 4 * 0.05 / 2
+    assert time.monotonic() - start < 20 * 4 * 0.2 / 2
     assert all(values.tolist() == [1, 2, 3, 4] for values in found)
 
 
@@ -372,12 +372,12 @@ def test_one_failure_of_many(recwarn: pytest.WarningsRecorder) -> None:
 
 @pytest.mark.parametrize("requests", [1, 8])
 def test_a_cancelled_read_ends_at_once_and_its_threads_soon(requests: int) -> None:
-    array, store = slow_array(0.5, "get", requests)
+    array, store = slow_array(1, "get", requests)
     asked: list[str] = []
 
     async def main() -> float:
         reading = asyncio.create_task(aio.AsyncArray(array).read())
-        await asyncio.sleep(0.7)
+        await asyncio.sleep(1.4)
         start = time.monotonic()
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -386,9 +386,9 @@ def test_a_cancelled_read_ends_at_once_and_its_threads_soon(requests: int) -> No
 
     before = store.before
     store.before = lambda op, key: (asked.append(key), before(op, key))[1]  # type: ignore[method-assign]
-    assert run(main) < 0.4
+    assert run(main) < 10  # the whole read takes 30 s at least
     seen = len(asked)
-    time.sleep(0.7)
+    time.sleep(1.4)
     assert len(asked) <= seen + requests
     assert len(asked) < 40
     store.heal()
@@ -397,20 +397,20 @@ def test_a_cancelled_read_ends_at_once_and_its_threads_soon(requests: int) -> No
 
 @pytest.mark.parametrize("requests", [1, 8])
 def test_nothing_is_written_after_a_cancelled_write(requests: int) -> None:
-    array, store = slow_array(0.05, "set", requests)
+    array, store = slow_array(0.5, "set", requests)
 
     async def main() -> Any:
         writing = asyncio.create_task(aio.AsyncArray(array).write(..., np.full(240, -1)))
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.8)
         start = time.monotonic()
         writing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await writing
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < 10  # the whole write takes 15 s at least
         return (store.store.get("c/239"), dict(store.store.items()))
 
     _, at_once = run(main)
-    time.sleep(0.3)
+    time.sleep(0.8)
     assert dict(store.store.items()) == at_once
     store.heal()
     written = int((array[...] == -1).sum())
@@ -454,7 +454,7 @@ def test_timeouts() -> None:
 
 def test_a_call_that_waits_for_its_turn_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "MOST_CALLS", 1)
-    array, _ = slow_array(0.3, "set")
+    array, _ = slow_array(0.6, "set")
 
     async def main() -> None:
         held = aio.AsyncArray(array)
@@ -462,11 +462,10 @@ def test_a_call_that_waits_for_its_turn_is_withdrawn(monkeypatch: pytest.MonkeyP
         await asyncio.sleep(0.02)
         second = asyncio.create_task(held.write(slice(5, 10), -1))
         await asyncio.sleep(0.02)
-        start = time.monotonic()
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
             await second
-        assert time.monotonic() - start < 0.3
+        assert not first.done()
         await first
 
     run(main)
@@ -507,7 +506,7 @@ def test_the_wait_for_a_stuck_call_is_bounded(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_conversions_and_listings_are_abandoned_too(tmp_path: Path, workers: int) -> None:
-    _, store = slow_array(0.05, "get")
+    _, store = slow_array(0.5, "get")
 
     async def main() -> None:
         converting = asyncio.create_task(
@@ -518,7 +517,7 @@ def test_conversions_and_listings_are_abandoned_too(tmp_path: Path, workers: int
         converting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await converting
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < 10  # the conversion takes 30 s at least
 
         keys = []
         async for key in aio.list_keys(store):
@@ -566,7 +565,7 @@ except KeyboardInterrupt:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 60
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -188,6 +188,16 @@ def test_other_functions_name_the_nearest_keyword() -> None:
             call()
 
 
+def test_a_misspelt_data_type_names_the_nearest_one() -> None:
+    with pytest.raises(zarr.errors.UnknownDataTypeError, match="did you mean 'float32'"):
+        zarr.create_array(None, shape=3, dtype="flot32")
+
+
+def test_convert_says_how_to_convert_in_place() -> None:
+    with pytest.raises(TypeError, match="leave destination out"):
+        zarr.convert({}, in_place=True)  # type: ignore[call-arg]
+
+
 def test_an_array_of_a_misspelt_name_is_saved() -> None:
     zarr.save(store := {}, np.ones(2), paths=[1, 2], zarr_formats=np.ones(1))
     assert sorted(zarr.load(store)) == ["arr_0", "paths", "zarr_formats"]

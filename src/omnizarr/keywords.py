@@ -6,13 +6,15 @@ This module knows text. It must not know whose names they are.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
+from types import MappingProxyType
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def nearest(name: object, known: Iterable[object]) -> str:
@@ -28,16 +30,21 @@ def nearest(name: object, known: Iterable[object]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def refuse_unknown(names: Iterable[str], known: Iterable[str], function: str) -> None:
-    """Raise a TypeError for the first name that is not known."""
+def refuse_unknown(
+    names: Iterable[str], known: Iterable[str], function: str, instead: Mapping[str, str] = NONE
+) -> None:
+    """Raise a TypeError for the first name that is not known.
+
+    `instead` says what to do instead of giving a name that users expect.
+    """
     known = sorted(known)
     for name in names:
         if name not in known:
-            hint = nearest(name, known)
+            hint = f"; {instead[name]}" if name in instead else nearest(name, known)
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
-def suggests(function: Callable[P, R]) -> Callable[P, R]:
+def suggests(function: Callable[P, R], instead: Mapping[str, str] = NONE) -> Callable[P, R]:
     """Make the TypeError for an unknown keyword name the nearest known one.
 
     ``**arguments: Unpack[Some]`` takes the keywords of the TypedDict `Some`. They are spelt out in
@@ -55,11 +62,16 @@ def suggests(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         if not known.issuperset(kwargs):
-            refuse_unknown(kwargs, known - {"self"}, name)
+            refuse_unknown(kwargs, known - {"self"}, name, instead)
         return function(*args, **kwargs)
 
     checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return checked
+
+
+def suggests_instead(**instead: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`suggests`, with what to do instead of giving some keywords."""
+    return lambda function: suggests(function, instead)
 
 
 def suggesting(cls: type[T]) -> type[T]:

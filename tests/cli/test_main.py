@@ -201,7 +201,9 @@ def test_every_command_is_in_the_help(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["tre"], "invalid choice: 'tre'", "omnizarr --help"),
+        (["tre"], "invalid choice: 'tre'", "did you mean tree?"),
+        (["tree", ".", "--sise"], "unrecognized arguments: --sise", "did you mean --sizes?"),
+        (["convert", "a", "b", "--too", "3"], "required: --to", "did you mean --to?"),
         (["tree"], "required: PATH", "omnizarr tree --help"),
         (["tree", ".", "--level", "-1"], "from 0 on, found '-1'", "omnizarr tree --help"),
         (["tree", ".", "--colour"], "unrecognized arguments: --colour", "omnizarr --help"),

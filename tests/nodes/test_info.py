@@ -154,3 +154,13 @@ def test_asking_whether_there_is_a_member_lists_nothing() -> None:
     assert root.get("x") is None
     assert not hasattr(root, "x")
     assert not set(counting.counts) & set(LISTINGS)
+
+
+def test_a_tree_names_data_types_as_the_command_line_does() -> None:
+    root = zarr.group()
+    root.create_array("s", shape=2, dtype=[("a", "i4"), ("b", "f8")])
+    root.create_array("t", shape=3, dtype=str)
+    assert str(root.tree()).splitlines()[1:] == [
+        " ├── s (2,) struct(a int32, b float64)",
+        " └── t (3,) string",
+    ]

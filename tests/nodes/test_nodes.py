@@ -100,10 +100,10 @@ def test_sizes_are_asked_for_together() -> None:
     store = LatencyStore(zarr.stores.MemoryStore(), seconds=0.0, requests=32)
     array = zarr.create_array(store, shape=100, chunks=1, dtype="i4", compressors=None)
     array[:] = np.arange(100) + 1
-    slow = LatencyStore(store.store, seconds=0.05, requests=32)
+    slow = LatencyStore(store.store, seconds=0.1, requests=32)
     far = zarr.open_array(slow, mode="r")
     begun = time.monotonic()
     expected = 400 + len(store["zarr.json"])
     assert far.nbytes_stored == expected
     assert f"{expected}" in str(far.info_complete())
-    assert time.monotonic() - begun < 4  # 10 s one by one
+    assert time.monotonic() - begun < 10  # 20 s one by one

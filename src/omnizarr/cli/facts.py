@@ -27,7 +27,7 @@ def of_node(path: str, node: Any) -> Facts:
         "kind": "array",
         "zarr_format": node.zarr_format,
         "shape": node.shape,
-        "dtype": type_name(node),
+        "dtype": str(node.data_type),
         "chunks": None,
         "shards": None,
         "codecs": None,
@@ -81,38 +81,12 @@ def decoded_bytes(array: Any) -> int | None:
     return None if array.dtype.kind in "OT" else int(array.nbytes)
 
 
-def type_name(array: Any) -> str:
-    """NumPy's name of the data type, or its own where NumPy has none."""
-    return str(array.data_type) if _has_own_name(array) else dtype_name(array.dtype)
-
-
 def fill_value(array: Any) -> Any:
     """The fill value; as metadata has it where NumPy has no name for its type."""
     value = array.fill_value
-    if value is None or not _has_own_name(array):
+    if value is None or array.dtype.names or str(array.data_type) == str(array.dtype):
         return value
     return array.data_type.fill_to_json(value)
-
-
-def _has_own_name(array: Any) -> bool:
-    return str(array.data_type) != str(array.dtype)
-
-
-def dtype_name(dtype: Any) -> str:
-    """
-    >>> import numpy as np
-    >>> dtype_name(np.dtype([("a", "i4"), ("b", "f8", (2,))]))
-    'struct(a int32, b float64×2)'
-    """
-    if dtype.kind == "T":
-        return "string"
-    if dtype.subdtype is not None:
-        base, shape = dtype.subdtype
-        return f"{dtype_name(base)}×{'×'.join(map(str, shape))}"
-    if dtype.names is not None:
-        fields = (f"{name} {dtype_name(dtype.fields[name][0])}" for name in dtype.names)
-        return f"struct({', '.join(fields)})"
-    return str(dtype)
 
 
 # -- codecs ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -23,6 +23,7 @@ from omnizarr.cli.output import (
     standard_error,
     standard_output,
 )
+from omnizarr.cli.places import near
 from omnizarr.cli.problems import explain
 from omnizarr.cli.urls import hidden
 
@@ -62,10 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str], out: Output, err: Output) -> int:
     given: list[tuple[str, Any]] = []
     try:
+        parser = make_parser(out, err, arguments)
         if not arguments:
-            err.own(make_parser(out, err).format_help())
+            err.own(parser.format_help())
             return REFUSED
-        parsed = make_parser(out, err).parse_args(arguments)
+        parsed = parser.parse_args(arguments)
         given = [*parsed.storage_option, *getattr(parsed, "destination_option", ())]
         status = int(COMMANDS[parsed.command].run(parsed, out))
         out.flush()
@@ -119,7 +121,7 @@ def _let_go(stream: TextIO | None) -> None:
             os.close(null)
 
 
-def make_parser(out: Output, err: Output) -> ArgumentParser:
+def make_parser(out: Output, err: Output, arguments: Sequence[str] = ()) -> ArgumentParser:
     import argparse
 
     class Parser(argparse.ArgumentParser):
@@ -130,7 +132,8 @@ def make_parser(out: Output, err: Output) -> ArgumentParser:
             out.flush()
 
         def error(self, message: str) -> NoReturn:
-            tell(err, message, f"{self.prog} --help")
+            near = misspelt(arguments, commands.choices)
+            tell(err, message, f"did you mean {near}?" if near else f"{self.prog} --help")
             raise SystemExit(REFUSED)
 
     common = Parser(add_help=False)
@@ -155,3 +158,16 @@ def make_parser(out: Output, err: Output) -> ArgumentParser:
         )
         command.add_arguments(below)
     return parser
+
+
+def misspelt(arguments: Sequence[str], parsers: Mapping[str, ArgumentParser]) -> str | None:
+    """The command or option that an unknown one was meant to be; None if there is none."""
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    if command not in parsers:
+        return near(command, list(parsers))
+    known = list(parsers[command]._option_string_actions)
+    for word in arguments:
+        name = word.partition("=")[0]
+        if name.startswith("--") and not any(option.startswith(name) for option in known):
+            return near(name, known)
+    return None

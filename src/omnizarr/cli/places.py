@@ -282,7 +282,7 @@ def _missing(path: str, places: list[StorePath], first: ZarrError | None) -> Pro
             missing = place.path[len(above.path) :].lstrip("/")
             return _no_member(above, node, missing)
     if nearest.kind == "folder" and not os.path.lexists(path):
-        beside = _near(os.path.basename(path), _names(os.path.dirname(path) or os.curdir))
+        beside = near(os.path.basename(path), _names(os.path.dirname(path) or os.curdir))
         hint = f"did you mean {os.path.join(os.path.dirname(path), beside)}?" if beside else None
         return Problem(f"{path}: no such file or folder", hint)
     return Problem(_shortly(str(first)), _stores_inside(nearest))
@@ -327,16 +327,17 @@ def _no_member(above: StorePath, node: Any, missing: str) -> Problem:
     finally:
         node.store.close()
     wanted = missing.partition("/")[0]
-    near = _near(wanted, names)
-    if near:
-        return Problem(message, f"did you mean {near!r}?")
+    close = near(wanted, names)
+    if close:
+        return Problem(message, f"did you mean {close!r}?")
     if not names:
         return Problem(message, f"{above} is an empty group")
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return Problem(message, f"it holds {', '.join(names[:8])}{more}")
 
 
-def _near(name: str, names: list[str]) -> str | None:
+def near(name: str, names: list[str]) -> str | None:
+    """The name that is most like another one; None if none is."""
     from difflib import get_close_matches
 
     folded = {candidate.lower(): candidate for candidate in names}

@@ -97,4 +97,4 @@ class Tree:
 
 
 def _label(name: str, member: Array | Group | None) -> str:
-    return f"{name} {member.shape} {member.dtype}" if isinstance(member, Array) else name
+    return f"{name} {member.shape} {member.data_type}" if isinstance(member, Array) else name

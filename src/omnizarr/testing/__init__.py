@@ -19,7 +19,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from omnizarr.errors import MissingPackageError
 from omnizarr.testing.faults import CountingStore, FaultStore, LoggingStore, WatchedStore
 from omnizarr.testing.latency import LatencyStore
 
@@ -44,13 +43,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in ("StoreSuite", "ReadingSuite"):
-        try:
-            import hypothesis  # noqa: F401 - the suites import it
-            import pytest
-        except ImportError as error:
-            raise MissingPackageError(
-                f"{name} needs the packages pytest and hypothesis: pip install pytest hypothesis"
-            ) from error
+        from omnizarr.testing.packages import pytest
 
         # A failing assertion of the suite then shows its values, as in a test file.
         modules = {f"{__name__}.{m}" for m in ("stores", "store_concurrency", "store_reading")}

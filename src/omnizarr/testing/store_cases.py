@@ -12,11 +12,9 @@ import sys
 import threading
 from collections.abc import Callable
 
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-
 from omnizarr.model.paths import MAX_KEY_BYTES, is_key
 from omnizarr.model.store import ByteRange
+from omnizarr.testing.packages import HealthCheck, settings, st
 
 VALID_KEYS = (
     "a",

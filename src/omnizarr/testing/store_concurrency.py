@@ -9,10 +9,9 @@ import os
 import pickle
 import threading
 
-import pytest
-
 from omnizarr.errors import StoreError
 from omnizarr.model.store import ByteRange, Store
+from omnizarr.testing.packages import pytest
 from omnizarr.testing.store_cases import elsewhere, in_threads, some
 
 

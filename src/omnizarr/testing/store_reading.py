@@ -14,12 +14,9 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
 from omnizarr.model.store import ByteRange, Store, listing_of
+from omnizarr.testing.packages import given, pytest, st
 from omnizarr.testing.store_cases import (
     HOSTILE_KEYS,
     RANGES,

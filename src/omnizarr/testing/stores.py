@@ -21,13 +21,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreClosedError, StoreError
 from omnizarr.model.store import ByteRange, Store, listing_of
 from omnizarr.stores.wrappers.base import ReadOnlyStore
+from omnizarr.testing.packages import given, pytest, st
 from omnizarr.testing.store_cases import (
     HOSTILE_KEYS,
     KEYS,

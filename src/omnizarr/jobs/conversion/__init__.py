@@ -45,7 +45,7 @@ from omnizarr.jobs.conversion.overlaps import Location, check_apart, check_nodes
 from omnizarr.jobs.conversion.plan import ConversionPlan, Manner, Wanted
 from omnizarr.jobs.conversion.planning import make_plan
 from omnizarr.jobs.conversion.report import Conversion, Row
-from omnizarr.keywords import suggests
+from omnizarr.keywords import suggests_instead
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["Conversion", "Row", "convert"]
 
 
-@suggests
+@suggests_instead(in_place="leave destination out to change the format in place")
 def convert(
     source: StoreLike | Array | Group,
     destination: StoreLike | Array | Group = None,

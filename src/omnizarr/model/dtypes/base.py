@@ -72,7 +72,7 @@ class DataType(ABC):
         from omnizarr.model.dtypes.registry import told_by_numpy
 
         if self.variable or told_by_numpy(self):
-            return str(self.numpy)
+            return _dtype_name(self.numpy)
         options = ", ".join(f"{key}={show(value)}" for key, value in self.configuration.items())
         return f"{self.name}({options})" if options else self.name
 
@@ -160,3 +160,19 @@ def from_byte_list(value: Json) -> bytes | None:
     if isinstance(value, list) and all(type(item) is int and 0 <= item < 256 for item in value):
         return bytes(value)
     return None
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    """
+    >>> _dtype_name(np.dtype([("a", "i4"), ("b", "f8", (2,))]))
+    'struct(a int32, b float64×2)'
+    """
+    if dtype.kind == "T":
+        return "string"
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return f"{_dtype_name(base)}×{'×'.join(map(str, shape))}"
+    if dtype.fields is not None:
+        fields = (f"{name} {_dtype_name(field[0])}" for name, field in dtype.fields.items())
+        return f"struct({', '.join(fields)})"
+    return str(dtype)

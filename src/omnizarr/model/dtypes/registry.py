@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr.errors import MetadataError, UnknownDataTypeError, UnsupportedError
+from omnizarr.keywords import nearest
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes import plugins, struct, time, variable
 from omnizarr.model.dtypes.base import DataType
@@ -88,12 +89,7 @@ _CONFIGURED: dict[str, Factory] = {
 
 def register(name: str, data_type: type[DataType]) -> None:
     """Make a class of data types known under a name that is not taken."""
-    if (
-        name in _PLAIN
-        or name in _CONFIGURED
-        or name in SMALL_NAMES | PAIR_NAMES
-        or _RAW.match(name)
-    ):
+    if name in _names() or _RAW.match(name):
         raise ValueError(f"the data type {name!r} is already known")
     plugins.register(name, data_type)
 
@@ -170,7 +166,13 @@ def parse(dtype: Any) -> DataType | np.dtype[Any]:
                 return from_json(dtype)
             except UnknownDataTypeError:
                 pass
-        raise UnknownDataTypeError(f"not a data type: {show(dtype)} ({error})") from error
+        near = nearest(dtype, _names()) if isinstance(dtype, str) else ""
+        raise UnknownDataTypeError(f"not a data type: {show(dtype)} ({error}){near}") from error
+
+
+def _names() -> set[str]:
+    """Every name of a data type that is built in."""
+    return {*_PLAIN, *_CONFIGURED, *_ARROW, *SMALL_NAMES, *PAIR_NAMES}
 
 
 def _from_arrow(kind: Any) -> DataType | np.dtype[Any]:
