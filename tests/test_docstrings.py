@@ -399,7 +399,7 @@ def test_what_is_missing_is_found() -> None:
 
 def test_keywords_of_a_typed_dict_are_documented_together() -> None:
     group = {each.name: each for each in members(omnizarr.Group)}
-    create = group["GroupArrays.create_dataset"]
+    create = group["Group.create_dataset"]
     assert [each.name for each in parameters(create) if is_spelt_out(each)][-1] == "write_data"
     assert problems(create) == []
 
