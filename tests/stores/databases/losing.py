@@ -35,7 +35,7 @@ class Way:
         before: Callable[[], object] | None = None,
     ) -> None:
         """Hang up on requests in which `part` is found. `done`: when the server has answered; else
-        it never sees them. `before`: what somebody else does just before the first of them."""
+        it never sees them. `before`: called just before the first of them."""
         self._lost, self._times, self._done, self._before = part, times, done, before
         self.seen.clear()
 

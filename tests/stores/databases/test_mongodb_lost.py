@@ -70,7 +70,7 @@ def test_a_new_document_is_known_by_its_name(store: Store, another: Store, way: 
     assert not store.set_if_absent("a", b"1")
 
 
-def test_the_same_bytes_of_somebody_else(store: Store, another: Store, way: Way) -> None:
+def test_another_writer_of_the_same_bytes(store: Store, another: Store, way: Way) -> None:
     """What we sent is stored, and we did not write it."""
     store.set("z", b"1")
     version = version_of(store, "z")

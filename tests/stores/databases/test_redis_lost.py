@@ -104,7 +104,7 @@ def test_it_was_not_written(store: Store, another: Store, way: Way) -> None:
     assert another.get("a") == b"2"
 
 
-def test_the_same_bytes_of_somebody_else(store: Store, another: Store, way: Way) -> None:
+def test_another_writer_of_the_same_bytes(store: Store, another: Store, way: Way) -> None:
     """What we sent is stored, and we did not write it."""
     store.set("a", b"1")
     version = version_of(store, "a")
@@ -175,4 +175,4 @@ def test_no_answer_in_time(facts: Redis, prefix: str, given: bool) -> None:
             begin = time.monotonic()
             with pytest.raises(UncertainWriteError):
                 store.set_if_absent("b", b"1")
-            assert time.monotonic() - begin < 2
+            assert time.monotonic() - begin < 30

@@ -1,33 +1,35 @@
-"""What the stores of databases have in common, whichever database it is.
+"""What the stores of all databases share: arguments, URLs, pickling, closing.
 
 `DatabaseStore` is the base of all; `FileDatabase` of those in files, `ServerDatabase` of those that
-a client talks to. A subclass keeps what it was asked for in public members and secrets, which
-travel in a pickle; what `_open` makes of them is private and does not.
+a client talks to. A subclass keeps its arguments in public members and secrets, which are pickled;
+what `_open` makes of them is private and is not pickled.
 
-This module knows options, pickles and the end of a store. It must not know any database.
+This module must not know any database.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Literal
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from omnizarr.errors import (
     InvalidKeyError,
     NodeNotFoundError,
     StoreClosedError,
+    StoreError,
     StoreTimeoutError,
 )
 from omnizarr.model.paths import check_prefix
 from omnizarr.model.store import ByteRange, Listing, Store, Versioned, listing_of, read_range
 from omnizarr.runtime.properties import cached_property
 from omnizarr.stores import kinds
-from omnizarr.stores.databases.urls import local_path, refuse_url
 from omnizarr.stores.durations import seconds
-from omnizarr.stores.secrets import Secret
+from omnizarr.stores.secrets import Secret, masked_url
 
 Separator = Literal[".", "/"]
 Opener = Callable[..., Store]
@@ -38,9 +40,9 @@ class DatabaseStore(Store):
 
     _end: weakref.finalize[..., Any]
     _given: Any = None
-    """What the caller opened and will close."""
+    """A client or environment that the caller opened and will close."""
     _instead: ClassVar[tuple[str, str]]
-    """What `_given` is, and how to open a store that needs none."""
+    """What `_given` is called, and how to open a store that needs none."""
 
     def __init__(
         self, *, read_only: bool, timeout: float, dimension_separator: Separator | None
@@ -52,14 +54,14 @@ class DatabaseStore(Store):
 
     @abstractmethod
     def _open(self) -> None:
-        """Make ready what calls need, and `_end`, which closes it."""
+        """Prepare what calls need, and `_end`, which closes it."""
 
     def __getstate__(self) -> dict[str, Any]:
         if self._given is not None:
             kind, way = self._instead
             raise TypeError(
-                f"{self!r} uses {kind} that was given to it, which cannot be pickled; open the"
-                f" store {way} instead"
+                f"{self!r} uses {kind} of the caller, which cannot be pickled; open the store"
+                f" {way} instead"
             )
         return {
             name: value
@@ -76,7 +78,7 @@ class DatabaseStore(Store):
 
     def _check_open(self, what: str) -> None:
         if not self._end.alive:
-            raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
+            raise StoreClosedError(f"the store was closed; open it again to {what}").at(self)
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         value = self.get(key)
@@ -99,7 +101,7 @@ class FileDatabase(DatabaseStore):
     """A database at a local path."""
 
     _kind: ClassVar[str]
-    """What lies at the path, with its article."""
+    """What the path names, with its article."""
 
     def __init__(
         self,
@@ -132,9 +134,15 @@ class FileDatabase(DatabaseStore):
 
 
 class ServerDatabase(DatabaseStore):
-    """A database behind a client: one that was given, or one made of a URL and options."""
+    """A database behind a client: one of the caller, or one made of a URL and options."""
 
     _instead = "a client", "with a URL"
+    _server: ClassVar[str]
+    _form: ClassVar[str]
+    """What a URL looks like."""
+    _client_class: ClassVar[str]
+    _usual: ClassVar[tuple[str, ...]]
+    """The options that most callers need."""
 
     def __init__(
         self,
@@ -164,9 +172,59 @@ class ServerDatabase(DatabaseStore):
             f"cannot {what}: no whole answer within {self.timeout:g} s (timeout=...)"
         ).at(self)
 
+    def _refusal(self, error: Exception) -> Exception:
+        """The error for a URL or options that the client library refused. It shows nothing of
+        theirs but the names of options, because the values may be secret."""
+        text = str(error)
+        names = self._options.value
+        unknown = [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+        if unknown:
+            return TypeError(
+                f"{self._server} does not take the storage_options {sorted(unknown)} with these"
+                f" values; usual are timeout, {', '.join(self._usual)}, and others that"
+                f" {self._client_class} takes"
+            )
+        if isinstance(error, TypeError):
+            return TypeError(f"{self._client_class} does not take these storage_options")
+        return StoreError(
+            f"invalid URL or options of {self._server}: {type(error).__name__}; expected"
+            f" {self._form}, with user and password percent-encoded"
+        )
+
+    @classmethod
+    def _split(cls, url: str) -> SplitResult:
+        try:
+            return urlsplit(url)
+        except ValueError:  # which shows the URL
+            raise StoreError(f"invalid URL of {cls._server}; expected {cls._form}") from None
+
 
 def leave_open() -> None:
     """The end of a store whose client belongs to the caller."""
+
+
+def local_path(url: str) -> str:
+    """The path in `scheme:///absolute/path` or `scheme://relative/path`."""
+    scheme, _, rest = url.partition("://")
+    wrong = "?" in rest or "#" in rest or "://" in rest or not rest.strip("/")
+    if wrong or re.match("[^/]*:[^/]*@", rest):
+        raise StoreError(
+            f"{masked_url(url)!r}: expected {scheme}:///absolute/path or {scheme}://relative/path;"
+            " options are given as storage_options"
+        )
+    if scheme.lower() == "sqlite" and rest.startswith("//"):
+        rest = "/" + rest.lstrip("/")  # as SQLAlchemy spells an absolute path
+    path = unquote(rest)
+    if os.name == "nt" and re.match(r"/[A-Za-z]:/", path):
+        path = path[1:]
+    return path
+
+
+def refuse_url(store: str, name: str, value: object, instead: str) -> None:
+    """Raise a TypeError if an argument that is no URL is one. The URL is not shown, because it
+    may hold a password."""
+    if isinstance(value, str) and "://" in value:
+        raise TypeError(f"the {name} of a {store} is no URL, found one: {instead}")
 
 
 def openers(

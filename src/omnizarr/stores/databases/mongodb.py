@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
 
 from omnizarr.errors import (
     StoreAccessError,
@@ -25,9 +26,8 @@ from omnizarr.model.json import show
 from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
 from omnizarr.runtime.optional_packages import package
-from omnizarr.stores.databases.base import Separator, ServerDatabase, leave_open
+from omnizarr.stores.databases.base import Separator, ServerDatabase, leave_open, refuse_url
 from omnizarr.stores.databases.keys import beyond
-from omnizarr.stores.databases.urls import refuse_unknown, refuse_url
 
 if TYPE_CHECKING:
     import pymongo
@@ -39,12 +39,6 @@ BATCH = 100
 MOST_BYTES = (16 << 20) - (8 << 10)
 """A document takes 16 MiB: the value, and its key and names."""
 
-_FORM = "mongodb://user:password@host:port/database.collection"
-_USUAL = (
-    "host", "port", "username", "password", "authSource", "authMechanism", "tls", "tlsCAFile",
-    "tlsCertificateKeyFile", "replicaSet", "directConnection", "readPreference", "w", "appname",
-    "connectTimeoutMS", "serverSelectionTimeoutMS", "maxPoolSize", "compressors",
-)  # fmt: skip
 _REFUSED = {13, 18, 8000}  # Unauthorized, AuthenticationFailed, Atlas' own
 _DUPLICATE = 11000
 _NOT_PRIMARY = {10107, 13435}  # which writes nothing
@@ -78,6 +72,14 @@ class MongoDBStore(ServerDatabase):
     """
 
     capabilities = Capabilities(ranges=False, conditional=True, versions=True, remote=True)
+    _server = "a MongoDB server"
+    _form = "mongodb://user:password@host:port/database.collection"
+    _client_class = "pymongo.MongoClient"
+    _usual = (
+        "host", "port", "username", "password", "authSource", "authMechanism", "tls", "tlsCAFile",
+        "tlsCertificateKeyFile", "replicaSet", "directConnection", "readPreference", "w",
+        "appname", "connectTimeoutMS", "serverSelectionTimeoutMS", "maxPoolSize", "compressors",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -121,12 +123,7 @@ class MongoDBStore(ServerDatabase):
             try:
                 self._client = self._pymongo.MongoClient(**options)
             except Exception as error:
-                refuse_unknown(error, self._options.value, _USUAL, "MongoDB", "pymongo.MongoClient")
-                # Neither the message nor the cause may show the URL.
-                raise StoreError(
-                    f"invalid URL or options of a MongoDB server: {type(error).__name__}; expected"
-                    f" {_FORM}, with user and password percent-encoded"
-                ) from None
+                raise self._refusal(error) from None
             self._end = weakref.finalize(self, _close, self._client, self._process)
         try:
             self._documents = self._client[self.database][self.collection]
@@ -373,18 +370,13 @@ def _below(prefix: str) -> dict[str, Any]:
 
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
     """`mongodb://user:password@host:port/database.collection`; see `stores.kinds`."""
-    from urllib.parse import unquote, urlsplit
-
-    try:
-        path = urlsplit(url).path.strip("/")
-    except ValueError:
-        raise StoreError(f"invalid URL of a MongoDB server; expected {_FORM}") from None
+    path = MongoDBStore._split(url).path.strip("/")
     names = unquote(path)
     if "/" in names or "@" in path:
-        # Which may be the end of a password that a slash is in, so it is not shown.
+        # The path is not shown: it may be the end of a password that holds a slash.
         raise StoreError(
-            f"the path of a MongoDB URL is database.collection, as in {_FORM}, with user and"
-            " password percent-encoded; a node below it is named with path=..."
+            f"the path of a MongoDB URL is database.collection, as in {MongoDBStore._form}, with"
+            " user and password percent-encoded; a node below it is named with path=..."
         )
     database, _, collection = names.partition(".")
     for name, value in (("database", database), ("collection", collection)):

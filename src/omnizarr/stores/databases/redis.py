@@ -1,13 +1,14 @@
 """`RedisStore`: values as strings of a Redis or Valkey server.
 
 The key `a/b` of the store with the prefix `zarr` is the server's key `zarr:a/b`, as in zarr-python
-2. Many values come in one round trip. The server answers a range of a missing key with an empty
-string, so after an empty answer it is asked how long the value is and whether there is one. A
-value's version is its SHA-1, which the server computes where it compares; reading, comparing and
-writing are one script, which `redis_once` keeps a client from repeating unnoticed. The server's
-answers are trusted.
+2. Many values come in one round trip. The version of a value is its SHA-1, which the server
+computes where it compares; reading, comparing and writing are one script.
 
-This module knows Redis. It must not know what values mean.
+The client library repeats what a broken connection interrupted. A conditional write must not be
+repeated unnoticed: it would meet its own result, and success would look like a conflict. So it is
+sent over one connection by hand, and a lost answer is an error.
+
+This module knows Redis. It must not know what values mean. The server's answers are trusted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
 
 from omnizarr.errors import (
     StoreAccessError,
@@ -26,31 +28,30 @@ from omnizarr.errors import (
     ZarrError,
 )
 from omnizarr.model.paths import check_key, deletion_steps, is_key
-from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Capabilities,
+    Store,
+    Versioned,
+    read_range,
+    span,
+)
 from omnizarr.runtime.optional_packages import package
-from omnizarr.stores.databases.base import Separator, ServerDatabase, leave_open
-from omnizarr.stores.databases.deadline import bounded, left, within
-from omnizarr.stores.databases.redis_once import Once
-from omnizarr.stores.databases.redis_ranges import NOTHING, bounds_of, escaped, getting, overlaps
-from omnizarr.stores.databases.urls import refuse_unknown, refuse_url
+from omnizarr.stores.databases.base import Separator, ServerDatabase, leave_open, refuse_url
 
 if TYPE_CHECKING:
     import redis
-
-T = TypeVar("T")
-
-_FORM = "redis://user:password@host:port/database?prefix=name, or rediss:// for TLS"
 
 BATCH = 256
 """How many commands go out together."""
 MOST_BYTES = 512 << 20
 """The longest string that a server takes unless it is configured otherwise."""
+_FARTHEST = 1 << 62
+"""Positions beyond this are beyond the end of every value, and the server refuses the number."""
+_EMPTY = (1, 0)
+"""First and last position of an empty range."""
 
-_USUAL = (
-    "host", "port", "db", "username", "password", "ssl", "ssl_ca_certs", "ssl_cert_reqs",
-    "ssl_certfile", "ssl_keyfile", "client_name", "health_check_interval", "max_connections",
-    "protocol", "socket_connect_timeout", "socket_keepalive", "socket_timeout", "unix_socket_path",
-)  # fmt: skip
 _READ = """
 local value = redis.call('GET', KEYS[1])
 if not value then return false end
@@ -62,6 +63,10 @@ if not value or redis.sha1hex(value) ~= ARGV[2] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
 return 1
 """
+
+
+class _LostAnswerError(Exception):
+    """A command was sent, and its answer did not come."""
 
 
 class RedisStore(ServerDatabase):
@@ -81,7 +86,7 @@ class RedisStore(ServerDatabase):
     read_only
         Refuse every change.
     timeout
-        Seconds that a call may take in all; a given client has its own for each answer.
+        Seconds to wait for a connection and for each answer; a given client has its own.
     **options
         Arguments of `redis.Redis`: host, port, db, username, password, ssl, …
 
@@ -91,6 +96,15 @@ class RedisStore(ServerDatabase):
     """
 
     capabilities = Capabilities(conditional=True, versions=True, remote=True)
+    _server = "a Redis server"
+    _form = "redis://user:password@host:port/database?prefix=name, or rediss:// for TLS"
+    _client_class = "redis.Redis"
+    _usual = (
+        "host", "port", "db", "username", "password", "ssl", "ssl_ca_certs", "ssl_cert_reqs",
+        "ssl_certfile", "ssl_keyfile", "client_name", "health_check_interval", "max_connections",
+        "protocol", "socket_connect_timeout", "socket_keepalive", "socket_timeout",
+        "unix_socket_path",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -127,7 +141,7 @@ class RedisStore(ServerDatabase):
             options = {
                 "socket_timeout": self.timeout,
                 "socket_connect_timeout": self.timeout,
-                "retry": Retry(NoBackoff(), 0),  # reads are repeated here, inside the deadline
+                "retry": Retry(NoBackoff(), 1, (redis.ConnectionError,)),
                 **self._options.value,
             }
             url = self._url.value
@@ -136,16 +150,9 @@ class RedisStore(ServerDatabase):
                     redis.Redis(**options) if url is None else redis.Redis.from_url(url, **options)
                 )
                 pool = client.connection_pool
-                pool.connection_class = bounded(pool.connection_class)
                 pool.connection_class(**pool.connection_kwargs)  # which refuses unknown names
-            except TypeError as error:
-                refuse_unknown(error, self._options.value, _USUAL, "a Redis server", "redis.Redis")
-            except ValueError as error:
-                # The cause might show the URL.
-                raise StoreError(
-                    f"invalid URL or options of a Redis server: {type(error).__name__}; expected"
-                    f" {_FORM}"
-                ) from None
+            except (TypeError, ValueError) as error:
+                raise self._refusal(error) from None
         self._client = client
         library = type(client).__module__.partition(".")[0]
         self._errors = errors = package(f"{library}.exceptions", "redis", "RedisStore")
@@ -167,7 +174,6 @@ class RedisStore(ServerDatabase):
         self._database = int(place.get("db") or 0)
         self._read = client.register_script(_READ)
         self._replace = client.register_script(_REPLACE).sha
-        self._once = Once(client, errors)
         self._end = weakref.finalize(self, client.close if self._given is None else leave_open)
 
     @property
@@ -183,73 +189,57 @@ class RedisStore(ServerDatabase):
         return self.get_many([(key, byte_range)])[0]
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        wanted = [(self._name(key), bounds_of(byte_range)) for key, byte_range in requests]
+        wanted = [(self._name(key), byte_range) for key, byte_range in requests]
         what = f"read {requests[0][0]!r}" if len(requests) == 1 else "read many keys"
         answers: list[Buffer | None] = []
         for begin in range(0, len(wanted), BATCH):
-            batch = wanted[begin : begin + BATCH]
-            with within(self.timeout):
-                answers += self._batch(
-                    what, batch, [each for _, each in requests[begin : begin + BATCH]]
-                )
+            answers += self._read_batch(what, wanted[begin : begin + BATCH])
         return answers
 
-    def _batch(
-        self,
-        what: str,
-        batch: Sequence[tuple[bytes, tuple[int, int] | None]],
-        ranges: Sequence[ByteRange | None],
-        tries: int = 2,
+    def _read_batch(
+        self, what: str, wanted: Sequence[tuple[bytes, ByteRange | None]]
     ) -> list[Buffer | None]:
-        found = self._pipeline(what, [getting(name, bounds) for name, bounds in batch])
+        bounds = [_bounds(byte_range) for _, byte_range in wanted]
+        answers = self._pipeline(
+            what, [_reading(name, each) for (name, _), each in zip(wanted, bounds, strict=True)]
+        )
         unclear: list[int] = []
-        for index, (_, bounds) in enumerate(batch):
-            if bounds == NOTHING:
-                found[index] = b"" if found[index] else None
-            elif bounds is not None and not found[index]:
-                unclear.append(index)  # is the value missing, or does it end before?
-        lengths = self._lengths(what, [batch[index][0] for index in unclear])
-        again: list[int] = []
-        for index, length in zip(unclear, lengths, strict=True):
-            found[index] = None if length is None else b""
-            if length and overlaps(ranges[index], length):
-                again.append(index)  # it has been written since
-        if again:
-            if not tries:
-                raise StoreError(f"cannot {what}: it changes all the while").at(self)
-            rest = [batch[index] for index in again], [ranges[index] for index in again]
-            for index, value in zip(again, self._batch(what, *rest, tries - 1), strict=True):
-                found[index] = value
-        return found
-
-    def _lengths(self, what: str, names: Sequence[bytes]) -> list[int | None]:
-        """How long values are; None for those that are missing, whose length is 0 for the server.
-        Whether one is there is asked before and after, as it may come or go in between."""
-        commands = [(each, name) for name in names for each in ("EXISTS", "STRLEN", "EXISTS")]
-        answers = self._pipeline(what, commands) if commands else []
-        return [
-            length or (0 if before and after else None)
-            for before, length, after in zip(*[iter(answers)] * 3, strict=True)
-        ]
+        for index, each in enumerate(bounds):
+            if each == _EMPTY:
+                answers[index] = b"" if answers[index] else None
+            elif each is not None and not answers[index]:
+                unclear.append(index)
+        if unclear:
+            # GETRANGE answers alike for a missing key and for a value that ends before the range.
+            values = self._pipeline(what, [("GET", wanted[index][0]) for index in unclear])
+            for index, value in zip(unclear, values, strict=True):
+                answers[index] = None if value is None else read_range(value, wanted[index][1])
+        return answers
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         name = self._name(key)
-        bounds = bounds_of(byte_range)
-        found = self._call(f"read {key!r}", lambda: self._read(keys=[name], args=bounds or (0, -1)))
+        bounds = _bounds(byte_range) or (0, -1)
+        with self._translated(f"read {key!r}"):
+            found = self._read(keys=[name], args=bounds)
         return None if found is None else Versioned(found[1], found[0])
 
     def exists(self, key: str) -> bool:
         name = self._name(key)
-        return self._call(f"find {key!r}", lambda: bool(self._client.exists(name)))
+        with self._translated(f"find {key!r}"):
+            return bool(self._client.exists(name))
 
     def size(self, key: str) -> int | None:
-        return self._lengths(f"measure {key!r}", [self._name(key)])[0]
+        name = self._name(key)
+        with self._translated(f"measure {key!r}"):
+            # The length of a missing key is 0 too.
+            return self._client.strlen(name) or super().size(key)
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-        self._call(f"write {key!r}", lambda: self._client.set(name, data))
+        with self._translated(f"write {key!r}"):
+            self._client.set(name, data)
 
     def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values, many in one round trip."""
@@ -264,11 +254,7 @@ class RedisStore(ServerDatabase):
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-
-        def add(doubt: str) -> bool:
-            return self._once(doubt, "SET", name, data, "NX") is not None
-
-        return self._conditionally(key, add)
+        return self._conditionally(key, lambda: self._once("SET", name, data, "NX") is not None)
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
         if version is None:
@@ -277,11 +263,11 @@ class RedisStore(ServerDatabase):
         name, data = self._name(key), self._data(key, value)
         arguments = 1, name, data, version
 
-        def replace(doubt: str) -> bool:
+        def replace() -> bool:
             try:
-                answer = self._once(doubt, "EVALSHA", self._replace, *arguments)
+                answer = self._once("EVALSHA", self._replace, *arguments)
             except self._errors.NoScriptError:  # which the server then keeps
-                answer = self._once(doubt, "EVAL", _REPLACE, *arguments)
+                answer = self._once("EVAL", _REPLACE, *arguments)
             return bool(answer)
 
         return self._conditionally(key, replace)
@@ -289,7 +275,8 @@ class RedisStore(ServerDatabase):
     def delete(self, key: str) -> None:
         self.check_writable()
         name = self._name(key)
-        self._call(f"delete {key!r}", lambda: self._client.delete(name))
+        with self._translated(f"delete {key!r}"):
+            self._client.delete(name)
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -302,22 +289,11 @@ class RedisStore(ServerDatabase):
     def _keys(self, prefix: str) -> builtins.set[str]:
         """SCAN shows everything that is there all the while, some of it twice."""
         begin = f"{self.prefix}:".encode()
-        pattern = escaped(begin + prefix.encode()) + b"*"
-
-        def scan() -> builtins.set[str]:
-            keys: set[str] = set()
-            cursor = 0
-            while True:
-                left()  # a client that was given does not look at the time
-                cursor, names = self._client.scan(cursor, match=pattern, count=1000)
-                for name in names:
-                    key = name[len(begin) :].decode("utf-8", "surrogateescape")
-                    if is_key(key):
-                        keys.add(key)
-                if not cursor:
-                    return keys
-
-        return self._call(f"list {prefix!r}", scan)
+        pattern = _escaped(begin + prefix.encode()) + b"*"
+        with self._translated(f"list {prefix!r}"):
+            names = list(self._client.scan_iter(match=pattern, count=1000))
+        keys = (name[len(begin) :].decode("utf-8", "surrogateescape") for name in names)
+        return {key for key in keys if is_key(key)}
 
     # -- the server ---------------------------------------------------------------------------
     def _name(self, key: str) -> bytes:
@@ -334,56 +310,48 @@ class RedisStore(ServerDatabase):
 
     def _pipeline(self, what: str, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers to many commands, in one round trip."""
+        with self._translated(what), self._client.pipeline(transaction=False) as pipeline:
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = pipeline.execute()
+            return answers
 
-        def send() -> list[Any]:
-            with self._client.pipeline(transaction=False) as pipeline:
-                for command in commands:
-                    pipeline.execute_command(*command)
-                answers: list[Any] = pipeline.execute()
-                return answers
-
-        return self._call(what, send)
-
-    def _call(self, what: str, function: Callable[[], T]) -> T:
-        """The answer to what may be done twice: it is, if the connection broke."""
-        self._check_open(what)
-        with self._translated(what), within(self.timeout):
-            try:
-                return function()
-            except self._errors.TimeoutError:
-                raise
-            except self._errors.ConnectionError as error:
-                if isinstance(error, self._errors.AuthenticationError):
-                    raise
-            return function()
-
-    def _conditionally(self, key: str, send: Callable[[str], bool]) -> bool:
-        """Whether it was written. After a lost answer the same is asked for again: what is written
-        now was not written before, or is gone again. If not, nobody can tell."""
-        what = f"write {key!r}"
-        doubt = (
-            f"{self!r}: whether {key!r} was written is unknown: the server's answer was lost; look"
-            " at the value before you do the same again"
-        )
+    def _conditionally(self, key: str, send: Callable[[], bool]) -> bool:
+        """Whether it was written. After a lost answer the same is sent again: if that writes, the
+        first attempt did not. If not, it is unknown whose value was found."""
         errors = self._errors
-        self._check_open(what)
-        with self._translated(what), within(self.timeout):
+        with self._translated(f"write {key!r}"):
             try:
-                return send(doubt)
-            except UncertainWriteError as error:
-                lost = error
-            except errors.ConnectionError as error:  # nothing was sent
-                if isinstance(error, errors.AuthenticationError):
-                    raise
-                return send(doubt)
-            if not isinstance(lost.__cause__, (errors.TimeoutError, TimeoutError)):
-                with suppress(Exception):  # what was lost first is what the caller must hear of
-                    if send(doubt):
+                return send()
+            except _LostAnswerError as lost:
+                cause = lost.__cause__
+            if not isinstance(cause, (errors.TimeoutError, TimeoutError)):
+                with suppress(Exception):  # the first error is the one to report
+                    if send():
                         return True
-            raise lost
+            raise UncertainWriteError(
+                f"whether {key!r} was written is unknown: the server's answer was lost; look at the"
+                " value before you do the same again"
+            ).at(self, key=key) from cause
+
+    def _once(self, *command: Any) -> Any:
+        """The answer to a command that the client does not repeat. Every error but
+        `_LostAnswerError` means that nothing was done."""
+        errors = self._errors
+        with self._client.client() as client:  # which has a connection of its own
+            client.connection.send_command(*command)  # if it fails, no server has all of it
+            try:
+                return client.parse_response(client.connection, command[0])
+            except (errors.AuthenticationError, errors.BusyLoadingError):
+                raise  # answers, though subclasses of ConnectionError
+            except (errors.ConnectionError, errors.TimeoutError, OSError) as error:
+                client.connection.disconnect()
+                raise _LostAnswerError from error
 
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
+        """Check that the store is open, and raise what the client raises as errors of a store."""
+        self._check_open(what)
         errors = self._errors
         try:
             yield
@@ -401,31 +369,46 @@ class RedisStore(ServerDatabase):
             raise StoreError(f"cannot {what}: {error}").at(self) from error
 
 
+def _bounds(byte_range: ByteRange | None) -> tuple[int, int] | None:
+    """First and last position as GETRANGE counts; None for the whole value."""
+    if byte_range is None:
+        return None
+    span(byte_range, 0)  # refuses what has no meaning
+    start, stop = byte_range
+    start = max(-_FARTHEST, min(start, _FARTHEST))
+    if stop is None:
+        return start, -1
+    return (start, min(stop, 2 * _FARTHEST - 1) - 1) if stop > start else _EMPTY
+
+
+def _reading(name: bytes, bounds: tuple[int, int] | None) -> tuple[Any, ...]:
+    """The command that reads a value or part of it."""
+    if bounds is None:
+        return "GET", name
+    return ("EXISTS", name) if bounds == _EMPTY else ("GETRANGE", name, *bounds)
+
+
+def _escaped(text: bytes) -> bytes:
+    """A pattern of SCAN that matches `text` alone."""
+    for special in (b"\\", b"*", b"?", b"[", b"]", b"^", b"-"):
+        text = text.replace(special, b"\\" + special)
+    return text
+
+
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
     """`redis://user:password@host:port/database?prefix=name`; see `stores.kinds`."""
-    from urllib.parse import parse_qsl, urlencode, urlsplit
-
-    parts = _parts(urlsplit, url)
+    parts = RedisStore._split(url)
     database = parts.path.strip("/")
     if database and not (database.isascii() and database.isdigit()):
         raise StoreError(
-            f"the path of a Redis URL is the number of a database, as in {_FORM}, with user and"
-            " password percent-encoded; a node below it is named with path=..."
+            f"the path of a Redis URL is the number of a database, as in {RedisStore._form}, with"
+            " user and password percent-encoded; a node below it is named with path=..."
         )
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     prefix = str(query.pop("prefix", options.pop("prefix", "zarr")))
     scheme = {"valkey": "redis", "valkeys": "rediss"}.get(parts.scheme, parts.scheme)
     plain = parts._replace(scheme=scheme, query=urlencode(query), fragment="").geturl()
     return RedisStore(prefix, url=plain, read_only=read_only, **options)
-
-
-def _parts(split: Callable[[str], Any], url: str) -> Any:
-    try:
-        parts = split(url)
-        _ = parts.port
-    except ValueError:
-        raise StoreError(f"invalid URL of a Redis server; expected {_FORM}") from None
-    return parts
 
 
 def adopt(obj: Any, *, read_only: bool) -> Store | None:
