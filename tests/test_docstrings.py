@@ -302,7 +302,7 @@ def test_the_surface_is_walked() -> None:
         "omnizarr.nodes.array.Array.resize",
         "omnizarr.api.creating.create_array",
         "omnizarr.stores.zip.store.ZipStore",
-        "omnizarr.model.store.Store.get",
+        "omnizarr.model.store_basics.BasicStore.get",
         "omnizarr.config.Config.set",
         "omnizarr.errors.StoreError",
     } <= names

@@ -20,10 +20,12 @@ from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
+from omnizarr.model.store_features import Sweepable
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.creation.overlaps import innermost
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime import parallel
-from omnizarr.stores import LocalStore, StoreLike, WrapperStore, as_store
+from omnizarr.stores import StoreLike, WrapperStore, as_store
 
 
 @dataclass(frozen=True)
@@ -174,9 +176,8 @@ def check(
 
 def _leftovers(store: Store) -> list[Finding]:
     """What killed writers and deletions left in a directory."""
-    while isinstance(store, WrapperStore):
-        store = store.store
-    names, files = store.leftovers() if isinstance(store, LocalStore) else (0, 0)
+    store = innermost(store)
+    names, files = store.leftovers() if isinstance(store, Sweepable) else (0, 0)
     if not names:
         return []
     message = (

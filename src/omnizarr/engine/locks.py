@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TypeVar
 
 from omnizarr.errors import ConflictError, UncertainWriteError
@@ -93,6 +94,7 @@ class Optimistic(WrapperStore):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
+        self.capabilities = replace(store.capabilities, deletes_any_version=True)
         self._seen: dict[str, tuple[Hashable | None, bytes | None]] = {}
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:

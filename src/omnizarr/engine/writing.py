@@ -25,7 +25,7 @@ from omnizarr import indexing
 from omnizarr.codecs import Chain
 from omnizarr.engine import threads
 from omnizarr.engine.chunk_source import Source
-from omnizarr.engine.locks import Optimistic, exclusive, setting, update
+from omnizarr.engine.locks import exclusive, setting, update
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import Part, Plan, refine
 from omnizarr.model.casting import cast
@@ -128,7 +128,7 @@ def _change_chunk(source: Source, part: Part, working: Working, field: FieldName
     data = encode_part(source, chain, old, part, working, field)
     if data is None and old is None:
         return  # nothing was there and nothing is to be: another's new chunk must not be deleted
-    if data is None and isinstance(source.store, Optimistic):
+    if data is None and source.store.capabilities.deletes_any_version:
         data = _emptied(source, chain)
     _store(source, key, coordinates, data)
 
@@ -172,7 +172,7 @@ def _trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None
             return
     if shape is None:
         return
-    if data is None and isinstance(source.store, Optimistic):
+    if data is None and source.store.capabilities.deletes_any_version:
         data = _emptied(source, chain)
     _store(source, key, coordinates, data)
 

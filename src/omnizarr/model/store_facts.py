@@ -97,6 +97,11 @@ class Capabilities:
     """Every call is a request to a service, even where `requests` is 1."""
     gap: int = 64 * 1024
     """Ranges of a value that are closer together than this are cheaper to read as one."""
+    known_sizes: bool = False
+    """`size` costs next to nothing: no request, and no value is read."""
+    deletes_any_version: bool = False
+    """`delete` also removes a value that another writer has replaced since it was read, so that an
+    update stores an empty chunk instead."""
     hierarchies_only: bool = False
     """It takes no other keys than those of documents and chunks, and a chunk only after the
     document of its array."""

@@ -61,7 +61,7 @@ class MemoryStore(Store):
     """
 
     # No other process can see the values, so there is nobody to exclude.
-    capabilities = Capabilities(ranges=False, conditional=True)
+    capabilities = Capabilities(ranges=False, conditional=True, known_sizes=True)
 
     @suggests
     def __init__(

@@ -26,9 +26,7 @@ from omnizarr.engine import Source
 from omnizarr.errors import StoreError, UnsupportedError
 from omnizarr.model.grids import Grid, RegularAxis, Shape
 from omnizarr.model.keys import ChunkKeys
-from omnizarr.model.store import Store, keys_at
-from omnizarr.nodes.creation.overlaps import innermost
-from omnizarr.stores import LocalStore, MemoryStore
+from omnizarr.model.store import keys_at
 
 TASK_BYTES = 4 << 20
 """Small chunks are taken together until about this much is in one portion. It is part of what a
@@ -128,7 +126,7 @@ class Listed:
         self._coordinates: list[Shape] = []
         self._spellings = bytearray()
         summary = hashlib.sha256()
-        sized = sized and _knows_sizes(source.store)
+        sized = sized and source.store.capabilities.known_sizes
         for key, coordinates, place in stored_chunks(source):
             size = source.store.size(key) if sized else None
             summary.update(f"{key}\n{size}\n".encode())
@@ -153,13 +151,6 @@ class Listed:
         encoders = [keys.encoder(model.ndim) for keys in (model.keys, *model.keys.alternatives)]
         for coordinates, place in zip(self, self._spellings, strict=True):
             yield source.prefix + encoders[place](coordinates), coordinates
-
-
-def _knows_sizes(store: Store) -> bool:
-    """Whether the size of a value costs next to nothing there."""
-    from omnizarr.stores import ZipStore  # which is imported when it is first needed
-
-    return isinstance(innermost(store), LocalStore | MemoryStore | ZipStore)
 
 
 def spelling(source: Source) -> ChunkKeys:

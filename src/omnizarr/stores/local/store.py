@@ -97,7 +97,9 @@ class LocalStore(Store):
         self.fsync = fsync
         self.follow_symlinks = follow_symlinks
         self.locking = locking
-        self.capabilities = Capabilities(conditional=True, locks=locking, validators=True)
+        self.capabilities = Capabilities(
+            conditional=True, locks=locking, validators=True, known_sizes=True
+        )
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
         self._beneath = Beneath(self.path.rstrip("/"), follow_symlinks)

@@ -117,6 +117,7 @@ class OverlayStore(Store):
             listable=above.listable and below.listable,
             ranges=above.ranges or below.ranges,
             validators=False,
+            known_sizes=above.known_sizes and below.known_sizes,
             requests=max(above.requests, below.requests),
             gap=max(above.gap, below.gap),
         )

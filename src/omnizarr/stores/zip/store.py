@@ -93,7 +93,7 @@ class ZipStore(Store):
     """
 
     # One process writes at a time, so there is nobody to exclude.
-    capabilities = Capabilities(conditional=True)
+    capabilities = Capabilities(conditional=True, known_sizes=True)
 
     @suggests
     def __init__(
