@@ -72,7 +72,7 @@ def serve() -> Iterator[Nginx]:
             for way, settings in WAYS.items()
         ]
         urls = {way: f"http://127.0.0.1:{port}" for way, port in ports.items()}
-        authority = _certificate(folder)
+        authority = certificate(folder)
         if authority is not None:
             port = free_port()
             blocks.append(
@@ -96,15 +96,16 @@ def serve() -> Iterator[Nginx]:
             yield Nginx(root, urls, authority)
 
 
-def _certificate(folder: Path) -> Path | None:
+def certificate(folder: Path) -> Path | None:
+    """A certificate of localhost that is its own authority, with key.pem beside it."""
     if shutil.which("openssl") is None:
         return None
-    certificate = folder / "certificate.pem"
+    found = folder / "certificate.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
          "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-         "-keyout", str(folder / "key.pem"), "-out", str(certificate)],
+         "-keyout", str(folder / "key.pem"), "-out", str(found)],
         check=True,
         capture_output=True,
     )  # fmt: skip
-    return certificate
+    return found

@@ -60,6 +60,7 @@ class Scripted:
         self.script: Script = lambda request: answer("404 Not Found")
         self.asked: list[Request] = []
         self.sent = 0
+        self.connections = 0
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.origin = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self._over = False
@@ -71,6 +72,7 @@ class Scripted:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
+            self.connections += 1
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:

@@ -474,7 +474,7 @@ def test_nobody_listens_any_more(scripted: Scripted, values: dict[str, bytes]) -
     with http(scripted, deadline=1.0) as store:
         array = omnizarr.open_array(store, mode="r")
         scripted.close()
-        store._client.connections().close()  # type: ignore[attr-defined]
+        store._client.sockets().close()  # type: ignore[attr-defined]
         with pytest.raises(StoreError, match=r"connection failed|no whole answer"):
             array[...]
 

@@ -27,7 +27,7 @@ from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.runtime.parallel import Desk, check
 from omnizarr.stores.http.chunked import Broken
 from omnizarr.stores.http.client import Client
-from omnizarr.stores.http.connection import Clock, ServerConnection, addresses
+from omnizarr.stores.http.connection import Clock, addresses
 from omnizarr.stores.http.ranges import Refused, header, take_bounded
 
 MOST_HEAD = 16 * 1024
@@ -100,8 +100,9 @@ def head_of(head: bytes) -> tuple[int, dict[str, str]]:
 class Line:
     """One connection, and the item whose value it is asked for."""
 
-    def __init__(self, connection: ServerConnection) -> None:
-        self.connection = connection
+    def __init__(self, sock: socket.socket | None) -> None:
+        self.sock: Any = sock
+        """None before the first address is tried."""
         self.address: Any = None
         self.addresses: list[Any] = []
         """Those that were not tried yet."""
@@ -114,10 +115,6 @@ class Line:
         self.pieces: list[bytes] = []
         self.missing = -1
         """Bytes of the body that are still to come; -1 before the end of the head."""
-
-    @property
-    def sock(self) -> Any:
-        return self.connection.sock
 
     def hear(self, data: bytes) -> bool:
         """Take what came; True if that was the end of the answer."""
@@ -142,6 +139,11 @@ class Line:
             raise Unusual  # an unrequested answer
         return self.missing == 0
 
+    def close(self) -> None:
+        if self.sock is not None:
+            self.sock.close()
+            self.sock = None
+
     def answer(self) -> Whole:
         body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
         return Whole(self.status, self.fields, body)
@@ -155,9 +157,9 @@ def feeder_of(
     is_there: Callable[[str, Whole], bool],
     ordinary: Callable[[str, Clock], Buffer | None],
 ) -> Feeder | None:
-    """Reads the beginning of many values; None if something else, or too much, is asked for.
+    """Reads the beginning of many values; None for other or longer ranges, and behind a proxy.
 
-    target: what stands in the request line for a key.
+    target: the target of the request line for a key.
     is_there: whether an answer holds the value of a key, or says that there is none; what it
     refuses is left aside.
     ordinary: how to ask for a key in the ordinary way, before the deadline of the clock.
@@ -165,7 +167,7 @@ def feeder_of(
     if byte_range is None or byte_range.start != 0 or byte_range.stop is None:
         return None
     stop = byte_range.stop
-    if not 0 < stop <= MOST_BODY:
+    if not 0 < stop <= MOST_BODY or not client.is_direct:
         return None
 
     def judge(key: str, answer: Whole) -> Buffer | None:
@@ -200,7 +202,8 @@ class Feeder:
         judge: Callable[[str, Whole], Buffer | None],
         ordinary: Callable[[str, Clock], Buffer | None],
     ) -> None:
-        self._pool = client.connections()
+        self._client = client
+        self._idle = client.sockets()
         self._origin = client.origin
         self._clock = client.policy.clock
         self._most = most
@@ -228,7 +231,7 @@ class Feeder:
         finally:
             self._selector.close()
             for line in self._lines:
-                line.connection.close()
+                line.close()
 
     def _feed(self, desk: Values) -> None:
         look = time.monotonic() + PAUSE
@@ -257,17 +260,17 @@ class Feeder:
         line: Line | None = None
         try:
             clock = self._clock()
-            connection = self._pool.take(self._origin, clock)
-            line = Line(connection)
+            line = Line(self._idle.take())
             self._lines.add(line)
             line.item, line.clock, line.until = item, clock, time.monotonic() + clock.patience()
-            if connection.sock is not None:
-                connection.sock.setblocking(False)
-                self._selector.register(connection.sock, selectors.EVENT_READ, line)
+            if line.sock is not None:
+                self._selector.register(line.sock, selectors.EVENT_READ, line)
                 self._ask(line)
                 return
             if not self._addresses:
-                self._addresses = addresses(self._origin, clock, connection.untrusted)
+                self._addresses = addresses(
+                    self._origin.host, self._origin.port, clock, self._client.security.untrusted
+                )
             line.addresses = list(self._addresses)
             self._dial(line)
         except (OSError, StoreError, Unusual):
@@ -282,7 +285,7 @@ class Feeder:
         # One address that does not answer leaves time for the others.
         line.until = time.monotonic() + max(0.05, line.clock.patience() / len(line.addresses))
         line.address = family, kind, protocol, _, address = line.addresses.pop(0)
-        line.connection.sock = sock = socket.socket(family, kind, protocol)
+        line.sock = sock = socket.socket(family, kind, protocol)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line.state = "connecting"
@@ -292,8 +295,7 @@ class Feeder:
     def _redial(self, line: Line) -> None:
         """Try the next address of the host."""
         self._selector.unregister(line.sock)
-        line.sock.close()
-        line.connection.sock = None
+        line.close()
         self._dial(line)
 
     def _connected(self, line: Line) -> None:
@@ -305,9 +307,8 @@ class Feeder:
         # For those that follow, and what is left of the time for this one.
         self._addresses.sort(key=lambda address: address is not line.address)
         line.until = time.monotonic() + line.clock.patience()
-        secure = line.connection.secure
-        if secure is not None:
-            line.connection.sock = sock = secure.wrap_socket(
+        if self._origin.scheme == "https":
+            line.sock = sock = self._client.context.wrap_socket(
                 sock, server_hostname=self._origin.host, do_handshake_on_connect=False
             )
         line.state = "greeting"
@@ -382,7 +383,7 @@ class Feeder:
         if following is None:
             self._selector.unregister(line.sock)
             self._lines.discard(line)
-            self._pool.give_back(line.connection)
+            self._idle.give_back(line.sock)
             return
         clock = self._clock()
         line.item, line.clock, line.until = following, clock, time.monotonic() + clock.patience()
@@ -413,4 +414,4 @@ class Feeder:
         if line.sock is not None:
             with suppress(KeyError, ValueError):  # not yet, or no longer there
                 self._selector.unregister(line.sock)
-        line.connection.close()
+        line.close()

@@ -1,13 +1,14 @@
 """Bodies in chunks (RFC 9112, 7.1), read strictly and in bounded pieces.
 
-A size that is no plain hexadecimal number ends the reading: taken for a number, -1 would mean
-"everything that ever comes".
+`http.client` and urllib3 take every size that `int` reads. With a size of -1 they read until the
+server stops sending. Here a size that is no plain hexadecimal number is an error.
 
 This module knows the chunked coding. It must not know sockets.
 """
 
 from __future__ import annotations
 
+import io
 import re
 from typing import BinaryIO
 
@@ -22,18 +23,20 @@ class Broken(Exception):
     """The connection gave less than was promised; another attempt may do better."""
 
 
-class Chunked:
-    """The body that `file` holds in chunks. It does not read beyond the body's end."""
+class Chunked(io.BufferedIOBase):
+    """The body that `file` holds in chunks. It does not read beyond the end of the body."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._left = 0
-        """What is still to come of the chunk."""
+        """Bytes of the chunk that were not read yet."""
         self._begun = False
         self._ended = False
 
-    def read(self, most: int) -> bytes:
+    def read(self, most: int | None = -1, /) -> bytes:
         """The next bytes, `most` of them unless the body ends before; b"" after its end."""
+        if most is None or most < 0:
+            raise ValueError("a body is read in pieces of a given size")
         found = bytearray()
         while len(found) < most and not self._ended:
             if not self._left:
@@ -70,3 +73,7 @@ class Chunked:
         if not line.endswith(b"\n"):
             raise Broken("the body broke off between chunks")
         return line
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -1,19 +1,18 @@
-"""One question to a web server: attempts, redirects and errors, all before one deadline.
+"""Requests to a web server: attempts, redirects and errors, all before one deadline.
 
-    client.fetch("GET", address, take, clock, where)
+    client.fetch("GET", address, take, clock)
 
-`take(answer)` reads the body and is called anew for every attempt; what it gives is the result.
-None means that the server says that there is no such thing. Only GET and HEAD are asked, so asking
-again is always safe.
+`take(answer)` reads the body, and is called anew for every attempt. `fetch` returns its result, or
+None if the server says that there is no such thing. There are only GET and HEAD requests, so
+repeating one is always safe.
 
-This module knows HTTP. It must not know what is asked for.
+This module knows HTTP. It must not know what the values are.
 """
 
 from __future__ import annotations
 
 import http.client
 import os
-import random
 import re
 import socket
 import ssl
@@ -21,7 +20,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from omnizarr.errors import (
     HTTPStatusError,
@@ -30,22 +29,25 @@ from omnizarr.errors import (
     StoreError,
     StoreTimeoutError,
 )
-from omnizarr.runtime import parallel
-from omnizarr.stores.http.chunked import Broken, Chunked
-from omnizarr.stores.http.connection import Clock, Pool, Security
+from omnizarr.runtime.optional_packages import package
+from omnizarr.runtime.properties import cached_property
+from omnizarr.stores.http.chunked import Broken
+from omnizarr.stores.http.connection import Clock, IdleSockets, Security
+from omnizarr.stores.http.environment import Proxy, proxy_for
 from omnizarr.stores.http.url import Address, Base, Origin, follow
+from omnizarr.stores.retries import RetryPolicy, attempts
+
+if TYPE_CHECKING:
+    from omnizarr.stores.http.transport import Answer, Transport
 
 T = TypeVar("T")
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
 BUSY = frozenset({408, 425, 429})
-"""What is worth another attempt, besides every status from 500 but 501 and 505."""
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-DRAINED = 64 * 1024
-"""Bytes of an unwanted body that are read so that its connection can be reused."""
-PIECE = 8 * 1024 * 1024
-"""What is read at once: no server makes us allocate what it only promises."""
+"""Statuses that are worth another attempt, besides all from 500 on but 501 and 505."""
+FIRST_DELAY = 0.1
+"""Seconds before the second attempt."""
 _NUMBER = re.compile(r"[0-9]{1,18}\Z")
 
 
@@ -74,87 +76,33 @@ class _Busy(Exception):
         self.pause = pause
 
 
-class Answer:
-    """What came back; its body is read once, never beyond what is asked for."""
-
-    def __init__(self, response: http.client.HTTPResponse, address: Address) -> None:
-        self._response = response
-        self.address = address
-        self.status = response.status
-        declared = (response.headers.get("Content-Length") or "").strip()
-        self.declared = int(declared) if _NUMBER.match(declared) else None
-        empty = response.length == 0  # also what a HEAD is answered with
-        self.length = 0 if empty else None if response.chunked else self.declared
-        """How long the body is, if that is known ahead."""
-        self.framed = self.length is not None or response.chunked
-        """Whether a body that breaks off can be told from one that ends."""
-        self._position = 0
-        self._chunked = Chunked(response.fp) if response.chunked and not empty else None
-
-    def header(self, name: str) -> str | None:
-        return self._response.headers.get(name)
-
-    def read(self, count: int) -> bytes:
-        """The next `count` bytes, or as many as there are before the proper end."""
-        pieces: list[bytes] = []
-        wanted = count
-        while wanted > 0:
-            parallel.check()
-            piece = self._piece(min(wanted, PIECE))
-            if not piece:
-                break
-            pieces.append(piece)
-            self._position += len(piece)
-            wanted -= len(piece)
-        if wanted > 0 and self.length is not None and self._position < self.length:
-            raise Broken(f"the body ended after {self._position} of {self.length} bytes")
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def _piece(self, most: int) -> bytes:
-        if self._chunked is None:
-            return self._response.read(most)
-        if self._response.isclosed():
-            return b""
-        piece = self._chunked.read(most)
-        if not piece:
-            self._response.close()  # the connection stays open for the next request
-        return piece
-
-    def skip(self, count: int) -> None:
-        while count > 0:
-            piece = self.read(min(count, DRAINED * 4))
-            if not piece:
-                return
-            count -= len(piece)
-
-    def finish(self) -> bool:
-        """Leave the body behind; True if the connection can be used again."""
-        try:
-            return self._drain()
-        except (OSError, http.client.HTTPException, Broken, StoreError):
-            return False  # what was wanted has been read
-
-    def _drain(self) -> bool:
-        response = self._response
-        if not response.isclosed():
-            rest = None if self.length is None else self.length - self._position
-            if response.will_close or (rest is not None and rest > DRAINED):
-                return False
-            self.skip(DRAINED)
-            if not response.isclosed() and self._piece(1):
-                return False
-        return response.isclosed() and not response.will_close
-
-
 class Client:
     """Asks one origin, and others where redirects to them are allowed."""
 
     def __init__(self, origin: Origin, policy: Policy, security: Security) -> None:
         self.origin = origin
         self.policy = policy
-        self._security = security
-        self._pool: Pool | None = None
+        self.security = security
+        self._transport: Transport | None = None
+        self._sockets: IdleSockets | None = None
         self._closed = False
+
+    @cached_property
+    def context(self) -> ssl.SSLContext:
+        return self.security.context()
+
+    @cached_property
+    def proxy(self) -> Proxy | None:
+        """The proxy to the origin of the store; the environment is read once."""
+        return proxy_for(self.origin)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether there is no proxy to the origin of the store."""
+        try:
+            return self.proxy is None
+        except StoreError:
+            return False  # `fetch` raises it
 
     def fetch(
         self,
@@ -162,45 +110,63 @@ class Client:
         address: Address,
         take: Callable[[Answer], T],
         clock: Clock,
-        where: str,
         *,
         headers: Mapping[str, str] | None = None,
         accept: frozenset[int] = frozenset({200}),
     ) -> T | None:
-        attempt = 0
-        while True:
-            parallel.check()
-            pause = 0.0
-            cause: Exception | None = None
+        """Ask until there is an answer, the attempts are used up, or the deadline is near.
+
+        Errors do not say which key was asked for: the caller does."""
+        number, failure, cause = 0, StoreError(), None
+        policy = RetryPolicy(self.policy.retries + 1, FIRST_DELAY)
+        for attempt in attempts(policy, clock.end):
+            number = attempt.number
             try:
                 return self._once(method, address, take, clock, headers or {}, accept)
-            except StoreError as error:
-                raise error.at(where) from error.__cause__
+            except StoreError:
+                raise
             except _Busy as busy:
-                failure, pause = busy.error.at(where), busy.pause
+                failure, cause = busy.error, None
+                attempt.wait_at_least(busy.pause)
             except (OSError, http.client.HTTPException, Broken) as error:
-                failure, cause = _failed(error, where, clock), error
-            attempt += 1
-            pause = max(pause, _pause(attempt))
-            if attempt > self.policy.retries or pause >= clock.left:
-                more = f" (attempt {attempt}, deadline {clock.deadline:g} s)"
-                raise _said(failure, more) from cause
-            _sleep(pause)
+                failure, cause = _failed(error, clock), error
+        failure.args = (f"{failure} (attempt {number}, deadline {clock.deadline:g} s)",)
+        raise failure from cause
 
     def close(self) -> None:
         self._closed = True
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
+        if self._transport is not None:
+            self._transport.close()
+        if self._sockets is not None:
+            self._sockets.close()
 
-    def connections(self) -> Pool:
-        pool = self._pool
-        if pool is None or pool.pid != os.getpid():
-            if self._closed:
-                raise StoreClosedError("the store was closed")
-            # A forked child must not talk on the connections of its parent.
-            pool = self._pool = Pool(self._security)
-        return pool
+    def transport(self) -> Transport:
+        """The connections of this process: a forked child must not talk on those of its parent."""
+        self._check_open()
+        found = self._transport
+        if found is None or found.pid != os.getpid():
+            package("urllib3", "http", "HTTPStore")
+            from omnizarr.stores.http.transport import Transport
+
+            found = self._transport = Transport(
+                self._proxy_for, lambda: self.context, self.security.untrusted
+            )
+        return found
+
+    def sockets(self) -> IdleSockets:
+        """The same for the batch reader."""
+        self._check_open()
+        found = self._sockets
+        if found is None or found.pid != os.getpid():
+            found = self._sockets = IdleSockets()
+        return found
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosedError("the store was closed")
+
+    def _proxy_for(self, origin: Origin) -> Proxy | None:
+        return self.proxy if origin == self.origin else proxy_for(origin)
 
     def _once(
         self,
@@ -211,52 +177,33 @@ class Client:
         headers: Mapping[str, str],
         accept: frozenset[int],
     ) -> T | None:
-        """One attempt. Errors do not say where: the caller does."""
-        pool = self.connections()
+        """One attempt, redirects included."""
+        transport = self.transport()
         for _ in range(MOST_REDIRECTS + 1):
-            connection = pool.take(address.origin, clock)
-            reusable = False
-            try:
-                answer = Answer(
-                    connection.ask(method, address.target, self._headers(address, headers)), address
-                )
-                status = answer.status
-                if status in self.policy.missing:
-                    connection.clock = clock.short()
-                    reusable = answer.finish()
+            with transport.ask(method, address, self._headers(address, headers), clock) as answer:
+                if answer.status in self.policy.missing:
                     return None
-                if status in REDIRECTS:
-                    beyond = self._redirected(answer)
-                    connection.clock = clock.short()
-                    reusable = answer.finish()
-                    if beyond is None:
-                        return None
-                    address = beyond
-                    continue
-                if status not in accept:
-                    raise self._refused(answer)
-                result = take(answer)
-                connection.clock = clock.short()
-                reusable = answer.finish()
-                return result
-            finally:
-                if reusable:
-                    pool.give_back(connection)
-                else:
-                    connection.close()
+                if answer.status not in REDIRECTS:
+                    if answer.status not in accept:
+                        raise self._refused(answer)
+                    return take(answer)
+                beyond = self._redirected(answer)
+            if beyond is None:
+                return None
+            address = beyond
         raise StoreError(f"more than {MOST_REDIRECTS} redirects, one after the other")
 
     def _headers(self, address: Address, own: Mapping[str, str]) -> dict[str, str]:
         headers = {"Accept": "*/*", "User-Agent": "omnizarr"}
         if address.origin == self.origin:
             headers.update(self.policy.headers)
-        # A range of what a server compressed on the way is no range of the value.
+        # A range of a compressed answer is no range of the value.
         return {**headers, "Accept-Encoding": "identity", **own}
 
     def requester(
         self, target: Callable[[str], str], own: Mapping[str, str]
     ) -> Callable[[str], bytes]:
-        """What makes the bytes of a GET for the target of a key at the origin."""
+        """A function that gives the bytes of the GET request of a key, at the origin."""
         headers = self._headers(Address(self.origin, "/"), own)
         if not any(name.lower() == "host" for name in headers):
             headers["Host"] = str(self.origin).partition("://")[2]
@@ -265,7 +212,7 @@ class Client:
         return lambda key: b"GET " + target(key).encode("ascii") + rest
 
     def _redirected(self, answer: Answer) -> Address | None:
-        """Where to ask instead; None if the server says that it has a folder there."""
+        """Where to ask instead; None if the server says that there is a folder."""
         here = answer.address
         beyond = follow(answer.header("Location") or "", here)
         if beyond is None or beyond == here:
@@ -285,8 +232,8 @@ class Client:
             )
         if beyond.origin.scheme == "http" and here.origin.scheme == "https":
             raise HTTPStatusError(
-                f"the server redirects from https to {beyond.origin}, where anybody could"
-                " change what is read; it is not followed",
+                f"the server redirects from https to {beyond.origin}, where the data could be"
+                " changed on the way; it is not followed",
                 answer.status,
             )
         if beyond.origin != self.origin and self.policy.redirects is not True:
@@ -299,6 +246,11 @@ class Client:
     def _refused(self, answer: Answer) -> Exception:
         status = answer.status
         message = f"the server answered {_phrase(status)}"
+        if status == 407 and self._proxy_for(answer.address.origin) is not None:
+            return StoreAccessError(
+                f"{message}: the proxy wants other credentials"
+                " (HTTP_PROXY=http://user:password@host:port)"
+            )
         if status in (401, 403, 407):
             given = "were not enough" if self.policy.headers else "are missing"
             hint = f"credentials {given} (headers=, auth=)"
@@ -314,10 +266,10 @@ class Client:
 def headers_of(
     headers: Mapping[str, str] | None, auth: Sequence[str] | None, base: Base
 ) -> dict[str, str]:
-    """What a caller wants to be sent with every request; errors never show a value."""
+    """The headers to send with every request; errors never show a value."""
     found: dict[str, str] = {}
     for name, value in (headers or {}).items():
-        text: tuple[object, object] = (name, value)  # whatever the annotation promised
+        text: tuple[object, object] = (name, value)  # not all callers are typed
         if not isinstance(text[0], str) or not isinstance(text[1], str):
             raise TypeError("headers must be a mapping from str to str")
         plain = name.isascii() and all(ord(c) < 256 and c not in "\r\n\0" for c in name + value)
@@ -340,47 +292,29 @@ def _phrase(status: int) -> str:
     return f"{status} {http.client.responses.get(status, '')}".strip()
 
 
-def _said(failure: StoreError, more: str) -> StoreError:
-    if isinstance(failure, HTTPStatusError):
-        return HTTPStatusError(f"{failure}{more}", failure.status)
-    return type(failure)(f"{failure}{more}")
-
-
-def _failed(error: Exception, where: str, clock: Clock) -> StoreError:
-    """What broke between us and the server. The texts of other libraries may hold the URL."""
+def _failed(error: Exception, clock: Clock) -> StoreError:
+    """Explain a broken connection, or raise if another attempt cannot help."""
     if isinstance(error, ssl.SSLCertVerificationError):
         raise StoreError(
-            f"{where}: the server's certificate is not trusted: {error.verify_message}"
-            " (verify= names a file with other authorities)"
+            f"the server's certificate is not trusted: {error.verify_message}"
+            " (verify= or SSL_CERT_FILE names a file with other authorities)"
         ) from error
     if isinstance(error, socket.gaierror):
         failure = f"the host has no address ({error.strerror})"
         if error.errno == socket.EAI_NONAME:
-            raise StoreError(f"{where}: {failure}; is its name right?") from error
-        return StoreError(f"{where}: {failure}")
+            raise StoreError(f"{failure}; is its name right?") from error
+        return StoreError(failure)
     if clock.left <= 0:
-        return StoreTimeoutError(f"{where}: no whole answer before the deadline")
+        return StoreTimeoutError("no whole answer before the deadline")
     if isinstance(error, TimeoutError):
-        return StoreTimeoutError(f"{where}: the server fell silent")
+        return StoreTimeoutError("the server fell silent")
     if isinstance(error, Broken):
-        return StoreError(f"{where}: {error}")
+        return StoreError(str(error))
     if isinstance(error, http.client.IncompleteRead):
-        return StoreError(f"{where}: the body broke off")
+        return StoreError("the body broke off")
     if isinstance(error, OSError) and error.strerror:
-        return StoreError(f"{where}: the connection failed: {error.strerror}")
-    return StoreError(f"{where}: the connection failed: {type(error).__name__}")
-
-
-def _pause(attempt: int) -> float:
-    most = min(LONGEST_PAUSE, SHORTEST_PAUSE * 2.0 ** (attempt - 1))
-    return most * random.uniform(0.5, 1.0)
-
-
-def _sleep(seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        parallel.check()
-        time.sleep(min(left, 0.1))
+        return StoreError(f"the connection failed: {error.strerror}")
+    return StoreError(f"the connection failed: {type(error).__name__}")
 
 
 def _retry_after(value: str | None) -> float:

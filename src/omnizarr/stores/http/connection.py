@@ -1,16 +1,13 @@
-"""Connections to web servers that keep to a clock, and a pool of them.
+"""Addresses of web servers, connections to them, and the time and trust that they get.
 
-Every read from a socket, of headers and of bodies, asks the clock first: a server that sends one
-byte a second cannot hold a call beyond its deadline. Names are resolved here, so that addresses
-inside the own network can be refused before anything is sent to them.
+Names are resolved here, so that addresses inside the own network can be refused before anything is
+sent to them, and so that a resolver that hangs does not hold a call beyond its deadline.
 
-This module knows sockets and `http.client`. It must not know stores.
+This module knows sockets. It must not know HTTP.
 """
 
 from __future__ import annotations
 
-import http.client
-import io
 import ipaddress
 import os
 import select
@@ -23,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnizarr.errors import StoreError
-from omnizarr.stores.http.url import PORTS, Origin
+from omnizarr.stores.http.environment import authorities
 
 MOST_IDLE = 128
-"""Connections that are kept for the next request."""
+"""Connections to one server that are kept for the next request."""
 
 
 class Clock:
@@ -57,22 +54,27 @@ class Clock:
 
 @dataclass(frozen=True)
 class Security:
-    """How servers prove who they are, and which ones may be asked at all."""
+    """How servers prove who they are, and which ones may be asked."""
 
     verify: bool | str = True
-    """Whether certificates are checked, or the file with the authorities to check them with."""
+    """Whether certificates are checked, or a file or folder of authorities to check them with. With
+    True, the environment may name one."""
     cert: str | tuple[str, str] | None = None
-    """Our own certificate and its key, if a server wants to see one."""
+    """A client certificate and its key."""
     untrusted: bool = False
-    """Whether the URL is untrusted and may name a server of our own network."""
+    """Whether the URL is untrusted, so that a server of the own network is refused."""
 
     def context(self) -> ssl.SSLContext:
-        authorities = self.verify if isinstance(self.verify, str) else None
+        option, path = "the option verify or cert", None
+        if isinstance(self.verify, str):
+            path = self.verify
+        elif self.verify:
+            option, path = authorities() or (option, None)
         try:
-            if authorities is not None and os.path.isdir(authorities):
-                context = ssl.create_default_context(capath=authorities)
+            if path is not None and os.path.isdir(path):
+                context = ssl.create_default_context(capath=path)
             else:
-                context = ssl.create_default_context(cafile=authorities)
+                context = ssl.create_default_context(cafile=path)
             if self.verify is False:
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
@@ -80,165 +82,84 @@ class Security:
                 files = (self.cert,) if isinstance(self.cert, str) else self.cert
                 context.load_cert_chain(*files)
         except (OSError, ssl.SSLError) as error:
-            raise StoreError(f"certificates of the option verify or cert: {error}") from error
+            raise StoreError(f"certificates of {option}: {error}") from error
         context.set_alpn_protocols(["http/1.1"])
         return context
 
 
-class _Timed(io.RawIOBase):
-    """What a socket sends, as long as the clock of its connection allows."""
+class IdleSockets:
+    """Open connections of one process to one server, kept for the next request without a lock."""
 
-    def __init__(self, raw: io.RawIOBase, connection: ServerConnection) -> None:
-        self._raw = raw
-        self._connection = connection
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        connection = self._connection
-        if connection.sock is not None:
-            connection.sock.settimeout(connection.clock.patience())
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _Files:
-    """What `http.client` takes for a socket to read a response from."""
-
-    def __init__(self, sock: Any, connection: ServerConnection) -> None:
-        self._sock = sock
-        self._connection = connection
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        raw = self._sock.makefile(mode, buffering=0)
-        return io.BufferedReader(_Timed(raw, self._connection), 64 * 1024)
-
-
-class ServerConnection(http.client.HTTPConnection):
-    def __init__(self, origin: Origin, secure: ssl.SSLContext | None, untrusted: bool) -> None:
-        self.default_port = PORTS[origin.scheme]
-        super().__init__(origin.host, origin.port)
-        self.origin = origin
-        self.clock = Clock(0, 0)
-        self.secure = secure
-        self.untrusted = untrusted
-
-    def connect(self) -> None:
-        sock = dial(self.origin, self.clock, self.untrusted)
-        try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if self.secure is not None:
-                sock.settimeout(self.clock.patience())
-                sock = self.secure.wrap_socket(sock, server_hostname=self.host)
-        except BaseException:
-            sock.close()
-            raise
-        self.sock = sock
-
-    def ask(self, method: str, target: str, headers: dict[str, str]) -> http.client.HTTPResponse:
-        if self.sock is not None:
-            self.sock.settimeout(self.clock.patience())
-        self.request(method, target, headers=headers)
-        return self.getresponse()
-
-    def response_class(  # type: ignore[override]  # a way to make one, as `http.client` calls it
-        self, sock: Any, debuglevel: int = 0, method: str | None = None, url: str | None = None
-    ) -> http.client.HTTPResponse:
-        files: Any = _Files(sock, self)
-        return http.client.HTTPResponse(files, debuglevel, method=method, url=url)
-
-    @property
-    def usable(self) -> bool:
-        """Whether the server kept it open and sent nothing unrequested."""
-        if self.sock is None or (isinstance(self.sock, ssl.SSLSocket) and self.sock.pending()):
-            return False
-        try:
-            if hasattr(select, "poll"):
-                poll = select.poll()
-                poll.register(self.sock, select.POLLIN)
-                return not poll.poll(0)
-            return not select.select([self.sock], [], [], 0)[0]
-        except (OSError, ValueError):
-            return False
-
-
-class Pool:
-    """Connections of one process, kept for the next request. Threads share it without a lock."""
-
-    def __init__(self, security: Security) -> None:
+    def __init__(self) -> None:
         self.pid = os.getpid()
-        self.closed = False
-        self._security = security
-        self._idle: dict[Origin, list[ServerConnection]] = {}
-        self._context: ssl.SSLContext | None = None
+        self._idle: list[socket.socket] = []
+        self._closed = False
         weakref.finalize(self, _close_all, self._idle)
 
-    def take(self, origin: Origin, clock: Clock) -> ServerConnection:
-        idle = self._idle.setdefault(origin, [])
+    def take(self) -> socket.socket | None:
+        """A connection that the server kept open and sent nothing on."""
         while True:
             try:
-                connection = idle.pop()
+                sock = self._idle.pop()
             except IndexError:
-                break
-            if connection.usable:
-                connection.clock = clock
-                return connection
-            connection.close()
-        secure = None
-        if origin.scheme == "https":
-            if self._context is None:
-                self._context = self._security.context()
-            secure = self._context
-        connection = ServerConnection(origin, secure, self._security.untrusted)
-        connection.clock = clock
-        return connection
+                return None
+            if _is_quiet(sock):
+                return sock
+            sock.close()
 
-    def give_back(self, connection: ServerConnection) -> None:
-        idle = self._idle[connection.origin]
-        if len(idle) >= MOST_IDLE:
-            connection.close()
+    def give_back(self, sock: socket.socket) -> None:
+        if len(self._idle) >= MOST_IDLE:
+            sock.close()
             return
-        idle.append(connection)
-        if self.closed:
+        self._idle.append(sock)
+        if self._closed:
             _close_all(self._idle)
 
     def close(self) -> None:
-        self.closed = True
+        self._closed = True
         _close_all(self._idle)
 
 
-def _close_all(idle: dict[Origin, list[ServerConnection]]) -> None:
-    for connections in list(idle.values()):
-        while connections:
-            try:
-                connections.pop().close()
-            except IndexError:  # another thread was faster
-                break
+def _close_all(idle: list[socket.socket]) -> None:
+    while idle:
+        try:
+            idle.pop().close()
+        except IndexError:  # another thread took the last one
+            return
 
 
-# -- addresses --------------------------------------------------------------------------------
+def _is_quiet(sock: socket.socket) -> bool:
+    if isinstance(sock, ssl.SSLSocket) and sock.pending():
+        return False
+    try:
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(sock, select.POLLIN)
+            return not poll.poll(0)
+        return not select.select([sock], [], [], 0)[0]
+    except (OSError, ValueError):
+        return False
 
 
-def addresses(origin: Origin, clock: Clock, untrusted: bool) -> list[Any]:
-    """Where the host may be reached, as `socket.getaddrinfo` tells it."""
-    found = resolve(origin.host, origin.port, clock)
+def addresses(host: str, port: int, clock: Clock, untrusted: bool) -> list[Any]:
+    """The addresses of a host, in the form of `socket.getaddrinfo`."""
+    found = resolve(host, port, clock)
     if untrusted:
         for *_, address in found:
-            refuse_private(origin.host, str(address[0]))
+            refuse_private(host, str(address[0]))
     return found
 
 
-def dial(origin: Origin, clock: Clock, untrusted: bool) -> socket.socket:
+def dial(
+    host: str, port: int, clock: Clock, untrusted: bool, kind: type[socket.socket]
+) -> socket.socket:
     """A connected socket, to the first address of the host that answers."""
-    found = addresses(origin, clock, untrusted)
-    failure: OSError = OSError(f"{origin.host} has no address")
-    for index, (family, kind, protocol, _, address) in enumerate(found):
-        sock = socket.socket(family, kind, protocol)
+    found = addresses(host, port, clock, untrusted)
+    failure: OSError = OSError(f"{host} has no address")
+    for index, (family, type_, protocol, _, address) in enumerate(found):
+        sock = kind(family, type_, protocol)
         try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             # One address that does not answer leaves time for the others.
             sock.settimeout(max(0.05, clock.patience() / (len(found) - index)))
             sock.connect(address)
@@ -254,7 +175,7 @@ def dial(origin: Origin, clock: Clock, untrusted: bool) -> socket.socket:
 
 
 def resolve(host: str, port: int, clock: Clock) -> list[Any]:
-    """The addresses of a host; a resolver that hangs is left behind when the time is over."""
+    """The addresses of a host; a resolver that hangs is abandoned when the time is over."""
     answer: list[Any] = []
     failure: list[OSError] = []
 
@@ -293,17 +214,17 @@ _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 _EXAMPLES = ipaddress.IPv6Network("3fff::/20")
 _PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
 _ISATAP = (0x00005EFE, 0x02005EFE)
-"""What stands before the address of a version 4 in one of version 6 (RFC 5214, 6.1)."""
+"""What precedes an IPv4 address inside an IPv6 address (RFC 5214, 6.1)."""
 
 
 def refuse_private(host: str, address: str) -> None:
-    """Raise unless everybody on the Internet could ask this address too."""
+    """Raise unless the address is public."""
     found = ipaddress.ip_address(address.partition("%")[0])
     seen: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [found]
     public = True
     if isinstance(found, ipaddress.IPv6Address):
         last = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        # Where there is an address inside, it counts as well.
+        # An IPv4 address inside counts as well.
         if found.ipv4_mapped or found in _TRANSLATED:
             seen = [last]
         elif found.sixtofour or found.teredo:

@@ -10,17 +10,20 @@ This module knows what to ask for. It must not know what the pages look like.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote, unquote
 
 from omnizarr.errors import HTTPStatusError, NotListableError, StoreAccessError, StoreError
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Listing
 from omnizarr.runtime import parallel
-from omnizarr.stores.http.client import Answer, Client, Policy
+from omnizarr.stores.http.client import Client, Policy
 from omnizarr.stores.http.connection import Clock
 from omnizarr.stores.http.listing import MOST_BYTES, MOST_NAMES, Bucket, parse_bucket, parse_index
 from omnizarr.stores.http.url import Address
+
+if TYPE_CHECKING:
+    from omnizarr.stores.http.transport import Answer
 
 T = TypeVar("T")
 
@@ -56,32 +59,38 @@ class Index:
         self._bucket: tuple[Address, str] | None = None
         """Where ListObjectsV2 was answered, and the prefix of the store in that bucket."""
 
-    def list_dir(self, prefix: str, name: str) -> Listing:
-        return self._list_dir(prefix, name, self._client.policy.clock())
+    def list_dir(self, prefix: str) -> Listing:
+        return self._list_dir(prefix, self._client.policy.clock())
 
-    def _list_dir(self, prefix: str, name: str, clock: Clock) -> Listing:
+    def _list_dir(self, prefix: str, clock: Clock) -> Listing:
+        try:
+            return self._find(prefix, clock)
+        except StoreError as error:
+            raise error.at(key=prefix or None) from error.__cause__
+
+    def _find(self, prefix: str, clock: Clock) -> Listing:
         if self._bucket is None:
-            listing = self._page(prefix, name, clock)
+            listing = self._page(prefix, clock)
             if listing is not None:
                 return listing
             if not self._pages:
-                self._find_bucket(name, clock)
+                self._find_bucket(clock)
         if self._bucket is not None:
-            return self._in_bucket(prefix, name, "/", clock)
-        if prefix and not self._is_shown(prefix, name, clock):
+            return self._in_bucket(prefix, "/", clock)
+        if prefix and not self._is_shown(prefix, clock):
             return Listing([], [])
         raise NotListableError(
-            f"{name}, prefix {prefix!r}: the server offers no listing, so its keys are unknown."
+            "the server offers no listing, so its keys are unknown."
             " Name what you want to open (path=…). A group with consolidated metadata can be"
             " browsed when it is opened itself; where there are none, ask the owner of the data to"
             " write them (omnizarr.consolidate_metadata) or to switch on an index"
         )
 
-    def list_prefix(self, prefix: str, name: str, workers: int) -> Iterator[str]:
+    def list_prefix(self, prefix: str, workers: int) -> Iterator[str]:
         pace = _Pace(self._client.policy)
-        first = self._list_dir(prefix, name, pace.clock)
+        first = self._list_dir(prefix, pace.clock)
         if self._bucket is not None:
-            yield from self._in_bucket(prefix, name, "", pace.clock, pace).keys
+            yield from self._in_bucket(prefix, "", pace.clock, pace).keys
             return
         keys = list(first.keys)
         level = first.prefixes
@@ -91,7 +100,7 @@ class Index:
             for begin in range(0, len(level), EARNED):
                 batch = level[begin : begin + EARNED]
                 found = parallel.each(
-                    lambda folder: self._list_dir(folder, name, pace.clock), batch, workers
+                    lambda folder: self._list_dir(folder, pace.clock), batch, workers
                 )
                 folders += len(batch)
                 for listing in found:
@@ -99,34 +108,34 @@ class Index:
                     below += listing.prefixes
                 pace.progress(len(keys) + folders)
                 if len(keys) + len(below) + folders > MOST_NAMES:
-                    raise StoreError(f"{name}: more than {MOST_NAMES} names: it has no end")
+                    raise StoreError(f"more than {MOST_NAMES} names: it has no end")
             level = below
         yield from sorted(keys)
 
     # -- pages --------------------------------------------------------------------------------
-    def _page(self, prefix: str, name: str, clock: Clock) -> Listing | None:
+    def _page(self, prefix: str, clock: Clock) -> Listing | None:
         address = self._root.below(prefix)
 
         def take(answer: Answer) -> Listing | None:
             kind = (answer.header("Content-Type") or "").partition(";")[0].strip().lower()
             return parse_index(_body(answer), kind, answer.address, prefix, _hurry(clock))
 
-        listing = self._offered(address, take, f"{name}, prefix {prefix!r}", clock)
+        listing = self._offered(address, take, clock)
         if listing is not None:
             self._pages = True
         return listing
 
-    def _is_shown(self, prefix: str, name: str, clock: Clock) -> bool:
+    def _is_shown(self, prefix: str, clock: Clock) -> bool:
         """Whether the page above shows this folder, as far as there are such pages."""
         above = prefix[:-1].rpartition("/")[0]
         above = above + "/" if above else ""
-        listing = self._page(above, name, clock)
+        listing = self._page(above, clock)
         if listing is None:
-            return not above or self._is_shown(above, name, clock)
+            return not above or self._is_shown(above, clock)
         return prefix in listing.prefixes
 
     # -- S3 -----------------------------------------------------------------------------------
-    def _find_bucket(self, name: str, clock: Clock) -> None:
+    def _find_bucket(self, clock: Clock) -> None:
         path = unquote(self._root.path)[1:]
         first, slash, rest = path.partition("/")
         candidates = [("/", path)]
@@ -134,14 +143,14 @@ class Index:
             candidates.append((f"/{quote(first)}/", rest))
         for root, inside in candidates:
             address = Address(self._root.origin, root, self._root.query)
-            page = self._ask_bucket(address, inside, "/", None, name, clock)
+            page = self._ask_bucket(address, inside, "/", None, clock)
             # One that shows nothing of the store may be another bucket than the store's.
             if page is not None and (page.keys or page.prefixes):
                 self._bucket = address, inside
                 return
 
     def _in_bucket(
-        self, prefix: str, name: str, delimiter: str, clock: Clock, pace: _Pace | None = None
+        self, prefix: str, delimiter: str, clock: Clock, pace: _Pace | None = None
     ) -> Listing:
         assert self._bucket is not None
         address, inside = self._bucket
@@ -151,9 +160,9 @@ class Index:
         token: str | None = None
         empty = 0
         while True:
-            page = self._ask_bucket(address, inside + prefix, delimiter, token, name, clock)
+            page = self._ask_bucket(address, inside + prefix, delimiter, token, clock)
             if page is None:
-                raise StoreError(f"{name}: the server no longer answers ListObjectsV2")
+                raise StoreError("the server no longer answers ListObjectsV2")
             before = len(keys) + len(prefixes)
             keys.update(key[begin:] for key in page.keys if key.startswith(inside + prefix))
             prefixes.update(key[begin:] for key in page.prefixes if key.startswith(inside + prefix))
@@ -162,7 +171,7 @@ class Index:
             names = len(keys) + len(prefixes)
             empty = empty + 1 if names == before else 0
             if page.token == token or empty > MOST_EMPTY or names > MOST_NAMES:
-                raise StoreError(f"{name}: the listing of {prefix!r} has no end")
+                raise StoreError(f"the listing of {prefix!r} has no end")
             token = page.token
             if pace is not None:
                 pace.progress(names)
@@ -178,7 +187,6 @@ class Index:
         prefix: str,
         delimiter: str,
         token: str | None,
-        name: str,
         clock: Clock,
     ) -> Bucket | None:
         query = f"list-type=2&prefix={quote(prefix, safe='')}"
@@ -189,23 +197,15 @@ class Index:
         return self._offered(
             address.below("", query),
             lambda answer: parse_bucket(_body(answer), _hurry(clock)),
-            f"{name}, listing",
             clock,
         )
 
     def _offered(
-        self, address: Address, take: Callable[[Answer], T | None], where: str, clock: Clock
+        self, address: Address, take: Callable[[Answer], T | None], clock: Clock
     ) -> T | None:
         """What the server answers; None if it does not offer this."""
         try:
-            return self._client.fetch(
-                "GET",
-                address,
-                take,
-                clock,
-                where,
-                headers={"Accept": _KINDS},
-            )
+            return self._client.fetch("GET", address, take, clock, headers={"Accept": _KINDS})
         except StoreAccessError:
             return None
         except HTTPStatusError as error:

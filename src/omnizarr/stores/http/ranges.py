@@ -14,8 +14,9 @@ from typing import NamedTuple, Protocol
 from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.store import ByteRange, span
 from omnizarr.stores.http.chunked import Broken
-from omnizarr.stores.http.client import PIECE
 
+PIECE = 8 * 1024 * 1024
+"""The most that is read at once: a server cannot make us allocate what it only announces."""
 MOST_SKIPPED = 64 * 1024 * 1024
 """What is read and thrown away to get at a part, where a server gives no parts."""
 SETTLED = 2
@@ -27,7 +28,7 @@ _UNSATISFIED = re.compile(r"bytes\s+\*/([0-9]{1,18})\Z")
 
 
 class Answer(Protocol):
-    """What is looked at of an answer; see `http_client.Answer`."""
+    """What is looked at of an answer; see `transport.Answer`."""
 
     @property
     def status(self) -> int: ...

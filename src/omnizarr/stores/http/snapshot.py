@@ -36,8 +36,8 @@ class Snapshot:
         if self._missing:
             return None
         if before is not None and before.is_new:
-            raise ValueChangedError(
-                f"{store._where(key)}: it is so new that its next version may look the same"
+            raise ValueChangedError("it is so new that its next version may look the same").at(
+                store, key=key
             )
         match = None if before is None else before.strong
         part = store._read(key, byte_range, store._clock(), match)
@@ -47,7 +47,7 @@ class Snapshot:
                 self._missing = True
                 return None
             if part is None or (before is not None and before.differs(part.version)):
-                raise ValueChangedError(f"{store._where(key)}: it was replaced while it was read")
+                raise ValueChangedError("it was replaced while it was read").at(store, key=key)
             if before is None:
                 self._version = part.version
         return part.data

@@ -2,17 +2,18 @@
 
 Nothing but 404 means that a value is missing. What a server answers is looked at before it is
 believed: the range, the length, the kind of content. Listing works where the server offers one;
-elsewhere it raises, because an empty answer would be a lie.
+elsewhere it raises, because an empty listing would be wrong.
 
 This module knows which requests a value takes. It must not know connections.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import unquote
 
 from omnizarr.errors import (
@@ -35,9 +36,10 @@ from omnizarr.model.store import (
     span,
 )
 from omnizarr.runtime import parallel
+from omnizarr.runtime.optional_packages import package
 from omnizarr.stores.http import url as http_url
 from omnizarr.stores.http.batch_reader import Feeder, Unusual, Whole, feeder_of
-from omnizarr.stores.http.client import Answer, Client, Policy, headers_of
+from omnizarr.stores.http.client import Client, Policy, headers_of
 from omnizarr.stores.http.connection import Clock, Security
 from omnizarr.stores.http.index import Index
 from omnizarr.stores.http.ranges import (
@@ -54,6 +56,11 @@ from omnizarr.stores.http.ranges import (
 )
 from omnizarr.stores.http.snapshot import Snapshot
 from omnizarr.stores.secrets import Secret
+
+if TYPE_CHECKING:
+    from omnizarr.stores.http.transport import Answer
+
+T = TypeVar("T")
 
 REQUESTS = 64
 GAP = 1024 * 1024
@@ -81,6 +88,9 @@ class _Options:
 class HTTPStore(Store):
     """The values below a URL of a web server, read-only.
 
+    Requests go through the proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names, unless NO_PROXY
+    names the host.
+
     Parameters
     ----------
     url
@@ -104,7 +114,8 @@ class HTTPStore(Store):
     untrusted
         Refuse servers with addresses that are not public.
     verify
-        Whether certificates are checked, or a file of authorities.
+        Whether certificates are checked, or a file or folder of authorities. With True, the
+        environment may name one (REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR).
     cert
         File of a client certificate, or a pair of it and its key.
     allow_html
@@ -142,6 +153,7 @@ class HTTPStore(Store):
             raise ValueError("deadline and timeout must be positive, retries not negative")
         if allow_redirects not in ("origin", True, False):
             raise ValueError("allow_redirects must be 'origin', True or False")
+        package("urllib3", "http", "HTTPStore")
         base = http_url.parse(url)
         policy = Policy(
             deadline=float(deadline),
@@ -263,9 +275,6 @@ class HTTPStore(Store):
     def _clock(self) -> Clock:
         return self._options.policy.clock()
 
-    def _where(self, key: str) -> str:
-        return f"{self._repr}, key {key!r}"
-
     def _read(
         self, key: str, byte_range: ByteRange | None, clock: Clock, match: str | None = None
     ) -> RangeAnswer | None:
@@ -302,10 +311,8 @@ class HTTPStore(Store):
             found = headed._replace(total=self._length(key, headed, clock))
         if found.total is None or found.total > start:
             raise HTTPStatusError(
-                f"{self._where(key)}: the server refuses {header(ByteRange(start, stop))} of"
-                f" {found.total} bytes",
-                416,
-            )
+                f"the server refuses {header(ByteRange(start, stop))} of {found.total} bytes", 416
+            ).at(self, key=key)
         return RangeAnswer(b"", found)
 
     def _read_suffix(
@@ -340,7 +347,7 @@ class HTTPStore(Store):
                 self._has_suffix = False  # the length and a plain range do
                 return part
             total = None  # it was replaced by one of another length
-        raise ValueChangedError(f"{self._where(key)}: its length changes with every look at it")
+        raise ValueChangedError("its length changes with every request").at(self, key=key)
 
     def _ask(
         self,
@@ -365,15 +372,23 @@ class HTTPStore(Store):
             check_content(answer, key, self._options.allow_html)
             return take(answer)
 
-        return self._client.fetch(
-            "GET",
-            self._root.below(key),
-            checked,
-            clock,
-            self._where(key),
-            headers=headers,
-            accept=frozenset(accept),
-        )
+        return self._fetch("GET", key, checked, clock, headers, frozenset(accept))
+
+    def _fetch(
+        self,
+        method: Literal["GET", "HEAD"],
+        key: str,
+        take: Callable[[Answer], T],
+        clock: Clock,
+        headers: Mapping[str, str] | None = None,
+        accept: frozenset[int] = frozenset({200}),
+    ) -> T | None:
+        try:
+            return self._client.fetch(
+                method, self._root.below(key), take, clock, headers=headers, accept=accept
+            )
+        except StoreError as error:
+            raise error.at(self, key=key) from error.__cause__
 
     def _head(self, key: str, clock: Clock) -> Version | None:
         """What the server says of a value without sending it; None if there is none."""
@@ -384,9 +399,7 @@ class HTTPStore(Store):
 
         if self._has_head:
             try:
-                return self._client.fetch(
-                    "HEAD", self._root.below(key), take, clock, self._where(key)
-                )
+                return self._fetch("HEAD", key, take, clock)
             except HTTPStatusError as error:
                 if error.status not in _NO_HEAD:
                     raise
@@ -408,53 +421,48 @@ class HTTPStore(Store):
         if found.total is None and self._has_head:
             found = self._first_byte(key, clock) or found
         if found.total is None:
-            raise StoreError(f"{self._where(key)}: the server does not say how long the value is")
+            raise StoreError("the server does not say how long the value is").at(self, key=key)
         return found.total
 
     # -- listing ------------------------------------------------------------------------------
     def list_dir(self, prefix: str) -> Listing:
-        return self._index.list_dir(check_prefix(prefix), self._repr)
+        check_prefix(prefix)
+        try:
+            return self._index.list_dir(prefix)
+        except StoreError as error:
+            raise error.at(self) from error.__cause__
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         check_prefix(prefix)
-        return self._index.list_prefix(prefix, self._repr, self.capabilities.requests)
+        return self._list_prefix(prefix)
+
+    def _list_prefix(self, prefix: str) -> Iterator[str]:
+        try:
+            yield from self._index.list_prefix(prefix, self.capabilities.requests)
+        except StoreError as error:
+            raise error.at(self) from error.__cause__
 
     # -- what a web server does not take ------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        raise ReadOnlyError(f"{self!r} is for reading only")
+        raise ReadOnlyError("a web store is for reading only").at(self)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
-        raise ReadOnlyError(f"{self!r} is for reading only")
+        raise ReadOnlyError("a web store is for reading only").at(self)
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        raise ReadOnlyError(f"{self!r} is for reading only")
+        raise ReadOnlyError("a web store is for reading only").at(self)
 
     def delete(self, key: str) -> None:
-        raise ReadOnlyError(f"{self!r} is for reading only")
+        raise ReadOnlyError("a web store is for reading only").at(self)
 
     def delete_prefix(self, prefix: str) -> None:
-        raise ReadOnlyError(f"{self!r} is for reading only")
+        raise ReadOnlyError("a web store is for reading only").at(self)
 
     def close(self) -> None:
         self._client.close()
 
 
 # -- opening ----------------------------------------------------------------------------------
-
-_KNOWN = (
-    "headers",
-    "auth",
-    "deadline",
-    "timeout",
-    "retries",
-    "missing_statuses",
-    "allow_redirects",
-    "untrusted",
-    "verify",
-    "cert",
-    "allow_html",
-    "requests",
-)
 
 
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> HTTPStore:
@@ -463,12 +471,15 @@ def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, 
     client = given.pop("client_kwargs", None) or {}
     if not isinstance(client, Mapping):
         raise TypeError(f"client_kwargs must be a mapping, found {type(client).__name__}")
-    unknown = sorted(str(name) for name in {*given} - {*_KNOWN})
+    if client.get("trust_env") is True:  # the environment always counts here
+        client = {name: value for name, value in client.items() if name != "trust_env"}
+    known = [*inspect.signature(HTTPStore.__init__).parameters][2:]
+    unknown = sorted(str(name) for name in {*given}.difference(known))
     unknown += sorted(f"client_kwargs[{name!r}]" for name in {*client} - {"headers", "auth"})
     if unknown:
         raise TypeError(
             f"unknown storage_options for a web store: {', '.join(unknown)};"
-            f" known are {', '.join(_KNOWN)}, and client_kwargs with headers and auth"
+            f" known are {', '.join(known)}, and client_kwargs with headers and auth"
         )
     if "headers" in client:
         given["headers"] = {**client["headers"], **(given.get("headers") or {})}
