@@ -188,7 +188,7 @@ def test_ranges_are_entries_of_their_own(cached: Callable[..., CacheStore]) -> N
     assert inner.counts["get"] == 3
 
 
-def test_a_change_by_somebody_else_is_seen_at_once(cached: Callable[..., CacheStore]) -> None:
+def test_a_change_by_another_program_is_seen_at_once(cached: Callable[..., CacheStore]) -> None:
     inner = Versions({"a": b"old"})
     store = cached(inner)
     for value in (b"old", b"new", b"", b"newer"):

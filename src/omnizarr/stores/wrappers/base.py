@@ -1,7 +1,7 @@
-"""Stores around a store: read-only, below a prefix, or asked for nothing twice.
+"""Stores around a store: read-only, below a prefix, or with each value read once.
 
-What a wrapper changes is one thing; everything else is asked of the store inside, its locks and
-its identity included. `WrapperStore` is the base for more of them.
+A wrapper changes one thing and forwards everything else to the store inside, locks and identity
+included. `WrapperStore` is the base for more of them.
 
 This module knows the interface of stores. It must not know any one store.
 """
@@ -50,56 +50,64 @@ class WrapperStore(Store):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.store!r})"
 
+    def _inner(self, key: str) -> str:
+        """The key of the store inside."""
+        return key
+
+    def _inner_prefix(self, prefix: str) -> str:
+        """The prefix of the store inside."""
+        return prefix
+
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        return self.store.get(key, byte_range)
+        return self.store.get(self._inner(key), byte_range)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        return self.store.get_many(requests)
+        return self.store.get_many([(self._inner(key), part) for key, part in requests])
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
-        return self.store.snapshot(key)
+        return self.store.snapshot(self._inner(key))
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
-        return self.store.get_versioned(key, byte_range)
+        return self.store.get_versioned(self._inner(key), byte_range)
 
     def version(self, key: str) -> Hashable | None:
-        return self.store.version(key)
+        return self.store.version(self._inner(key))
 
     def exists(self, key: str) -> bool:
-        return self.store.exists(key)
+        return self.store.exists(self._inner(key))
 
     def size(self, key: str) -> int | None:
-        return self.store.size(key)
+        return self.store.size(self._inner(key))
 
     def set(self, key: str, value: Buffer) -> None:
-        self.store.set(key, value)
+        self.store.set(self._inner(key), value)
 
     def check_storable(self, key: str) -> None:
-        self.store.check_storable(key)
+        self.store.check_storable(self._inner(key))
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
-        return self.store.set_if_absent(key, value)
+        return self.store.set_if_absent(self._inner(key), value)
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        return self.store.set_if_version(key, value, version)
+        return self.store.set_if_version(self._inner(key), value, version)
 
     def delete(self, key: str) -> None:
-        self.store.delete(key)
+        self.store.delete(self._inner(key))
 
     def delete_prefix(self, prefix: str) -> None:
-        self.store.delete_prefix(prefix)
+        self.store.delete_prefix(self._inner_prefix(prefix))
 
     def make_prefix(self, prefix: str) -> None:
-        self.store.make_prefix(prefix)
+        self.store.make_prefix(self._inner_prefix(prefix))
 
     def move_prefix(self, source: str, target: str) -> None:
-        self.store.move_prefix(source, target)
+        self.store.move_prefix(self._inner_prefix(source), self._inner_prefix(target))
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self.store.list_prefix(prefix)
+        return self.store.list_prefix(self._inner_prefix(prefix))
 
     def list_dir(self, prefix: str) -> Listing:
-        return self.store.list_dir(prefix)
+        return self.store.list_dir(self._inner_prefix(prefix))
 
     @property
     def identity(self) -> Hashable:
@@ -112,7 +120,7 @@ class WrapperStore(Store):
         return self.store.above(names)
 
     def lock(self, key: str) -> AbstractContextManager[object]:
-        return self.store.lock(key)
+        return self.store.lock(self._inner(key))
 
     def fresh_reads(self) -> AbstractContextManager[object]:
         return self.store.fresh_reads()
@@ -174,11 +182,11 @@ class ReadOnlyStore(WrapperStore):
 
     def lock(self, key: str) -> AbstractContextManager[object]:
         check_key(key)
-        return nullcontext()  # nothing can be changed, so nobody has to be excluded
+        return nullcontext()  # nothing can be changed, so no writer has to be excluded
 
 
 class RememberingStore(WrapperStore):
-    """Asks for every value once: for a few lookups that belong together, and no longer."""
+    """Reads every value once; made for a few lookups that belong together, then thrown away."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -229,61 +237,19 @@ class PrefixStore(WrapperStore):
     def _inner_prefix(self, prefix: str) -> str:
         return self.prefix + check_prefix(prefix)
 
-    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        return self.store.get(self._inner(key), byte_range)
-
-    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        return self.store.get_many([(self._inner(key), byte_range) for key, byte_range in requests])
-
-    def snapshot(self, key: str) -> AbstractContextManager[Read]:
-        return self.store.snapshot(self._inner(key))
-
-    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
-        return self.store.get_versioned(self._inner(key), byte_range)
-
-    def version(self, key: str) -> Hashable | None:
-        return self.store.version(self._inner(key))
-
-    def exists(self, key: str) -> bool:
-        return self.store.exists(self._inner(key))
-
-    def size(self, key: str) -> int | None:
-        return self.store.size(self._inner(key))
-
-    def set(self, key: str, value: Buffer) -> None:
-        self.store.set(self._inner(key), value)
-
-    def check_storable(self, key: str) -> None:
-        self.store.check_storable(self._inner(key))
-
-    def set_if_absent(self, key: str, value: Buffer) -> bool:
-        return self.store.set_if_absent(self._inner(key), value)
-
-    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        return self.store.set_if_version(self._inner(key), value, version)
-
-    def delete(self, key: str) -> None:
-        self.store.delete(self._inner(key))
-
-    def delete_prefix(self, prefix: str) -> None:
-        self.store.delete_prefix(self._inner_prefix(prefix))
-
-    def make_prefix(self, prefix: str) -> None:
-        self.store.make_prefix(self._inner_prefix(prefix))
-
     def move_prefix(self, source: str, target: str) -> None:
         if not source or not target:
             raise StoreError("the root of a prefix cannot be moved").at(self)
-        self.store.move_prefix(self._inner_prefix(source), self._inner_prefix(target))
+        super().move_prefix(source, target)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         begin = len(self.prefix)
-        keys = self.store.list_prefix(self._inner_prefix(prefix))
+        keys = super().list_prefix(prefix)
         return (key[begin:] for key in keys)
 
     def list_dir(self, prefix: str) -> Listing:
         begin = len(self.prefix)
-        keys, prefixes = self.store.list_dir(self._inner_prefix(prefix))
+        keys, prefixes = super().list_dir(prefix)
         return Listing([key[begin:] for key in keys], [below[begin:] for below in prefixes])
 
     @property
@@ -296,9 +262,6 @@ class PrefixStore(WrapperStore):
     def above(self, names: Collection[str]) -> Iterator[Store]:
         yield from above(self.store, self.prefix, names)
         yield from self.store.above(names)
-
-    def lock(self, key: str) -> AbstractContextManager[object]:
-        return self.store.lock(self._inner(key))
 
 
 def above(store: Store, prefix: str, names: Collection[str]) -> Iterator[Store]:

@@ -1,17 +1,17 @@
-"""`CacheStore`: keeps what was read of a slow store, and asks the store whether it is still so.
+"""`CacheStore`: keeps what was read of a slow store, and asks the store whether it is still valid.
 
 A value is kept whole where all of it was read (the engine asks for "at most n bytes", and gets
-fewer: that is the whole), else every range that was read is kept on its own. Each entry remembers
-its version. By default every answer from the cache is confirmed first: one request that carries no
-value, or on a local store one look at the file. Parts read through one `snapshot` are confirmed
-once and are of one version, or `ValueChangedError` is raised.
+fewer: that is the whole), else every range that was read is kept on its own. Each entry has a
+version. By default every answer from the cache is confirmed first: one request that carries no
+value, or on a local store one `stat`. Parts read through one `snapshot` are confirmed once and are
+of one version, or `ValueChangedError` is raised.
 
-No lock is held while a store is asked. A read that was under way while its key was written through
-this cache is not kept. Failures are never kept. A thread that is inside `lock` reads from the
-store, whatever key it reads: an update of metadata reads several.
+No lock is held while the store is asked. A value that was written through this cache while it was
+read is not kept. Failures are never kept. A thread inside `lock` reads from the store, whatever key
+it reads: an update of metadata reads several.
 
-A version may be one that equals no other: a server that tells none, or a file that was just
-written. What has such a version is not kept, and so nothing is asked about it.
+Some versions equal no other: of a server that tells none, or of a file that was just written.
+Values with such a version are not kept.
 
 This module knows the interface of stores. It must not know any one store.
 """
@@ -24,7 +24,7 @@ import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from omnizarr import limits
 from omnizarr.errors import StoreError, ValueChangedError
@@ -34,31 +34,37 @@ from omnizarr.model.store import Buffer, ByteRange, Read, Store, Versioned, read
 from omnizarr.runtime import forks, parallel
 from omnizarr.stores.wrappers.base import WrapperStore
 from omnizarr.stores.wrappers.cache_entries import (
+    UNKNOWN,
+    WHOLE,
     CacheEntry,
     Entries,
     FolderEntries,
     MemoryEntries,
-    Reading,
-)
-from omnizarr.stores.wrappers.cache_pinned import Pinned
-from omnizarr.stores.wrappers.cache_versions import (
-    UNKNOWN,
-    WHOLE,
     is_whole,
     mark,
     part_name,
     space_of,
 )
+from omnizarr.stores.wrappers.cache_pinned import Pinned
 
 if TYPE_CHECKING:
     from omnizarr.stores.resolve import StoreLike
 
 Validate = Literal["always", "age", "never"]
 
-_MOST_UNTOLD = 10_000
-_PATIENCE = 2.5
-"""Seconds for which a key that had no version is not asked about; each time twice as long."""
-_MOST_PATIENCE = 60.0
+_MOST_UNVERSIONED = 10_000
+_PATIENCE = 5.0
+"""Seconds for which a key without a comparable version is read as without a cache."""
+_COUNTERS = 1024
+
+
+class _Start(NamedTuple):
+    """The start of a read."""
+
+    asked: float
+    """By the clock."""
+    changes: tuple[int, int]
+    """How many changes the cache had seen; of keys with the same counter, and of prefixes."""
 
 
 class CacheStore(WrapperStore):
@@ -119,10 +125,10 @@ class CacheStore(WrapperStore):
         known = store.capabilities
         if validate == "always" and not (known.versions or known.validators):
             raise StoreError(
-                f"{store!r} does not tell versions of a value apart, so a cache cannot know what is"
+                "the store does not tell versions of a value apart, so a cache cannot know what is"
                 " outdated: pass validate='age', max_age=seconds if you may see values that are"
-                " that old, or validate='never' if nobody else changes them"
-            )
+                " that old, or validate='never' if no other program changes them"
+            ).at(store)
         self.max_bytes = max_bytes
         self.validate = validate
         self.max_age = max_age
@@ -140,16 +146,17 @@ class CacheStore(WrapperStore):
 
     def _prepare(self) -> None:
         self._space = space_of(self.store.identity)
-        self._untold: dict[str, tuple[float, float]] = {}
-        """Keys whose versions equal no other: until when that is believed, and for how long."""
+        self._unversioned: dict[str, float] = {}
+        """Keys whose versions cannot be compared, and until when that is believed."""
+        self._changes = [0] * _COUNTERS
+        self._prefix_changes = 0
         self._closed = False
         self._forget_threads()
         forks.in_child(self._forget_threads)
 
     def _forget_threads(self) -> None:
-        """Nothing is being read and no lock is held, as far as this process is concerned."""
+        """Forget locks, as a forked child must: it has one thread."""
         self._guard = threading.Lock()
-        self._reading: dict[str, list[Reading]] = {}
         self._bypassing: dict[int, int] = {}
         """How many locks each thread holds."""
 
@@ -157,8 +164,12 @@ class CacheStore(WrapperStore):
         return f"{type(self).__name__}({self.store!r}, validate={self.validate!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_guard", "_reading", "_bypassing", "_closed", "_space", "_untold")
-        return {name: value for name, value in self.__dict__.items() if name not in own}
+        kept = ("_versions", "_validators", "_entries")
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name in kept or not name.startswith("_")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -197,22 +208,16 @@ class CacheStore(WrapperStore):
                 answers[index] = entry.value
         self._count(len(requests) - len(missing), len(missing))
         wanted = [requests[index] for index in missing]
-        asked = time.time()
-        readings = [self._begin(key) for key, _ in wanted]
-        try:
-            found = self.store.get_many(wanted) if wanted else []
-        finally:
-            for reading in readings:
-                self._end(reading)
-        for index, reading, value in zip(missing, readings, found, strict=True):
+        starts = [self._start(key) for key, _ in wanted]
+        found = self.store.get_many(wanted) if wanted else []
+        for index, start, value in zip(missing, starts, found, strict=True):
             answers[index] = value
-            if not reading.spoiled:
-                self._keep(reading.key, requests[index][1], value, UNKNOWN, asked)
+            self._keep(*requests[index], value, UNKNOWN, start)
         return answers
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         check_key(key)
-        if self._bypassed() or self._is_untold(key):
+        if self._bypassed() or self._is_unversioned(key):
             return self.store.snapshot(key)
         if self._versions:
             return self._pinned(key)
@@ -234,6 +239,7 @@ class CacheStore(WrapperStore):
     @contextmanager
     def _watched(self, key: str) -> Iterator[Read]:
         """A snapshot of a store that tells the version of what it holds, not of what it gives."""
+        start = self._start(key)
         before = self.store.version(key)
         with self.store.snapshot(key) as inner:
             version = mark(before) if self.store.version(key) == before else UNKNOWN
@@ -250,7 +256,7 @@ class CacheStore(WrapperStore):
                     self._entries.drop(self._space + key)
                     raise
                 if version and value is not None:
-                    self._keep(key, byte_range, value, version, time.time())
+                    self._keep(key, byte_range, value, version, start)
                 return value
 
             yield read
@@ -293,35 +299,30 @@ class CacheStore(WrapperStore):
             return entry
         if not self._versions and not self._validators:
             return None
-        asked = time.time()
-        reading = self._begin(key)
-        try:
-            now = self.store.version(key)
-        finally:
-            self._end(reading)
+        start = self._start(key)
+        now = self.store.version(key)
         if now is None and entry.value is not None:
             self._entries.drop(self._space + key)
-            return None if self.validate == "age" else CacheEntry(None, UNKNOWN, asked)
+            return None if self.validate == "age" else CacheEntry(None, UNKNOWN, start.asked)
         if now is not None and not mark(now):
-            self._tell_untold(key)
+            self._note_unversioned(key)
         if entry.version != mark(now) or (now is not None and not entry.version):
             return None
-        if self.validate == "age" and not reading.spoiled:
-            self._keep(key, byte_range, entry.value, entry.version, asked)
+        if self.validate == "age":
+            self._keep(key, byte_range, entry.value, entry.version, start)
         return entry
 
-    def _is_untold(self, key: str) -> bool:
-        return bool(self._untold) and self._untold.get(key, (0.0,))[0] > time.monotonic()
+    def _is_unversioned(self, key: str) -> bool:
+        return bool(self._unversioned) and self._unversioned.get(key, 0.0) > time.monotonic()
 
-    def _tell_untold(self, key: str) -> None:
-        """Asking about this key would be in vain: for a while it is read as without a cache."""
+    def _note_unversioned(self, key: str) -> None:
+        """For a while, do not ask for the version of this key: it cannot be compared."""
         if self.validate == "always":
             self._entries.drop(self._space + key)
         with self._guard:
-            if len(self._untold) >= _MOST_UNTOLD:
-                self._untold.clear()
-            patience = min(2 * self._untold.get(key, (0.0, _PATIENCE / 2))[1], _MOST_PATIENCE)
-            self._untold[key] = time.monotonic() + patience, patience
+            if len(self._unversioned) >= _MOST_UNVERSIONED:
+                self._unversioned.clear()
+            self._unversioned[key] = time.monotonic() + _PATIENCE
 
     def _keep(
         self,
@@ -329,29 +330,27 @@ class CacheStore(WrapperStore):
         byte_range: ByteRange | None,
         value: Buffer | None,
         version: bytes,
-        asked: float,
+        start: _Start,
     ) -> None:
-        if self._closed or (self.validate == "always" and not version):
+        """Keep a part, unless the key was changed through this cache since the read started."""
+        if self.validate == "always" and (not version or self._is_unversioned(key)):
             return  # it could never be confirmed
-        if self.validate == "always" and self._is_untold(key):
+        if self._closed or start.changes != self._seen(key):
             return
         whole = value is None or byte_range is None or is_whole(byte_range, len(value))
         part = WHOLE if whole or byte_range is None else part_name(byte_range)
-        self._entries.put(self._space + key, part, CacheEntry(value, version, asked))
+        self._entries.put(self._space + key, part, CacheEntry(value, version, start.asked))
+        if start.changes != self._seen(key):
+            self._entries.drop(self._space + key)
 
     def _fetch(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
-        """A part as the store has it now, with its version; kept if that is sound."""
-        asked = time.time()
-        reading = self._begin(key)
-        try:
-            found = self._read(key, byte_range)
-        finally:
-            self._end(reading)
-        if not reading.spoiled:
-            value, version = (None, UNKNOWN) if found is None else found
-            if self._versions and found is not None and not version:
-                self._tell_untold(key)
-            self._keep(key, byte_range, value, version, asked)
+        """A part as the store has it now, with its version; kept if it may be."""
+        start = self._start(key)
+        found = self._read(key, byte_range)
+        value, version = (None, UNKNOWN) if found is None else found
+        if self._versions and found is not None and not version:
+            self._note_unversioned(key)
+        self._keep(key, byte_range, value, version, start)
         return found
 
     def _read(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
@@ -366,35 +365,33 @@ class CacheStore(WrapperStore):
             return value, UNKNOWN
         return value, mark(before)
 
-    def _begin(self, key: str) -> Reading:
-        reading = Reading(key)
-        with self._guard:
-            self._reading.setdefault(key, []).append(reading)
-        return reading
+    def _start(self, key: str) -> _Start:
+        return _Start(time.time(), self._seen(key))
 
-    def _end(self, reading: Reading) -> None:
-        with self._guard:
-            under_way = self._reading.get(reading.key, [])
-            if reading in under_way:
-                under_way.remove(reading)
-            if not under_way:
-                self._reading.pop(reading.key, None)
+    def _seen(self, key: str) -> tuple[int, int]:
+        return self._changes[hash(key) % _COUNTERS], self._prefix_changes
 
-    def _changed(self, key: str) -> None:
-        """After a key was written, or may have been: what was read before is outdated."""
-        with self._guard:
-            self._untold.pop(key, None)
-            for reading in self._reading.get(key, ()):
-                reading.spoiled = True
-        self._entries.drop(self._space + key)
+    @contextmanager
+    def _changing(self, key: str) -> Iterator[None]:
+        """Change a key in the block. Even if that fails, what was read before is outdated."""
+        check_key(key)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._unversioned.pop(key, None)
+                self._changes[hash(key) % _COUNTERS] += 1
+            self._entries.drop(self._space + key)
 
-    def _all_changed(self) -> None:
-        with self._guard:
-            for under_way in self._reading.values():
-                for reading in under_way:
-                    reading.spoiled = True
-        if self.validate != "always":
-            self._entries.clear()
+    @contextmanager
+    def _changing_prefixes(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._prefix_changes += 1
+            if self.validate != "always":
+                self._entries.clear()
 
     def _count(self, hits: int, misses: int) -> None:
         with self._guard:
@@ -407,52 +404,36 @@ class CacheStore(WrapperStore):
 
     def invalidate_values(self) -> None:
         """Forget every value."""
-        self._all_changed()
-        self._entries.clear()
+        with self._changing_prefixes():
+            self._entries.clear()
 
     def invalidate_keys(self) -> None:
         """Nothing to forget: listings are not kept."""
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        check_key(key)
-        try:
+        with self._changing(key):
             self.store.set(key, value)
-        finally:
-            self._changed(key)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
-        check_key(key)
-        try:
+        with self._changing(key):
             return self.store.set_if_absent(key, value)
-        finally:
-            self._changed(key)
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        check_key(key)
-        try:
+        with self._changing(key):
             return self.store.set_if_version(key, value, version)
-        finally:
-            self._changed(key)
 
     def delete(self, key: str) -> None:
-        check_key(key)
-        try:
+        with self._changing(key):
             self.store.delete(key)
-        finally:
-            self._changed(key)
 
     def delete_prefix(self, prefix: str) -> None:
-        try:
+        with self._changing_prefixes():
             self.store.delete_prefix(prefix)
-        finally:
-            self._all_changed()
 
     def move_prefix(self, source: str, target: str) -> None:
-        try:
+        with self._changing_prefixes():
             self.store.move_prefix(source, target)
-        finally:
-            self._all_changed()
 
     @contextmanager
     def lock(self, key: str) -> Iterator[object]:

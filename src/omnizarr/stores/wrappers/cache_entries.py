@@ -1,15 +1,15 @@
-"""What a cache keeps: entries with the version they were read under; in memory, or in a folder.
+"""What a cache keeps, in memory or in a folder.
 
-An entry is of one key and one part of its value, all or a range; it is of one version of the value,
-and says when the store was last asked about it. Both places drop what was not used for longest when
-they are full.
+An entry holds one part of a value, the whole or a range, with the version of the value and the time
+at which the store gave or confirmed it. The least recently used entries go first.
 
 In a folder every entry is a file that is replaced whole, begins with a checksum of the rest, and is
-named by hashes: a torn or changed file, or one that belongs to another key, is no entry. Several
-processes may use one folder: one that finds it too full removes the oldest files. How far several
-that write at once may pass the bound until then is an eighth of it for each.
+named by hashes: a torn or changed file, or one of another key, is no entry. Several processes may
+share a folder: the one that finds it too full removes the oldest files. Until then each writer may
+exceed the bound by an eighth.
 
-This module knows entries. It must not know stores.
+This module knows entries, and how parts, versions and stores are named in them. It must not know
+stores.
 """
 
 from __future__ import annotations
@@ -21,14 +21,20 @@ import sys
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import NamedTuple, Protocol
 
 from omnizarr.errors import StoreError
-from omnizarr.model.store import Buffer
+from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.runtime import forks
 from omnizarr.stores.local import files
 from omnizarr.stores.local.temporary_names import RESERVED, is_abandoned
 
+WHOLE = ""
+"""The name of all of a value."""
+UNKNOWN = b""
+"""The mark of a version that cannot be compared."""
+_LARGEST_STABLE = 1 << 20
 _OVERHEAD = 256
 """Bytes that an entry costs beside its value, about."""
 _MAGIC = b"OZcache1"
@@ -249,7 +255,7 @@ class FolderEntries:
         return found
 
     def _evict(self) -> None:
-        # Down to seven eighths: an eighth may be added before anybody looks again.
+        # Down to seven eighths: an eighth may be added before the next look.
         found = self._files()
         excess = sum(size for _, size, _ in found) - self.max_bytes * 7 // 8
         for _, size, path in sorted(found):
@@ -285,12 +291,45 @@ def _parse(data: Buffer, text: bytes) -> CacheEntry | None:
     return CacheEntry(value if there else None, version if any(version) else b"", asked)
 
 
-class Reading:
-    """A read that is under way."""
+def part_name(byte_range: ByteRange) -> str:
+    start, stop = byte_range
+    return f"{start}:{'' if stop is None else stop}"
 
-    __slots__ = ("key", "spoiled")
 
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.spoiled = False
-        """Whether the key was written meanwhile."""
+def is_whole(byte_range: ByteRange, found: int) -> bool:
+    """Whether `found` bytes in answer to a range are the whole value."""
+    start, stop = byte_range
+    if start < 0:
+        return found < -start
+    return start == 0 and (stop is None or found < stop)
+
+
+def mark(version: Hashable) -> bytes:
+    """A version in 20 bytes, equal in all processes; empty if that cannot be promised."""
+    if version is None or not _is_comparable(version):
+        return UNKNOWN
+    return _digest(repr(version).encode(), 20)
+
+
+def _is_comparable(value: object) -> bool:
+    """Whether it equals itself, and `repr` shows its value, not its address in memory."""
+    if isinstance(value, tuple):
+        return all(_is_comparable(item) for item in value)
+    return value == value and type(value).__repr__ is not object.__repr__
+
+
+def space_of(identity: Hashable) -> str:
+    """The prefix for the keys of one store, so that several stores can share a folder.
+
+    An identity that is an object's address means nothing to another process: then the prefix is
+    random."""
+    text = repr(identity).encode() if _is_stable(identity) else os.urandom(20)
+    return _digest(text, 20).hex() + "/"
+
+
+def _is_stable(identity: object) -> bool:
+    if isinstance(identity, tuple):
+        return all(_is_stable(item) for item in identity)
+    if isinstance(identity, int):
+        return 0 <= identity < _LARGEST_STABLE  # a port, say, and not an address in memory
+    return identity is None or isinstance(identity, str | bytes)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from omnizarr.errors import ValueChangedError
 from omnizarr.model.store import Buffer, ByteRange, Read
-from omnizarr.stores.wrappers.cache_versions import UNKNOWN
+from omnizarr.stores.wrappers.cache_entries import UNKNOWN
 
 if TYPE_CHECKING:
     from omnizarr.stores.wrappers.cache import CacheStore
 
 
 class Pinned:
-    """Reads parts of one version of a value: the one that the first part was of. If that has no
-    version to compare, a snapshot of the store itself takes over."""
+    """Reads parts of one version of a value, the version of the first part. If that cannot be
+    compared, a snapshot of the store itself takes over."""
 
     def __init__(self, cache: CacheStore, key: str, opened: ExitStack) -> None:
         self._cache = cache
@@ -31,7 +31,7 @@ class Pinned:
         try:
             return self._read(byte_range)
         except ValueChangedError:
-            # One of the versions is in the cache: the next attempt must not meet it again.
+            # One of the versions is in the cache: the next attempt must not find it.
             self._cache._entries.drop(self._cache._space + self._key)
             raise
 
@@ -71,6 +71,6 @@ class Pinned:
             agreed = self._version == version
         if not agreed:
             raise ValueChangedError(
-                f"{self._cache!r}: {self._key!r} was replaced while it was read; read it again"
-            )
+                f"{self._key!r} was replaced while it was read; read it again"
+            ).at(self._cache, key=self._key)
         return value
