@@ -1,11 +1,17 @@
-"""`Secret`: a value that is carried along and never shown; and URLs without what they hide.
+"""Keep secrets out of reprs, errors, logs and the text of pickles.
 
-A store that was given a password must take it to another process in its pickle, but neither a
-repr, an error, a log nor the text of that pickle may show it. The encoding in a pickle keeps a
-secret from being seen by chance (in a log, a dump, a search); it is not encryption, and a pickle
-with secrets in it must be kept as they are.
+    Secret            a value that is carried along and never shown
+    masked_url        a URL without its secrets
+    masked_text       a text without given secrets and without those of URLs in it
+    is_secret         whether the name of an option says that its value is a secret
+    secrets_in        the secret values of options
+    secrets_in_url    the secret parts of a URL
 
-This module knows how a value is hidden. It must not know whose secret it is.
+A store that was given a password must take it to another process in its pickle. The encoding in a
+pickle keeps a secret from being seen by chance (in a log, a dump, a search). It is not encryption:
+a pickle with secrets in it must be kept as safe as they are.
+
+This module knows how a value is hidden. It must not know which store it belongs to.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ from __future__ import annotations
 import pickle
 import re
 from base64 import b85decode, b85encode
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 SHOWN = "***"
@@ -28,14 +34,20 @@ _NAMED = (
     "abfs", "abfss", "adl", "az", "azure", "ftp", "git", "github", "hdfs", "sftp", "smb", "ssh",
     "webhdfs", *_FILES,
 )  # fmt: skip
-"""Schemes of URLs in which the name of somebody or something stands before "@", with or without a
-password behind it. Elsewhere a name without a password may be a token."""
+"""Schemes of URLs in which a user or container stands before "@", with or without a password.
+Elsewhere a name without a password may be a token."""
 _BUCKETS = ("s3", "s3a", "gs", "gcs")
 """Schemes whose first name is public unless "@" follows it at once."""
 _PARAMETER = re.compile(r"(;|%3[Bb])([^;=/%]*)(?:(=|%3[Dd])([^;/]*)|[^;/]*)")
 """What follows a segment of a path: ";jsessionid=…". It may be percent-encoded."""
 _SHORTEST, _SHORTEST_MEMBER = 4, 8
-"""What is shorter is not looked for in other texts: it would be found in everything."""
+"""Shorter secrets are not searched for in other texts: every text would contain them."""
+_SECRET_NAME = re.compile(
+    r"key|secret|token|passw|pwd|credential|signature|\bsig\b|sas|auth|connection_string|cookie",
+    re.IGNORECASE,
+)
+_QUERY = re.compile(r"([?&][^=&\s'\"]+)=[^&\s'\"#)]+")
+"""A member of a query in a text, which need not be part of a URL."""
 _Value = TypeVar("_Value")
 
 
@@ -110,9 +122,37 @@ def masked_url(url: str, keep: Container[str] = ()) -> str:
     return "::".join(_shown(_taken_apart(link), keep) for link in _NEXT.split(url))
 
 
-def masked_text(text: str) -> str:
-    """A text without what is secret in the URLs in it."""
-    return _URL.sub(lambda url: masked_url(url[0]), text)
+def masked_text(text: str, secrets: Iterable[str] = ()) -> str:
+    """A text without the given secrets, and without those of URLs and queries in it."""
+    shown = _URL.sub(lambda url: masked_url(url[0]), without(text, secrets))
+    return _QUERY.sub(rf"\1={SHOWN}", shown)
+
+
+def without(text: str, secrets: Iterable[str]) -> str:
+    """A text without the given secrets, also where they are percent-encoded."""
+    from urllib.parse import quote  # takes longer to import than this module
+
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, SHOWN).replace(quote(secret, safe=""), SHOWN)
+    return text
+
+
+def is_secret(name: str) -> bool:
+    """Whether the name of an option says that its value is a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def secrets_in(options: object, under: str = "") -> Iterator[str]:
+    """Values of options, at any depth, whose names say that they are secret."""
+    if isinstance(options, dict):
+        for name, value in options.items():
+            yield from secrets_in(value, str(name))
+    elif isinstance(options, list | tuple):
+        for value in options:
+            yield from secrets_in(value, under)
+    elif isinstance(options, str) and len(options) >= _SHORTEST and is_secret(under):
+        yield options
 
 
 def masked_query(query: str, keep: Container[str] = ()) -> str:

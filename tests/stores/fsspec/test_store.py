@@ -35,7 +35,8 @@ from omnizarr.errors import (
     StoreTimeoutError,
 )
 from omnizarr.stores import ByteRange, FsspecStore, FSStore, LocalStore, Store, ZipStore, as_store
-from omnizarr.stores.fsspec.faults import cause, is_missing, masked
+from omnizarr.stores.fsspec.faults import cause, is_missing
+from omnizarr.stores.secrets import masked_text
 from omnizarr.testing import ReadingSuite, StoreSuite
 from tests.stores.fsspec.latent_fs import LatentFileSystem
 
@@ -428,10 +429,10 @@ def test_secrets_are_not_shown() -> None:
     assert "?sig=***&a=***" in str(raised.value), "any value may be a signature"
     web = FsspecStore("http://someone:pa55@127.0.0.1:9/x?token=abc&v=1")
     assert "pa55" not in repr(web) and "abc" not in repr(web)
-    assert masked("sftp://u:p@h/x?X-Amz-Signature=1&b=2&TOKEN") == (
+    assert masked_text("sftp://u:p@h/x?X-Amz-Signature=1&b=2&TOKEN") == (
         "sftp://u:***@h/x?X-Amz-Signature=***&b=***&***"
     )
-    assert masked("GET http://TOKEN@h/x failed, sftp://me@h/y") == (
+    assert masked_text("GET http://TOKEN@h/x failed, sftp://me@h/y") == (
         "GET http://***@h/x failed, sftp://me@h/y"
     )
     assert pickle.loads(pickle.dumps(store)).fs.storage_options["secret"] == "s3cr3t-value"

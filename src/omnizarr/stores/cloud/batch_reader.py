@@ -57,7 +57,7 @@ def endpoint_of(connection: BucketConnection, deadline: float) -> BucketEndpoint
         return None
     policy = Policy(deadline=deadline, timeout=min(20.0, deadline / 2))
     try:
-        if _is_true(recipe.config.get("skip_signature")):
+        if _is_set(recipe.config.get("skip_signature")):
             root = _root(recipe, connection)
             begin = http_url.parse(root).address.path
             return BucketEndpoint(root, lambda path: begin + quote(path, safe="/"), policy)
@@ -75,12 +75,12 @@ def _is_plain(recipe: Recipe) -> bool:
     return (
         recipe.kind in ("S3Store", "GCSStore")
         and _OPTIONS.issuperset(recipe.client_options)
-        and not any(_is_true(recipe.config.get(name)) for name in _IN_REQUESTS)
+        and not any(_is_set(recipe.config.get(name)) for name in _IN_REQUESTS)
         and not any(name.lower() in _PROXIES and value for name, value in os.environ.items())
     )
 
 
-def _is_true(value: Any) -> bool:
+def _is_set(value: Any) -> bool:
     return value is not None and str(value).lower() not in ("", "0", "false", "no", "off")
 
 

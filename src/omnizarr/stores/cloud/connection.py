@@ -18,7 +18,7 @@ from omnizarr.stores.cloud import clients, runtime, urls
 from omnizarr.stores.cloud.clients import SHARES, Client, Methods, Recipe, Role, Share, share_of
 from omnizarr.stores.cloud.failures import Failure, classify, no_client
 from omnizarr.stores.cloud.reads import WrongAnswerError
-from omnizarr.stores.durations import seconds
+from omnizarr.stores.options import seconds
 
 T = TypeVar("T")
 

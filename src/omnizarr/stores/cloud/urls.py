@@ -19,38 +19,37 @@ from urllib.parse import unquote, urlsplit
 from omnizarr.errors import StoreError
 from omnizarr.model.paths import check_key
 from omnizarr.stores.cloud.clients import Recipe
+from omnizarr.stores.options import is_true, mapping_of, refuse_unknown
 from omnizarr.stores.secrets import masked_url
 
 DEADLINE = 60.0
 _OWN = ("deadline", "conditional", "client_options", "retry_config", "credential_provider")
-_IGNORED = frozenset(
-    {
-        "asynchronous",
-        "default_block_size",
-        "default_cache_type",
-        "default_fill_cache",
-        "loop",
-        "project",
-        "skip_instance_cache",
-        "use_listings_cache",
-    }
-)
-"""What concerns only fsspec's own machinery."""
+_IGNORED = (
+    "asynchronous", "default_block_size", "default_cache_type", "default_fill_cache", "loop",
+    "project", "skip_instance_cache", "use_listings_cache",
+)  # fmt: skip
+"""Options that only tune fsspec."""
 
 
 @dataclass(frozen=True)
 class Service:
     kind: str
+    """The name of obstore's class."""
+    scheme: str
+    """What a shown URL begins with."""
     container: str
     """What obstore calls the bucket."""
     marks: tuple[str, ...]
-    """What may stand before a name."""
+    """Prefixes that a name may have."""
     names: tuple[str, ...]
-    """obstore's own."""
+    """obstore's names."""
     aliases: Mapping[str, str]
     """Other spellings of them."""
+    structured: tuple[str, ...]
+    """Options whose value decides what they mean."""
 
     def canonical(self, name: str) -> str | None:
+        """obstore's name of an option; None if it is not known."""
         name = name.lower()
         for mark in ("", *self.marks):
             bare = name.removeprefix(mark)
@@ -59,132 +58,85 @@ class Service:
                 return bare
         return None
 
-    def known(self) -> list[str]:
-        return sorted({*self.names, *self.aliases, *_OWN, *_STRUCTURED[self.kind]})
 
-
-_STRUCTURED: dict[str, tuple[str, ...]] = {
-    "S3Store": ("client_kwargs", "config_kwargs", "use_ssl"),
-    "GCSStore": ("token",),
-    "AzureStore": ("connection_string",),
-}
+_ANONYMOUS = dict.fromkeys(("anon", "anonymous"), "skip_signature")
 S3 = Service(
-    "S3Store",
-    "bucket",
-    ("aws_",),
-    (
-        "access_key_id",
-        "secret_access_key",
-        "session_token",
-        "endpoint",
-        "region",
-        "default_region",
-        "skip_signature",
-        "virtual_hosted_style_request",
-        "checksum_algorithm",
-        "conditional_put",
-        "copy_if_not_exists",
-        "disable_tagging",
-        "disable_bulk_delete",
-        "imdsv1_fallback",
-        "metadata_endpoint",
-        "request_payer",
-        "role_arn",
-        "role_session_name",
-        "s3_express",
-        "server_side_encryption",
-        "sse_bucket_key_enabled",
-        "sse_customer_key_base64",
-        "sse_kms_key_id",
-        "sts_endpoint",
-        "unsigned_payload",
-        "web_identity_token_file",
-        "container_credentials_relative_uri",
-        "container_credentials_full_uri",
-        "container_authorization_token_file",
+    kind="S3Store",
+    scheme="s3",
+    container="bucket",
+    marks=("aws_",),
+    names=(
+        "access_key_id", "secret_access_key", "session_token", "endpoint", "region",
+        "default_region", "skip_signature", "virtual_hosted_style_request", "checksum_algorithm",
+        "conditional_put", "copy_if_not_exists", "disable_tagging", "disable_bulk_delete",
+        "imdsv1_fallback", "metadata_endpoint", "request_payer", "role_arn", "role_session_name",
+        "s3_express", "server_side_encryption", "sse_bucket_key_enabled",
+        "sse_customer_key_base64", "sse_kms_key_id", "sts_endpoint", "unsigned_payload",
+        "web_identity_token_file", "container_credentials_relative_uri",
+        "container_credentials_full_uri", "container_authorization_token_file",
     ),
-    {
+    aliases={
         "key": "access_key_id",
         "username": "access_key_id",
         "secret": "secret_access_key",
         "password": "secret_access_key",
         "token": "session_token",
-        "anon": "skip_signature",
-        "anonymous": "skip_signature",
         "no_sign_request": "skip_signature",
         "endpoint_url": "endpoint",
         "endpoint_url_s3": "endpoint",
         "region_name": "region",
         "requester_pays": "request_payer",
+        **_ANONYMOUS,
     },
-)
+    structured=("client_kwargs", "config_kwargs", "use_ssl"),
+)  # fmt: skip
 GCS = Service(
-    "GCSStore",
-    "bucket",
-    ("google_", "gcs_"),
-    (
-        "service_account",
-        "service_account_key",
-        "base_url",
-        "bearer_token",
-        "application_credentials",
-        "skip_signature",
+    kind="GCSStore",
+    scheme="gs",
+    container="bucket",
+    marks=("google_", "gcs_"),
+    names=(
+        "service_account", "service_account_key", "base_url", "bearer_token",
+        "application_credentials", "skip_signature",
     ),
-    {
+    aliases={
         "service_account_path": "service_account",
-        "anon": "skip_signature",
-        "anonymous": "skip_signature",
         "endpoint": "base_url",
         "endpoint_url": "base_url",
+        **_ANONYMOUS,
     },
-)
+    structured=("token",),
+)  # fmt: skip
 AZURE = Service(
-    "AzureStore",
-    "container_name",
-    ("azure_storage_", "azure_"),
-    (
-        "account_name",
-        "account_key",
-        "client_id",
-        "client_secret",
-        "credential_type",
-        "tenant_id",
-        "authority_host",
-        "sas_key",
-        "token",
-        "use_emulator",
-        "use_fabric_endpoint",
-        "encryption_key",
-        "endpoint",
-        "msi_endpoint",
-        "object_id",
-        "msi_resource_id",
-        "federated_token_file",
-        "use_azure_cli",
-        "skip_signature",
-        "disable_tagging",
-        "fabric_token_service_url",
-        "fabric_workload_host",
-        "fabric_session_token",
+    kind="AzureStore",
+    scheme="az",
+    container="container_name",
+    marks=("azure_storage_", "azure_"),
+    names=(
+        "account_name", "account_key", "client_id", "client_secret", "credential_type",
+        "tenant_id", "authority_host", "sas_key", "token", "use_emulator", "use_fabric_endpoint",
+        "encryption_key", "endpoint", "msi_endpoint", "object_id", "msi_resource_id",
+        "federated_token_file", "use_azure_cli", "skip_signature", "disable_tagging",
+        "fabric_token_service_url", "fabric_workload_host", "fabric_session_token",
         "fabric_cluster_identifier",
     ),
-    {
+    aliases={
         "access_key": "account_key",
         "master_key": "account_key",
         "sas_token": "sas_key",
-        "anon": "skip_signature",
-        "anonymous": "skip_signature",
         "account_host": "endpoint",
         "endpoint_url": "endpoint",
         "bearer_token": "token",
+        **_ANONYMOUS,
     },
-)
+    structured=("connection_string",),
+)  # fmt: skip
+SERVICES = {service.kind: service for service in (S3, GCS, AZURE)}
 SCHEMES: dict[str, Service] = {
     **dict.fromkeys(("s3", "s3a"), S3),
     **dict.fromkeys(("gs", "gcs"), GCS),
     **dict.fromkeys(("az", "azure", "abfs", "abfss", "adl"), AZURE),
 }
-_SHOWN = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az"}
 
 
 @dataclass(frozen=True)
@@ -206,7 +158,7 @@ def location_of(url: str, options: Mapping[str, Any]) -> ObjectLocation:
     container, path = _parts(url, rest, service, config)
     own = {name: options[name] for name in _OWN if name in options}
     others = {name: value for name, value in options.items() if name not in _OWN}
-    client_options = _mapping("client_options", own.get("client_options"))
+    client_options = mapping_of("client_options", own.get("client_options"))
     for name in ("endpoint", "base_url"):
         check_endpoint(config.get(name), "of the URL")
     config.update(translated(service, others, client_options))
@@ -225,7 +177,7 @@ def location_of(url: str, options: Mapping[str, Any]) -> ObjectLocation:
 
 
 def _parts(url: str, rest: str, service: Service, config: dict[str, Any]) -> tuple[str, str]:
-    """Container and path; what else the URL says goes into `config`."""
+    """Container and path; login and account of the URL go into `config`."""
     rest, _, query = rest.partition("?")
     if query and service is AZURE:
         config["sas_key"] = query
@@ -271,7 +223,7 @@ def _account(host: str) -> dict[str, str]:
     if dot and (service not in ("blob", "dfs") or cloud not in AZURE_CLOUDS):
         # The URL may come from a reference file, and credentials of the environment go with it.
         raise StoreError(
-            f"{host!r} is no host of Azure's (ACCOUNT.blob.{AZURE_CLOUDS[0]}, say); for another"
+            f"{host!r} is not a host of Azure, such as ACCOUNT.blob.{AZURE_CLOUDS[0]}; for another"
             " service give its address as 'endpoint' in storage_options"
         )
     if dot and cloud != AZURE_CLOUDS[0]:
@@ -282,25 +234,21 @@ def _account(host: str) -> dict[str, str]:
 def translated(
     service: Service, options: Mapping[str, Any], client_options: dict[str, Any]
 ) -> dict[str, Any]:
-    """obstore's names and values; what concerns the connection goes to `client_options`."""
+    """Options with obstore's names; those of the connection go into `client_options`."""
     config: dict[str, Any] = {}
     unknown: list[str] = []
     for name, value in options.items():
+        canonical = service.canonical(name)
         if value is None or name in _IGNORED:
             continue
-        if name in _STRUCTURED[service.kind]:
+        if name in service.structured:
             _structured(service, name, value, config, client_options)
-            continue
-        canonical = service.canonical(name)
-        if canonical is None:
+        elif canonical is None:
             unknown.append(name)
-        elif canonical != "skip_signature" or _is_true(value):
+        elif canonical != "skip_signature" or is_true(value):
             config[canonical] = value if isinstance(value, bool | str) else str(value)
-    if unknown:
-        raise TypeError(
-            f"storage_options do not know {', '.join(sorted(map(repr, unknown)))} for this service;"
-            f" known are {', '.join(service.known())}"
-        )
+    known = sorted({*service.names, *service.aliases, *_OWN, *service.structured})
+    refuse_unknown("storage_options", unknown, known)
     return config
 
 
@@ -313,25 +261,21 @@ def _structured(
     elif name == "connection_string":
         config.update(_connection_string(str(value)))
     elif name == "use_ssl":
-        if not _is_true(value):
+        if not is_true(value):
             client_options["allow_http"] = True
     elif name == "client_kwargs":
-        inner = _mapping(name, value)
+        inner = mapping_of(name, value)
         if "verify" in inner and inner.pop("verify") is False:
             client_options["allow_invalid_certificates"] = True
         config.update(translated(service, inner, client_options))
     else:  # config_kwargs
-        inner = _mapping(name, value)
-        style = _mapping("config_kwargs['s3']", inner.pop("s3", None)).get("addressing_style")
+        inner = mapping_of(name, value)
+        style = mapping_of("config_kwargs['s3']", inner.pop("s3", None)).get("addressing_style")
         if style in ("virtual", "path"):
             config["virtual_hosted_style_request"] = style == "virtual"
         if inner.pop("signature_version", None) == "unsigned":
             config["skip_signature"] = True
-        if inner:
-            raise TypeError(
-                f"config_kwargs do not know {', '.join(sorted(map(repr, inner)))};"
-                " known are 's3' and 'signature_version'"
-            )
+        refuse_unknown("config_kwargs", inner, ("s3", "signature_version"))
 
 
 def _google_token(value: Any) -> dict[str, Any]:
@@ -370,42 +314,17 @@ def _connection_string(value: str) -> dict[str, Any]:
     return config
 
 
-_RETRYING = {
-    "retry_config": ("backoff", "max_retries", "retry_timeout"),
-    "retry_config['backoff']": ("base", "init_backoff", "max_backoff"),
-}
-
-
-def _retry_config(value: Any) -> dict[str, Any]:
-    """obstore leaves out what it does not know, and does not say so."""
-    config = _mapping("retry_config", value)
-    inner = _mapping("retry_config['backoff']", config.get("backoff"))
-    for (where, known), given in zip(_RETRYING.items(), (config, inner), strict=True):
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise TypeError(
-                f"{where} does not know {', '.join(sorted(map(repr, unknown)))};"
-                f" known are {', '.join(known)}"
-            )
+def _retry_config(value: object) -> dict[str, Any]:
+    """obstore ignores unknown names without a word."""
+    config = mapping_of("retry_config", value)
+    refuse_unknown("retry_config", config, ("backoff", "max_retries", "retry_timeout"))
+    backoff = mapping_of("retry_config['backoff']", config.get("backoff"))
+    refuse_unknown("retry_config['backoff']", backoff, ("base", "init_backoff", "max_backoff"))
     return config
 
 
-def _mapping(name: str, value: Any) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a mapping, found {type(value).__name__}")
-    return dict(value)
-
-
-def _is_true(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.strip().lower() in ("1", "true", "yes", "on")
-    return bool(value)
-
-
 def check_endpoint(endpoint: object, where: str) -> None:
-    """Refuse what obstore would stumble over."""
+    """Raise a StoreError unless an endpoint is a URL that obstore can use."""
     if endpoint is None or endpoint == "":
         return
     text = str(endpoint)
@@ -423,11 +342,12 @@ def check_endpoint(endpoint: object, where: str) -> None:
 
 
 def shown(recipe: Recipe, prefix: str) -> str:
-    """The URL of a place, without anything that is secret."""
-    if recipe.kind not in _SHOWN:
+    """The URL of a bucket and path, without secrets."""
+    service = SERVICES.get(recipe.kind)
+    if service is None:
         return masked_url(recipe.container)
     path = "/".join(part for part in (recipe.container, recipe.prefix, prefix) if part)
-    return f"{_SHOWN[recipe.kind]}://{path}"
+    return f"{service.scheme}://{path}"
 
 
 def host_of(endpoint: str) -> str:

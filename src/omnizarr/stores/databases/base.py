@@ -28,7 +28,7 @@ from omnizarr.model.paths import check_prefix
 from omnizarr.model.store import ByteRange, Listing, Store, Versioned, listing_of, read_range
 from omnizarr.runtime.properties import cached_property
 from omnizarr.stores import kinds
-from omnizarr.stores.durations import seconds
+from omnizarr.stores.options import seconds
 from omnizarr.stores.secrets import Secret, masked_url
 
 Separator = Literal[".", "/"]

@@ -8,20 +8,13 @@ This module knows exceptions. It must not know which filesystem raised them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from omnizarr.errors import HTTPStatusError, StoreAccessError, StoreError, StoreTimeoutError
-from omnizarr.stores.secrets import masked_text, masked_url
+from omnizarr.stores.secrets import masked_text
 
 _ABSENT = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 _GONE = (404, 410)
-_SECRET = re.compile(
-    r"key|secret|token|passw|pwd|credential|signature|\bsig\b|sas|auth|connection_string|cookie",
-    re.IGNORECASE,
-)
-_QUERY = re.compile(r"([?&][^=&\s'\"]+)=[^&\s'\"#)]+")
 _ANSWER = "InvalidBucketName", "NoSuchBucket"
 """Codes of services that go with 404 and do not mean that a key is missing."""
 
@@ -79,7 +72,7 @@ def failure(error: BaseException, where: str, doing: str, secrets: Iterable[str]
     chain = [error] if error.__cause__ is None else [error, error.__cause__]
     status = next((found for each in chain if (found := status_of(each)) is not None), None)
     names = {type(each).__name__ for each in chain}
-    text = masked(str(error), secrets).strip().partition("\n")[0][:300]
+    text = masked_text(str(error), secrets).strip().partition("\n")[0][:300]
     message = f"{where}: cannot {doing}: {type(error).__name__}: {text}"
     if isinstance(error, TimeoutError):
         return StoreTimeoutError(f"{where}: cannot {doing}: no answer before the deadline")
@@ -111,44 +104,13 @@ def cause(error: BaseException, secrets: Iterable[str] = ()) -> BaseException:
     texts = [
         "\n".join([str(each), repr(each.args), *getattr(each, "__notes__", ())]) for each in chain
     ]
-    if all(masked(text, hidden) == text for text in texts) and following is None:
+    if all(masked_text(text, hidden) == text for text in texts) and following is None:
         return error
     copies = [
-        FilesystemError(f"{type(each).__qualname__}: {masked(str(each), hidden)}") for each in chain
+        FilesystemError(f"{type(each).__qualname__}: {masked_text(str(each), hidden)}")
+        for each in chain
     ]
     for copy, original, before in zip(copies, chain, [*copies[1:], None], strict=True):
         copy.__traceback__ = original.__traceback__
         copy.__cause__ = before
     return copies[0]
-
-
-def masked(text: str, secrets: Iterable[str] = ()) -> str:
-    """`text` without passwords in URLs, values of queries, and the given secrets."""
-    return _QUERY.sub(r"\1=***", masked_text(_without(text, secrets)))
-
-
-def masked_place(url: str, secrets: Iterable[str] = ()) -> str:
-    """A URL, or a path, without what is secret in it, and without the given secrets."""
-    return masked_url(_without(url, secrets))
-
-
-def _without(text: str, secrets: Iterable[str]) -> str:
-    for secret in sorted(secrets, key=len, reverse=True):  # one may be a part of another
-        text = text.replace(secret, "***")
-    return text
-
-
-def secrets_in(options: Any, under: str = "") -> Iterator[str]:
-    """Values of options whose names say that they are secret, however deep."""
-    if isinstance(options, dict):
-        for name, value in options.items():
-            yield from secrets_in(value, str(name))
-    elif isinstance(options, list | tuple):
-        for value in options:
-            yield from secrets_in(value, under)
-    elif isinstance(options, str) and len(options) > 3 and is_secret(under):
-        yield options
-
-
-def is_secret(name: str) -> bool:
-    return bool(_SECRET.search(name))

@@ -15,15 +15,15 @@ from typing import Any
 
 from omnizarr.errors import MissingPackageError, StoreError
 from omnizarr.runtime.optional_packages import package
-from omnizarr.stores.fsspec.faults import (
-    cause,
-    failure,
+from omnizarr.stores.fsspec.faults import cause, failure
+from omnizarr.stores.secrets import (
     is_secret,
-    masked,
-    masked_place,
+    masked_text,
+    masked_url,
     secrets_in,
+    secrets_in_url,
+    without,
 )
-from omnizarr.stores.secrets import secrets_in_url
 
 _TUNING = ("asynchronous", "loop", "skip_instance_cache", "anon", "profile", "user", "username")
 _EXCLUSIVE = ("s3", "gs", "abfs", "az", "memory")
@@ -51,17 +51,19 @@ def implementation(name: str) -> Any:
 def filesystem_of(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     """The filesystem that a URL names, chained or not, and the path in it."""
     core = implementation("core")
-    shown = masked_place(url, tuple(secrets_in(options)))
+    shown = masked_url(without(url, secrets_in(options)))
     secrets = (*secrets_in(options), *secrets_in_url(url))
     try:
         fs, path = core.url_to_fs(url, **options)
     except ImportError as error:
-        text = masked(str(error), secrets)
+        text = masked_text(str(error), secrets)
         raise MissingPackageError(
             f"{shown!r}: {text}: pip install {_distribution(error)}"
         ) from cause(error, secrets)
     except ValueError as error:
-        raise StoreError(f"{shown!r}: {masked(str(error), secrets)}") from cause(error, secrets)
+        raise StoreError(f"{shown!r}: {masked_text(str(error), secrets)}") from cause(
+            error, secrets
+        )
     except Exception as error:
         raise failure(error, repr(shown), "be opened", secrets) from cause(error, secrets)
     return fs, str(path)
@@ -188,7 +190,7 @@ def place_of(fs: Any) -> str:
 
 def untold(path: str, secrets: Iterable[str]) -> str:
     """A path for an identity; hashed if it holds a secret."""
-    if masked(path, secrets) == path:
+    if masked_text(path, secrets) == path:
         return path
     return sha256(path.encode()).hexdigest()
 

@@ -42,13 +42,11 @@ from omnizarr.stores.fsspec.faults import (
     cause,
     failure,
     is_missing,
-    masked_place,
-    secrets_in,
     status_of,
 )
 from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
-from omnizarr.stores.secrets import Secret, secrets_in_url
+from omnizarr.stores.secrets import Secret, masked_url, secrets_in, secrets_in_url, without
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -116,7 +114,7 @@ class FsspecStore(Store):
         if shown is None:
             at = self.root.lstrip("/")
             shown = at if "://" in at else f"{filesystems.protocol_of(fs)}://{at}"
-        self._shown = masked_place(shown, given)
+        self._shown = masked_url(without(shown, given))
         self._secrets = given.union(secrets_in_url(shown))
         self.deadline = deadline
         self.read_only = read_only or filesystems.is_read_only(fs)

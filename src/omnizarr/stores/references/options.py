@@ -21,8 +21,7 @@ from typing import Any
 
 from omnizarr.errors import StoreAccessError
 from omnizarr.model.store import Store
-from omnizarr.stores.fsspec.faults import is_secret
-from omnizarr.stores.secrets import masked_url
+from omnizarr.stores.secrets import is_secret, masked_url
 
 _FAMILIES = (
     ("s3", "s3a"),
