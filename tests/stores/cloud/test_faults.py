@@ -159,12 +159,12 @@ def test_what_was_replaced_before_we_looked_is_unknown(
     found = store.get_versioned("k")
     assert found is not None
     proxy.cut, proxy.meanwhile = [b"PUT"], lambda: another.set("k", other)
-    with pytest.raises(UncertainWriteError, match="'k' was written is unknown"):
+    with pytest.raises(UncertainWriteError, match="key 'k': whether it was written is unknown"):
         store.set_if_version("k", b"1", found.version)
     proxy.cut, proxy.meanwhile = [b"PUT"], lambda: another.delete("new")
     assert store.set_if_absent("new", b"1")  # it is gone, so it is written again
     proxy.cut, proxy.meanwhile = [b"PUT"], lambda: another.set("newer", other)
-    with pytest.raises(UncertainWriteError, match="'newer' was written is unknown"):
+    with pytest.raises(UncertainWriteError, match="key 'newer': whether it was written is unknown"):
         store.set_if_absent("newer", b"1")
 
 
@@ -528,6 +528,6 @@ def test_statuses_are_told() -> None:
 
     text = "Generic S3 error: Error performing GET http://h/b?X=1 in 2ms - Server returned non-2xx"
     failure = classify(OSError(f"{text} status code: 429 Too Many: <Code>SlowDown</Code>"))
-    error = error_of(failure, "store", "read", "k", 60)
+    error = error_of(failure, "read", 60)
     assert isinstance(error, HTTPStatusError) and error.status == 429
     assert "SlowDown" in str(error) and "X=1" not in str(error)

@@ -268,3 +268,29 @@ def test_http_is_allowed_for_an_endpoint_that_says_so(monkeypatch: pytest.Monkey
     assert client_options(given, 60)["timeout"] == "1s"
     assert retry_config(given, 60)["retry_timeout"].total_seconds() < 60
     assert WORST < 1
+
+
+def test_errors_say_where_in_fields() -> None:
+    class Broken(Protocols):
+        def get(self, path: str, *, options: Any = None) -> Any:
+            raise OSError("broken")
+
+        def list(self, prefix: str | None = None, **options: Any) -> Any:
+            raise OSError("broken")
+
+    store = ObjectStore(Broken(), prefix="x")
+    with pytest.raises(StoreError) as read:
+        store.get("a/zarr.json")
+    where = read.value.location
+    assert where is not None and (where.store, where.key) == (repr(store), "a/zarr.json")
+    assert read.value.reason == "cannot read: broken"
+    with pytest.raises(StoreError) as listed:
+        list(store.list_prefix("a/"))
+    where = listed.value.location
+    assert where is not None and (where.store, where.path) == (repr(store), "a")
+
+
+def test_the_url_shows_no_login() -> None:
+    store = as_store("s3://user:hushhush@bucket/x.zarr")
+    assert isinstance(store, ObjectStore) and store.url == "s3://bucket/x.zarr"
+    assert ObjectStore(Protocols()).url is None

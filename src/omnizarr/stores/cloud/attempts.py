@@ -1,50 +1,48 @@
-"""Attempts at a conditional write, one by one, so that it is known which of them are in doubt.
+"""Conditional writes, attempt by attempt, so that it is known which of them are in doubt.
 
 If the answer to a successful write is lost, the next attempt looks like a lost race: the condition
-does not hold any more. obstore repeats
-requests by itself and does not tell; so the client for conditional writes does not repeat
-(`clients`, role "once"), and it is done here.
+does not hold any more. obstore repeats requests and does not say so. Hence the client for
+conditional writes does not repeat (`clients`, role "once"), and this module does.
 
 This module knows failures and time. It must not know what is written, or how.
 """
 
 from __future__ import annotations
 
-import random
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from omnizarr.stores.cloud.failures import Failure, classify
+from omnizarr.stores.retries import RetryPolicy, attempts
 
 T = TypeVar("T")
 
 STAMP = "omnizarrwrite"
 AGAIN = 0.2
-"""After this part of the deadline no further attempt begins: a refusal that lasts is told soon."""
+"""After this part of the deadline no further attempt begins: a lasting refusal is reported soon."""
 MOST = 10
-PAUSE = 0.02
+PAUSE = 0.04
+"""The longest first delay, as a part of the deadline."""
 BUSY = "ConditionalRequestConflict"
-"""What S3 says of a write that met another one on its way: neither done nor overtaken."""
+"""S3's code for a write that met another one: neither done nor overtaken."""
 
 
-class Attempts:
-    """Attempts at one write, which carries a stamp."""
+class StampedWrite:
+    """One conditional write, with a stamp that tells its object from all others."""
 
     def __init__(self, deadline: float) -> None:
         self.begun = time.monotonic()
         self.deadline = deadline
         self.stamp = {STAMP: secrets.token_hex(16)}
-        self.count = 0
         self.doubtful = False
-        """Whether one of them may have succeeded though it failed."""
+        """Whether an attempt may have succeeded though it failed."""
 
     def watched(self, request: Callable[[Any, Any], T]) -> Callable[[Any, Any], T]:
-        """The request, with each of its failures noted."""
+        """The request; each failure that leaves a doubt is noted."""
 
         def attempt(functions: Any, store: Any) -> T:
-            self.count += 1
             try:
                 return request(functions, store)
             except Exception as error:
@@ -57,17 +55,14 @@ class Attempts:
         return attempt
 
     def repeat(self, ask: Callable[[], object | Failure]) -> object | Failure:
-        """What `ask` gives, which is called again while that may help and there is time."""
-        pause = min(0.1, PAUSE * self.deadline)
-        while True:
+        """Call `ask` until it succeeds, fails for good, or the attempts end; give its answer."""
+        policy = RetryPolicy(MOST, first_delay=min(0.2, PAUSE * self.deadline))
+        answer: object | Failure = None
+        for _ in attempts(policy, until=self.begun + AGAIN * self.deadline):
             answer = ask()
             if not isinstance(answer, Failure) or not (answer.passing or _is_busy(answer)):
-                return answer
-            pause *= 2
-            wait = pause * random.uniform(0.5, 1.0)
-            if self.count >= MOST or time.monotonic() + wait - self.begun > AGAIN * self.deadline:
-                return answer
-            time.sleep(wait)
+                break
+        return answer
 
     def is_ours(self, attributes: Mapping[str, str]) -> bool:
         """Whether an object with these attributes is the one that was written."""

@@ -15,8 +15,6 @@ This module knows obstore's classes and options. It must not know URLs or what i
 from __future__ import annotations
 
 import os
-import pickle
-from base64 import b85decode, b85encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -24,6 +22,7 @@ from typing import Any, Literal
 
 from omnizarr.model.store import Capabilities
 from omnizarr.stores.cloud import runtime
+from omnizarr.stores.secrets import decoded, encoded, secrets_in
 
 SERVICES = ("S3Store", "GCSStore", "AzureStore")
 REBUILT = (*SERVICES, "HTTPStore")
@@ -61,24 +60,6 @@ def share_of(left: float) -> Share:
     return next((share for share in SHARES if share.worst <= left + 0.01), SHARES[-1])
 
 
-SECRETS = frozenset(
-    {
-        "access_key_id",
-        "secret_access_key",
-        "session_token",
-        "sse_customer_key_base64",
-        "service_account_key",
-        "bearer_token",
-        "account_key",
-        "client_secret",
-        "sas_key",
-        "token",
-        "encryption_key",
-        "fabric_session_token",
-    }
-)
-
-
 @dataclass(frozen=True)
 class Recipe:
     """Everything that a client is built from; its text shows no values."""
@@ -93,15 +74,7 @@ class Recipe:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The caller's secrets must be pickled, but not be readable in a log.
-        facts = (
-            self.kind,
-            self.prefix,
-            dict(self.config),
-            dict(self.client_options),
-            dict(self.retry_config),
-            self.credential_provider,
-        )
-        return _restore, (b85encode(pickle.dumps(facts)),)
+        return _restore, (encoded(vars(self)),)
 
     @property
     def endpoint(self) -> str:
@@ -113,15 +86,13 @@ class Recipe:
         return str(config.get("bucket") or config.get("container_name") or config.get("url") or "")
 
     def secrets(self) -> list[str]:
-        found = [str(value) for name, value in self.config.items() if name in SECRETS]
         headers = self.client_options.get("default_headers")
-        if isinstance(headers, Mapping):
-            found += [value for value in headers.values() if isinstance(value, str)]
-        return found
+        values = headers.values() if isinstance(headers, Mapping) else ()
+        return [*secrets_in(self.config), *(value for value in values if isinstance(value, str))]
 
 
-def _restore(data: bytes) -> Recipe:
-    return Recipe(*pickle.loads(b85decode(data)))
+def _restore(text: str) -> Recipe:
+    return Recipe(**decoded(text))
 
 
 def recipe_of(store: Any) -> Recipe | None:
@@ -244,13 +215,16 @@ def retry_config(recipe: Recipe, deadline: float, share: Share = SHARES[0]) -> d
     }
 
 
+_ENDPOINTS: dict[str, tuple[str, ...]] = {
+    "S3Store": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    "AzureStore": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+    "GCSStore": ("GOOGLE_BASE_URL",),
+}
+
+
 def endpoint_of_environment(kind: str) -> str:
-    names = {
-        "S3Store": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
-        "AzureStore": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
-        "GCSStore": ("GOOGLE_BASE_URL",),
-    }.get(kind, ())
-    return next((os.environ[name] for name in names if os.environ.get(name)), "")
+    values = (os.environ.get(name) for name in _ENDPOINTS.get(kind, ()))
+    return next(filter(None, values), "")
 
 
 def _text(seconds: float) -> str:

@@ -1,7 +1,6 @@
-"""`BucketConnection`: what asks a service, in every process that a store comes to.
+"""`BucketConnection`: sends requests to a service, in every process that its store comes to.
 
-This module knows who is asked, how long, and what must not be shown of it. It must not know what is
-asked.
+This module knows clients, deadlines and secrets. It must not know what the requests are.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from omnizarr.errors import StoreError, ZarrError
+from omnizarr.errors import ErrorLocation, StoreError, ZarrError
 from omnizarr.stores.cloud import clients, runtime, urls
 from omnizarr.stores.cloud.clients import SHARES, Client, Methods, Recipe, Role, Share, share_of
 from omnizarr.stores.cloud.failures import Failure, classify, no_client
@@ -75,7 +74,7 @@ class BucketConnection:
             try:
                 return str(client.functions.sign(client.store, "GET", path, good_for))
             except Exception as error:
-                raise StoreError(f"{self}: obstore did not sign a URL") from error
+                raise StoreError("obstore did not sign a URL").at(self.location) from error
 
         return sign
 
@@ -95,6 +94,15 @@ class BucketConnection:
         host = urls.host_of(endpoint) if endpoint else ""
         return "object", host, urls.shown(recipe, "")
 
+    @property
+    def url(self) -> str | None:
+        """The URL, without secrets; None for an object that has none."""
+        return None if self._recipe is None else urls.shown(self._recipe, self.base[:-1])
+
+    @property
+    def location(self) -> ErrorLocation:
+        return ErrorLocation(f"ObjectStore({self})", self.url)
+
     def __str__(self) -> str:
         if self._recipe is None:
             inner = self.kind or type(self._foreign).__name__
@@ -103,7 +111,7 @@ class BucketConnection:
         at = f", endpoint={urls.host_of(endpoint)!r}" if endpoint else ""
         if self.kind == "AzureStore" and "account_name" in self._recipe.config:
             at = f", account={self._recipe.config['account_name']!r}{at}"
-        return repr(urls.shown(self._recipe, self.base[:-1])) + at
+        return f"{self.url!r}{at}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_clients": {}}
@@ -163,9 +171,9 @@ class BucketConnection:
                 return Client(epoch, Methods(), self._foreign)
             if epoch != self._epoch:
                 raise StoreError(
-                    f"{self} was opened before this process was forked, and cannot be opened again"
-                    " from here; start processes with multiprocessing.get_context('spawn')"
-                )
+                    "was opened before this process was forked, and cannot be opened again here;"
+                    " start processes with multiprocessing.get_context('spawn')"
+                ).at(self.location)
             return Client(epoch, runtime.extension(), self._foreign)
         client = self._clients.get((role, share))
         if client is None or client.epoch != epoch:
@@ -181,13 +189,12 @@ class BucketConnection:
             return clients.build(recipe, self.deadline, role, share)
         except ZarrError:
             raise
-        except BaseException as error:
-            if not isinstance(error, Exception) and not is_panic(error):
+        except BaseException as raised:
+            if not isinstance(raised, Exception) and not is_panic(raised):
                 raise
-            failure = classify(
-                error if isinstance(error, Exception) else OSError(str(error)), recipe.secrets
-            )
-            raise no_client(failure, str(self)) from failure.cause
+            known = raised if isinstance(raised, Exception) else OSError(str(raised))
+            failure = classify(known, recipe.secrets)
+            raise no_client(failure, self.location) from failure.cause
 
 
 def is_panic(error: BaseException) -> bool:

@@ -1,9 +1,9 @@
-"""What an exception of obstore means, and how it is told: without secrets, in one line.
+"""What an exception of obstore means, as an error of one line without secrets.
 
-obstore has few classes of exceptions; the rest stands in their text. In a forked process they are
-other classes of the same names (`runtime`), so names are compared.
+obstore has few classes of exceptions, and no fields: the HTTP status is only in the text. In a
+forked process the classes are others of the same names (`runtime`), so names are compared.
 
-This module knows the texts of obstore and of the services behind it. It must not ask them anything.
+This module knows the texts of obstore and of services. It must not send requests.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import quote
 
-from omnizarr.errors import HTTPStatusError, StoreAccessError, StoreError, StoreTimeoutError
+from omnizarr.errors import (
+    ErrorLocation,
+    HTTPStatusError,
+    StoreAccessError,
+    StoreError,
+    StoreTimeoutError,
+)
+from omnizarr.stores.secrets import masked_text
 
 FailureKind = Literal[
     "missing",  # no such object
@@ -40,12 +46,26 @@ _BY_NAME: dict[str, FailureKind] = {
     "NotSupportedError": "unsupported",
     "NotImplementedError": "unsupported",
 }
+_BY_TEXT: dict[str, FailureKind] = {
+    "StartTooLarge": "beyond",
+    "NotPartial": "whole",
+    "non-partial": "whole",
+    "CONTENT_RANGE": "wrong",
+    "UnexpectedRange": "wrong",
+}
+_BY_STATUS: dict[int, FailureKind] = {
+    401: "access",
+    403: "access",
+    404: "missing",
+    409: "conflict",
+    412: "conflict",
+    416: "beyond",
+    501: "unsupported",
+}
 _NO_CONTAINER = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
 _STATUS = re.compile(r"status code: (\d{3})")
 _BODY = re.compile(r"(status code: \d{3}[^:\n]*): ?(.*)", re.DOTALL)
 _CODE = re.compile(r"<Code>([\w.-]{1,80})</Code>")
-_QUERY = re.compile(r"\?[^\s\"'<>]*")
-_LOGIN = re.compile(r"://[^/\s\"'<>]*@")
 _TIMEOUT = re.compile(r"kind: Timeout|TimedOut|timed out", re.IGNORECASE)
 _TRANSPORT = re.compile(
     r"kind: (Connect|Interrupted|Decode|Request)\b|HTTP error|error sending request"
@@ -86,30 +106,30 @@ _MADE: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a request was not answered. A missing object is one too, so its text waits to be read."""
+    """Why a request failed. A missing object is a failure too, so the text is made on demand."""
 
     kind: FailureKind
     error: Exception
     status: int | None = None
     secrets: Callable[[], Iterable[str]] = tuple
-    """What must not be shown."""
+    """Gives the texts that must not be shown."""
 
     @property
     def text(self) -> str:
-        """One line that may be shown to anybody."""
+        """One line without secrets."""
         return _shown(str(self.error), self.secrets())
 
     @property
     def cause(self) -> BaseException:
-        """The error, or if its text may not be shown, one that says the same."""
+        """The error, or a copy without secrets if its text shows one."""
         text = str(self.error)
-        if _masked(text, self.secrets()) == text:
+        if masked_text(text, self.secrets()) == text:
             return self.error
         return OSError(f"{type(self.error).__name__}: {self.text}")
 
     @property
     def uncertain(self) -> bool:
-        """Whether the service may have done what was asked for, though it did not say so."""
+        """Whether the service may have carried out the request all the same."""
         return self.kind in ("timeout", "wrong", "other") or (self.status or 0) >= 500
 
     @property
@@ -126,82 +146,62 @@ def classify(error: Exception, secrets: Callable[[], Iterable[str]] = tuple) -> 
     text = str(error)
     found = _STATUS.search(text)
     status = int(found[1]) if found else None
-    kind: FailureKind = _BY_NAME.get(type(error).__name__, "other")
+    kind = _BY_NAME.get(type(error).__name__) or _kind_of_text(text, status)
     if kind == "missing" and _NO_CONTAINER.search(text):
         kind = "container"
     elif kind == "missing" and status == 404 and "<html" in text.lower():
         kind = "status"  # a page of a proxy in between
-    elif kind == "other":
-        kind = _of_text(text, status)
     return Failure(kind, error, status, secrets)
 
 
-def _of_text(text: str, status: int | None) -> FailureKind:
-    if status == 416 or "StartTooLarge" in text:
-        return "beyond"
-    if "NotPartial" in text or "non-partial" in text:
-        return "whole"
-    if "CONTENT_RANGE" in text or "UnexpectedRange" in text:
-        return "wrong"
-    if status in (401, 403):
-        return "access"
-    if status in (409, 412):
-        return "conflict"
-    if status == 404:
-        return "container" if _NO_CONTAINER.search(text) else "missing"
-    if status == 501:
-        return "unsupported"
+def _kind_of_text(text: str, status: int | None) -> FailureKind:
+    for words, kind in _BY_TEXT.items():
+        if words in text:
+            return kind
     if status is not None:
-        return "status"
+        return _BY_STATUS.get(status, "status")
     return "timeout" if _TIMEOUT.search(text) else "other"
 
 
-def _masked(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        if len(secret) > 3:
-            text = text.replace(secret, "***").replace(quote(secret, safe=""), "***")
-    return _LOGIN.sub("://***@", _QUERY.sub("?***", text))
-
-
 def _shown(text: str, secrets: Iterable[str]) -> str:
-    """The first paragraph, with no more of the service's answer than its code."""
+    """The first paragraph, with only the code of the service's answer."""
     text = text.partition("\n\nDebug source")[0]
     code = _CODE.search(text)
     text = _BODY.sub(rf"\1 ({code[1]})" if code else r"\1", text)
-    text = " ".join(_masked(text, secrets).split())
+    text = " ".join(masked_text(text, secrets).split())
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"
 
 
-def error_of(failure: Failure, store: str, doing: str, key: str, deadline: float) -> StoreError:
-    """The error to raise `from failure.cause`."""
-    where = f"{store}: cannot {doing} {key!r}"
+def error_of(failure: Failure, doing: str, deadline: float) -> StoreError:
+    """The error to raise `from failure.cause`; it does not say where."""
+    cannot, text = f"cannot {doing}", failure.text
     match failure.kind:
         case "access":
             return StoreAccessError(
-                f"{where}: the service refuses it; check the credentials in storage_options or the"
-                f" environment, or give anon=True for public data ({failure.text})"
+                f"{cannot}: the service refuses it; check the credentials in storage_options or the"
+                f" environment, or give anon=True for public data ({text})"
             )
         case "container":
-            return StoreError(f"{where}: there is no such bucket or container ({failure.text})")
+            return StoreError(f"{cannot}: there is no such bucket or container ({text})")
         case "timeout":
             return StoreTimeoutError(
-                f"{where}: no whole answer in time for the deadline of {deadline:g} s; give a"
-                f" longer one as storage_options={{'deadline': …}} ({failure.text})"
+                f"{cannot}: no whole answer in time for the deadline of {deadline:g} s; give a"
+                f" longer one as storage_options={{'deadline': …}} ({text})"
             )
         case "status" if failure.status is not None:
             return HTTPStatusError(
-                f"{where}: the service answered with status {failure.status} ({failure.text})",
+                f"{cannot}: the service answered with status {failure.status} ({text})",
                 failure.status,
             )
-    if "169.254.169.254" in failure.text or "redential" in failure.text:
+    if "169.254.169.254" in text or "redential" in text:
         return StoreAccessError(
-            f"{where}: no credentials were found; give them in storage_options or the environment,"
-            f" or anon=True for public data ({failure.text})"
+            f"{cannot}: no credentials were found; give them in storage_options or the environment,"
+            f" or anon=True for public data ({text})"
         )
-    return StoreError(f"{where}: {failure.text}")
+    return StoreError(f"{cannot}: {text}")
 
 
-def unconditional(failure: Failure, store: str, key: str) -> StoreError:
+def unconditional(failure: Failure) -> StoreError:
     """The error for a conditional write that the service does not have, or (status 400) may not
     have; to raise `from failure.cause`."""
     needed = "which safe updates need"
@@ -211,18 +211,18 @@ def unconditional(failure: Failure, store: str, key: str) -> StoreError:
     )
     if failure.status == 400:
         return HTTPStatusError(
-            f"{store}: cannot write {key!r}: the service answered with status 400; if it has no"
-            f" conditional writes, {needed}: {advice}",
+            "cannot write: the service answered with status 400; if it has no conditional writes,"
+            f" {needed}: {advice}",
             400,
         )
-    return StoreError(f"{store}: the service has no conditional writes, {needed}; {advice}")
+    return StoreError(f"the service has no conditional writes, {needed}; {advice}")
 
 
-def no_client(failure: Failure, store: str) -> Exception:
-    """The error to raise `from failure.cause` where obstore refuses what it is to be built from."""
+def no_client(failure: Failure, where: ErrorLocation) -> TypeError | StoreError:
+    """The error to raise `from failure.cause` where obstore cannot build a client."""
     text = failure.text
     reason = next((ours for theirs, ours in _MADE if theirs in text), "")
-    told = f"{store}: cannot be opened with these storage_options: "
+    told = "cannot be opened with these storage_options: "
     if isinstance(failure.error, TypeError) or text.startswith("Invalid key"):
-        return TypeError(f"{told}{reason or 'client_options or retry_config'} ({text})")
-    return StoreError(f"{told}{reason} ({text})" if reason else told + text)
+        return TypeError(f"{where}: {told}{reason or 'client_options or retry_config'} ({text})")
+    return StoreError(f"{told}{reason} ({text})" if reason else told + text).at(where)

@@ -4,10 +4,9 @@ One request per `get`: a range, a suffix, or the whole object, which the answer 
 are optimistic: `get_versioned` gives the ETag (or generation), and the service itself refuses a
 `set_if_version` that would replace another one.
 
-A conditional write whose answer was lost is the one case in which success looks like a conflict:
-the request is repeated, and then meets its own result. So every such write carries a stamp, and
-what is stored tells whose it is. If it was replaced yet again, nobody can tell: that is an error of
-its own, `UncertainWriteError`.
+If the answer to a conditional write was lost, success looks like a conflict: the request is
+repeated and meets its own result. So every such write carries a stamp, and the stored object shows
+which write made it. If it was replaced yet again, that is unknown: `UncertainWriteError`.
 
 This module knows requests and answers; `urls`, `clients`, `failures` and `runtime` know the rest.
 """
@@ -15,25 +14,17 @@ This module knows requests and answers; `urls`, `clients`, `failures` and `runti
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnizarr.errors import StoreError, StoreTimeoutError, UncertainWriteError, ValueChangedError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, normalize_path
-from omnizarr.model.store import (
-    Buffer,
-    ByteRange,
-    Feeder,
-    Listing,
-    Read,
-    Store,
-    Versioned,
-)
+from omnizarr.model.store import Buffer, ByteRange, Feeder, Listing, Read, Store, Versioned
 from omnizarr.runtime import parallel
 from omnizarr.stores.cloud import clients, listing, reads, urls
-from omnizarr.stores.cloud.attempts import Attempts
+from omnizarr.stores.cloud.attempts import StampedWrite
 from omnizarr.stores.cloud.clients import LEAST
 from omnizarr.stores.cloud.connection import BucketConnection
 from omnizarr.stores.cloud.failures import Failure, error_of, unconditional
@@ -44,6 +35,10 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore as ObstoreStore
 
     from omnizarr.stores.cloud import batch_reader
+
+T = TypeVar("T")
+Request = Callable[[Any, Any], None]
+"""Takes the functions of obstore and a client."""
 
 LARGE = 16 << 20
 """Values above this are sent in parts."""
@@ -110,6 +105,11 @@ class ObjectStore(Store):
         return self._base[:-1]
 
     @property
+    def url(self) -> str | None:
+        """The URL of the store, without secrets; None for an object that has none."""
+        return self._connection.url
+
+    @property
     def identity(self) -> Hashable:
         return self._connection.identity, self._base
 
@@ -132,17 +132,26 @@ class ObjectStore(Store):
         return {**self.__dict__, "_place": None}
 
     def _fail(self, failure: Failure, doing: str, key: str) -> StoreError:
-        error = error_of(failure, repr(self), doing, key, self.deadline)
+        error = error_of(failure, doing, self.deadline).at(self, key=key)
         error.__cause__ = failure.cause
         return error
+
+    def _changed(self, key: str) -> ValueChangedError:
+        return ValueChangedError("was replaced while it was read").at(self, key=key)
+
+    def _change(
+        self, doing: str, key: str, request: Request, *, may_be_missing: bool = False
+    ) -> None:
+        failure = self._connection.ask(request, "write")
+        if isinstance(failure, Failure) and not (may_be_missing and failure.kind == "missing"):
+            raise self._fail(failure, doing, key)
 
     def _path(self, key: str) -> str:
         return self._base + check_key(key)
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        found = self._fetch(key, byte_range)
-        return None if found is None else found.value
+        return _value(self._fetch(key, byte_range))
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         for key, byte_range in requests:
@@ -155,14 +164,12 @@ class ObjectStore(Store):
     def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
         from omnizarr.stores.cloud import batch_reader
 
-        if self._place is None:
-            self._place = batch_reader.endpoint_of(self._connection, self.deadline)
+        self._place = self._place or batch_reader.endpoint_of(self._connection, self.deadline)
         if self._place is None:
             return None
 
         def fetch(key: str, begun: float) -> Buffer | None:
-            found = self._fetch(key, byte_range, begun=begun)
-            return None if found is None else found.value
+            return _value(self._fetch(key, byte_range, begun=begun))
 
         return batch_reader.feeder_of(self._place, self._base, byte_range, requests, fetch)
 
@@ -179,7 +186,7 @@ class ObjectStore(Store):
             if found is None and not seen:
                 return None
             if found is None or (seen and found.version != seen[0]):
-                raise ValueChangedError(f"{self!r}: {key!r} was replaced while it was read")
+                raise self._changed(key)
             seen.append(found.version)
             return found.value
 
@@ -249,7 +256,7 @@ class ObjectStore(Store):
                 self._connection.reached = True
                 return None
             case "conflict" if version is not None:
-                raise ValueChangedError(f"{self!r}: {key!r} was replaced while it was read")
+                raise self._changed(key)
             case "beyond":
                 self._check_time(begun, key)
                 return self._nothing_of(key, begun, byte_range.start if byte_range else 0)
@@ -275,9 +282,9 @@ class ObjectStore(Store):
             return None
         if start is not None and int(meta["size"]) > max(start, 0):
             raise StoreError(
-                f"{self!r}: the service says that {key!r} has no byte {start}, and that its size is"
+                f"the service says that it has no byte {start}, and that its size is"
                 f" {meta['size']}; it was replaced meanwhile, or the service is broken"
-            )
+            ).at(self, key=key)
         return Versioned(b"", reads.version_of(meta))
 
     def _suffix_of(self, key: str, length: int, version: Any, begun: float) -> Versioned | None:
@@ -299,7 +306,7 @@ class ObjectStore(Store):
             except ValueChangedError:
                 if version is not None:
                     raise
-        raise ValueChangedError(f"{self!r}: {key!r} was replaced while it was read")
+        raise self._changed(key)
 
     def _check_time(self, begun: float, key: str, failure: Failure | None = None) -> None:
         """Raise unless a further request is sure to end before the deadline."""
@@ -308,36 +315,31 @@ class ObjectStore(Store):
                 "" if failure is None else f"; whether it was written is unknown ({failure.text})"
             )
             raise StoreTimeoutError(
-                f"{self!r}: {key!r} needs a further request, for which the deadline of"
-                f" {self.deadline:g} s leaves no time{unknown}"
-            ) from (None if failure is None else failure.cause)
+                f"needs a further request, for which the deadline of {self.deadline:g} s leaves no"
+                f" time{unknown}"
+            ).at(self, key=key) from (None if failure is None else failure.cause)
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
-        answer = self._put(key, value)
-        if isinstance(answer, Failure):
-            raise self._fail(answer, "write", key)
+        options: dict[str, Any] = {}
+        if self._connection.kind:
+            options = {"chunk_size": PART, "max_concurrency": AT_ONCE}
+            options["use_multipart"] = memoryview(value).nbytes > LARGE
+        self._change("write", key, self._putting(key, value, options))
 
-    def _put(
-        self, key: str, value: Buffer, attempts: Attempts | None = None, **options: Any
-    ) -> object | Failure:
+    def _putting(self, key: str, value: Buffer, options: Mapping[str, Any]) -> Request:
         path = self._path(key)
         data = reads.contiguous(value)
         if not self._connection.is_service:
             data = bytes(data)  # which may be kept as it is
-        if self._connection.kind and not options:
-            options = {"use_multipart": len(data) > LARGE, "chunk_size": PART}
-            options["max_concurrency"] = AT_ONCE
 
         def request(functions: Any, store: Any) -> None:
             result = functions.put(store, path, data, **options)
             if self._connection.is_service:
                 reads.check_tag(result)
 
-        if attempts is None:
-            return self._connection.ask(request, "write")
-        return self._connection.ask(attempts.watched(request), "once", attempts.begun)
+        return request
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         if not self.capabilities.conditional:
@@ -352,51 +354,52 @@ class ObjectStore(Store):
 
     def _set_if(self, key: str, value: Buffer, mode: str | dict[str, str]) -> bool:
         self.check_writable()
-        attempts = Attempts(self.deadline)
+        write = StampedWrite(self.deadline)
         stamped = self._connection.is_service
-        options = {"mode": mode} | ({"attributes": attempts.stamp} if stamped else {})
-        answer = attempts.repeat(lambda: self._put(key, value, attempts, **options))
+        options = {"mode": mode} | ({"attributes": write.stamp} if stamped else {})
+        request = write.watched(self._putting(key, value, options))
+        answer = write.repeat(lambda: self._connection.ask(request, "once", write.begun))
         if not isinstance(answer, Failure):
             return True
         if answer.kind == "unsupported" or answer.status == 400:
-            raise unconditional(answer, repr(self), key) from answer.cause
+            raise unconditional(answer).at(self, key=key) from answer.cause
         lost = answer.kind in ("conflict", "missing")
         if stamped and (lost or answer.uncertain):
-            self._check_time(attempts.begun, key, answer)
-            if self._is_stamped(key, attempts):
+            self._check_time(write.begun, key, answer)
+            if self._is_stamped(key, write):
                 return True
         if not lost:
             raise self._fail(answer, "write", key)
-        if attempts.doubtful:
+        if write.doubtful:
             raise UncertainWriteError(
-                f"{self!r}: whether {key!r} was written is unknown: an answer of the service was"
-                " lost, and then somebody else changed the value; look at it before you do the"
-                f" same again ({answer.text})"
-            ) from answer.cause
+                "whether it was written is unknown: an answer of the service was lost, and then"
+                " another writer changed the value; look at it before you write again"
+                f" ({answer.text})"
+            ).at(self, key=key) from answer.cause
         return False
 
-    def _is_stamped(self, key: str, attempts: Attempts) -> bool:
-        """Whether what is stored is what we sent, though we were not told so."""
+    def _is_stamped(self, key: str, write: StampedWrite) -> bool:
+        """Whether the stored object is the one that we sent."""
         path = self._path(key)
 
         def request(functions: Any, store: Any) -> bool:
-            return attempts.is_ours(functions.get(store, path, options={"head": True}).attributes)
+            return write.is_ours(functions.get(store, path, options={"head": True}).attributes)
 
-        answer = self._connection.ask(request, begun=attempts.begun)
+        answer = self._connection.ask(request, begun=write.begun)
         if isinstance(answer, Failure):
             if answer.kind == "missing":
                 return False
-            raise self._fail(answer, "tell whether a lost answer meant success for", key)
+            raise self._fail(answer, "tell whether a lost answer meant success", key)
         return answer
 
     def delete(self, key: str) -> None:
         self.check_writable()
         path = self._path(key)
-        answer = self._connection.ask(
-            lambda functions, store: functions.delete(store, path), "write"
-        )
-        if isinstance(answer, Failure) and answer.kind != "missing":
-            raise self._fail(answer, "delete", key)
+
+        def request(functions: Any, store: Any) -> None:
+            functions.delete(store, path)
+
+        self._change("delete", key, request, may_be_missing=True)
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -404,27 +407,23 @@ class ObjectStore(Store):
 
     def _delete_all(self, keys: Iterable[str]) -> None:
         for step in deletion_steps(keys):
-            self._delete_step(step)
-
-    def _delete_step(self, keys: list[str]) -> None:
-        pages = [keys[at : at + PAGE] for at in range(0, len(keys), PAGE)]
-        if not self._deletes_many:
-            parallel.each(self.delete, keys, CHANGES)
-            return
-
-        def delete(page: list[str]) -> None:
             if self._deletes_many:
-                paths = [self._path(key) for key in page]
-                answer = self._connection.ask(
-                    lambda functions, store: functions.delete(store, paths), "bulk"
-                )
-                if not isinstance(answer, Failure):
-                    return
-                self._deletes_many = answer.kind != "unsupported"
-            # One by one: they say which, and what is gone already does no harm.
-            parallel.each(self.delete, page, CHANGES)
+                pages = [step[at : at + PAGE] for at in range(0, len(step), PAGE)]
+                parallel.each(self._delete_page, pages, AT_ONCE)
+            else:
+                parallel.each(self.delete, step, CHANGES)
 
-        parallel.each(delete, pages, AT_ONCE)
+    def _delete_page(self, keys: list[str]) -> None:
+        if self._deletes_many:
+            paths = [self._path(key) for key in keys]
+            answer = self._connection.ask(
+                lambda functions, store: functions.delete(store, paths), "bulk"
+            )
+            if not isinstance(answer, Failure):
+                return
+            self._deletes_many = answer.kind != "unsupported"
+        # One by one, so that an error names its key; deleting a missing object is no error.
+        parallel.each(self.delete, keys, CHANGES)
 
     def move_prefix(self, source: str, target: str) -> None:
         self.check_move(source, target)
@@ -432,11 +431,11 @@ class ObjectStore(Store):
 
         def copy(key: str) -> None:
             here, there = self._path(key), self._path(target + key[len(source) :])
-            answer = self._connection.ask(
-                lambda functions, store: functions.copy(store, here, there), "write"
-            )
-            if isinstance(answer, Failure) and answer.kind != "missing":
-                raise self._fail(answer, "copy", key)
+
+            def request(functions: Any, store: Any) -> None:
+                functions.copy(store, here, there)
+
+            self._change("copy", key, request, may_be_missing=True)
 
         for step in reversed(deletion_steps(keys)):
             parallel.each(copy, step, CHANGES)
@@ -444,19 +443,21 @@ class ObjectStore(Store):
 
     # -- listable -----------------------------------------------------------------------------
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        path = (self._base + check_prefix(prefix)).rstrip("/")
-        answer = self._connection.ask(
-            lambda functions, store: listing.objects(functions, store, path, self._patience)
-        )
-        if isinstance(answer, Failure):
-            raise self._fail(answer, "list", prefix)
-        sizes = listing.sizes(answer, self._base, prefix)
+        found = self._listed(prefix, listing.objects)
+        sizes = listing.sizes(found, self._base, prefix)
         self._drop_folders(sizes)
         return iter(sorted(sizes))
 
-    @property
-    def _patience(self) -> float | None:
-        return self.deadline if self._connection.is_service else None
+    def _listed(self, prefix: str, ask: Callable[[Any, Any, str, float | None], T]) -> T:
+        path = (self._base + check_prefix(prefix)).rstrip("/")
+        patience = self.deadline if self._connection.is_service else None
+        answer = self._connection.ask(
+            lambda functions, store: ask(functions, store, path, patience)
+        )
+        if isinstance(answer, Failure):
+            error = error_of(answer, "list", self.deadline).at(self, path=prefix.strip("/"))
+            raise error from answer.cause
+        return answer
 
     def _drop_folders(self, sizes: dict[str, int]) -> None:
         """Empty objects called "a/", with which some tools make a folder visible, are listed as
@@ -470,13 +471,11 @@ class ObjectStore(Store):
                     del sizes[key]
 
     def list_dir(self, prefix: str) -> Listing:
-        path = (self._base + check_prefix(prefix)).rstrip("/")
-        answer = self._connection.ask(
-            lambda functions, store: listing.folder(functions, store, path, self._patience)
-        )
-        if isinstance(answer, Failure):
-            raise self._fail(answer, "list", prefix)
-        return listing.children(answer, self._base, prefix)
+        return listing.children(self._listed(prefix, listing.folder), self._base, prefix)
+
+
+def _value(found: Versioned | None) -> Buffer | None:
+    return None if found is None else found.value
 
 
 def open_url(
