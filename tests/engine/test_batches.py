@@ -228,7 +228,7 @@ def test_damage_is_told_in_the_same_words(name: str, shards: bool) -> None:
 @pytest.mark.parametrize("size", [0, 3, 10**6, 2**61])
 @pytest.mark.parametrize("offset", [0, 17, 10**6, 2**61])
 def test_a_lying_index(offset: int, size: int) -> None:
-    """Inner chunks that overlap, that are too long, or that lie outside the shard."""
+    """Inner chunks that overlap, that are too long, or that are outside the shard."""
     array = stored("float32", CODECS["zstd"], True)
     shard = array._source.regular_chain.shard
     data = bytes(array.store.get("c/0/0"))

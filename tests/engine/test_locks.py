@@ -44,7 +44,7 @@ def test_other_keys_are_free() -> None:
         thread.join()
 
 
-def test_the_table_is_empty_when_nobody_writes() -> None:
+def test_the_table_is_empty_when_no_thread_writes() -> None:
     store = MemoryStore()
     for index in range(100):
         with locks.exclusive(store, f"k{index}"):

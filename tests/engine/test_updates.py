@@ -153,7 +153,7 @@ def test_giving_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_shard_that_is_always_replaced_is_read_whole() -> None:
     class Restless(VersionedStore):
-        """Whoever reads part of a value finds it replaced at the next look."""
+        """A value is replaced after each read of a part of it."""
 
         capabilities = Capabilities(conditional=True, versions=True, requests=4)
 
@@ -220,7 +220,7 @@ def test_shrinking_beside_an_append_where_there_are_locks(
     kind: str, when: str, tmp_path: Path
 ) -> None:
     class Slow(WrapperStore):
-        """Somebody appends when chunks are listed, or one is looked at or deleted."""
+        """Another writer appends when chunks are listed, or one is looked at or deleted."""
 
         def __init__(self, store: Store) -> None:
             super().__init__(store)
@@ -313,9 +313,9 @@ def test_shrinking_and_appending_at_once(
 
 
 @pytest.mark.parametrize("shape", [(3, 18), (3, 5), (2, 16), (4, 20), (3, 25)])
-def test_an_append_that_somebody_cuts_off_at_once(shape: tuple[int, int]) -> None:
+def test_an_append_that_another_writer_cuts_off_at_once(shape: tuple[int, int]) -> None:
     class Cut(WrapperStore):
-        """Somebody else changes the shape as soon as it was changed."""
+        """Another writer changes the shape as soon as it was changed."""
 
         other: Callable[[], object] | None = None
 

@@ -85,7 +85,7 @@ def test_every_thread_has_a_state_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_work_that_nobody_awaits_stops(workers: int) -> None:
+def test_abandoned_work_stops(workers: int) -> None:
     event = threading.Event()
     done: list[int] = []
 

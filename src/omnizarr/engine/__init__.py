@@ -1,10 +1,9 @@
 """Executes plans: bytes from a store through codecs into an array, and back.
 
 The engine knows stores, codecs and plans; it knows no format version and no node. What it
-offers upward is `Source` (where an array's chunks lie), `read` and `write` (a whole plan in, an
-array or stored keys out: a native core implements these two), `trim` (forget what a chunk holds
-outside of the array), `update` (how a stored value is read, changed and written back so that no
-change of anybody else is lost), and `exclusive` (how others are kept out meanwhile).
+offers upward is `Source` (where an array's chunks are stored), `read` and `write` (execute a whole
+plan), `trim` (delete what a chunk holds outside of the array), `update` (read, change and write
+back a stored value without losing a concurrent change), and `exclusive` (exclude other writers).
 """
 
 from omnizarr.engine.chunk_source import Source

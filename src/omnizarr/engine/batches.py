@@ -77,7 +77,7 @@ def _starts(parts: list[Part]) -> Integers:
 
 
 class Piece(NamedTuple):
-    """An inner chunk, and where its bytes lie."""
+    """An inner chunk, and the position of its bytes."""
 
     offset: int
     nbytes: int
@@ -223,7 +223,7 @@ def decode_group(box: Box, group: BatchGroup, data: Buffer, working: Any) -> lis
 
 
 def merge(wanted: list[Piece], gap: int, most: int) -> Iterator[BatchGroup]:
-    """Group inner chunks whose bytes lie close together."""
+    """Group inner chunks whose bytes are close together."""
     wanted.sort(key=lambda item: item.offset)
     group: list[Piece] = []
     start = stop = 0

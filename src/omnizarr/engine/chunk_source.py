@@ -1,4 +1,4 @@
-"""Where an array's chunks lie and how one is encoded: all that a plan needs to be executed."""
+"""Where an array's chunks are stored and how one is encoded: all that executing a plan needs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ LONG_FILL = 1024
 class Source:
     store: Store
     prefix: str
-    """What stands before a chunk key in the store."""
+    """Prefix of the chunk keys in the store."""
     model: ArrayModel
     allow_pickle: bool = False
     write_empty_chunks: bool = False
     on_missing: Literal["fill", "raise"] = "fill"
     synchronizer: Any = None
-    """A mapping from key to lock that the caller brought; held beside the locks of our own."""
+    """The caller's mapping from key to lock; taken in addition to our own locks."""
 
     def on(self, store: Store) -> Source:
         """The same chunks, through another handle on their store."""
@@ -150,7 +150,7 @@ class Source:
         strings = isinstance(block, np.ndarray) and block.dtype.kind == "T"
         block[places] = self.model.fill if strings else self.fill
         if self.changeable:
-            # Each element a list or an object of its own: who changes one changes no other.
+            # A copy for each element: a caller that changes one must not change the others.
             shape = block[places].shape
             own = np.empty(prod(shape), object)
             for place in range(own.size):

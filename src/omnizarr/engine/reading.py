@@ -3,10 +3,10 @@
 For every part of the plan: fetch the chunk, decode it, put what is selected where it belongs. A
 chunk that is wanted whole and lands in one block of the output is decoded straight into it.
 
-A shard is a nested plan. Its index tells where the inner chunks lie; the part is cut along
-the inner grid, the wanted byte ranges are merged when they lie close together, fetched, and each
-inner chunk is decoded like any other. What is in memory already is cut the same way, so that
-shards inside shards need nothing more.
+A shard is a nested plan. Its index has the offsets of the inner chunks. The part is cut along the
+inner grid, byte ranges that are close together are merged and fetched, and each inner chunk is
+decoded like any other. A shard that is in memory is cut in the same way, and so is a shard inside a
+shard.
 
 Memory: chunks are fetched in batches that together stay below `limits.scratch_bytes`.
 """
@@ -48,11 +48,11 @@ BATCH = 128
 TOGETHER = limits.MIB
 """How many decoded bytes of chunks that have arrived are decoded at once."""
 MERGED = 8 * limits.MIB
-"""A merged range is not extended beyond this; on a store that lets one wait, twice that."""
+"""A merged range is not extended beyond this; on a high-latency store, twice that."""
 TASKS = 1 << 30
 """More than any store answers at once: a shard may be many requests."""
 ATTEMPTS = 12
-"""How often a shard is read anew that was replaced meanwhile, with pauses that grow."""
+"""How often a shard that was replaced meanwhile is read again, with growing pauses."""
 FEW_ATTEMPTS = 3
 """The same for one that fits into the scratch: it is then read whole, which is one request."""
 
@@ -98,7 +98,7 @@ def read(source: Source, plan: Plan, working: Target) -> None:
 
 
 def _read_waiting(source: Source, plan: Plan, working: Target, count: int) -> None:
-    """From a store that lets one wait: many threads ask, few decode."""
+    """From a high-latency store: many threads fetch, few decode."""
     fetchers, most = threads.fetchers_for(source.store, count, source.chunk_bytes)
     decoders = threads.workers_for(
         count,
@@ -277,8 +277,8 @@ def _read_shards(source: Source, plan: Plan, working: Target, count: int) -> Non
 def _read_waiting_shards(
     source: Source, plan: Plan, working: Target, count: int, decoders: int
 ) -> None:
-    """From a store that lets one wait: many threads ask. Whole shards are decoded by few, as
-    chunks are; what is read of others is decoded where it arrives."""
+    """From a high-latency store: many threads fetch. Few threads decode whole shards, as they do
+    chunks; parts of a shard are decoded by the thread that fetched them."""
     # What is under way at once, whole shards or merged ranges, fits into the scratch.
     task_bytes = min(source.chunk_bytes, _merged(source))
     workers, most = threads.fetchers_for(source.store, TASKS, task_bytes)

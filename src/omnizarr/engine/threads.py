@@ -3,8 +3,8 @@
 A second Python thread helps when each task holds at least some 100 µs of work outside the
 interpreter lock; below that, threads queue for the lock and lose. So small chunks of a store that
 answers at once run in the calling thread, unless the native core decodes many of them at a time
-(`engine.batches`): then a batch is a task. A store that lets one wait is asked by as many threads
-as it can answer (`capabilities.requests`), whatever the size of the chunks.
+(`engine.batches`): then a batch is a task. A high-latency store gets as many
+threads as it answers requests at once (`capabilities.requests`), whatever the size of the chunks.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def workers_for(
 
 
 def fetchers_for(store: Store, tasks: int, task_bytes: int) -> tuple[int, int]:
-    """How many threads ask a store that lets one wait, and how many values may be in memory, asked
-    for or not yet decoded: some more, if they fit into `limits.scratch_bytes`."""
+    """How many threads send requests to a high-latency store, and how many values may be requested
+    or not yet decoded: some more, if they fit into `limits.scratch_bytes`."""
     requests = int(config.get("requests") or store.capabilities.requests)
     most = max(1, min(4 * requests, limits.current.scratch_bytes // max(1, task_bytes)))
     return max(1, min(requests, tasks, most)), most

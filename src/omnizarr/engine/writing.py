@@ -72,7 +72,7 @@ def write(source: Source, plan: Plan, working: Working, field: FieldName = None)
 def _write_waiting(
     source: Source, plan: Plan, working: Working, field: FieldName, encoders: int
 ) -> None:
-    """To a store that lets one wait: few threads encode, many send."""
+    """For a high-latency store: few threads encode, many send."""
     senders, most = threads.fetchers_for(source.store, len(plan), source.chunk_bytes)
 
     def encode(part: Part) -> Encoded:
@@ -127,7 +127,7 @@ def _change_chunk(source: Source, part: Part, working: Working, field: FieldName
     old = source.fetch(key, coordinates)
     data = encode_part(source, chain, old, part, working, field)
     if data is None and old is None:
-        return  # nothing was there and nothing is to be: another's new chunk must not be deleted
+        return  # nothing to delete, and a chunk that another writer stores now must stay
     if data is None and source.store.capabilities.deletes_any_version:
         data = _emptied(source, chain)
     _store(source, key, coordinates, data)
@@ -165,7 +165,7 @@ def _trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None
         data = before = source.fetch(key, coordinates)
         if before is None:
             return
-        shape = current()  # anew, for the version of the chunk that is known now
+        shape = current()  # again: it must be newer than the version of the chunk
         for part, fill in _outside(source, coordinates, shape or source.model.shape):
             data = encode_part(source, chain, data, part, fill, None)
         if data == before:
@@ -209,7 +209,7 @@ def _store(source: Source, key: str, coordinates: tuple[int, ...], data: Buffer 
         return
     store.delete(key)
     for other in source.alternative_keys(coordinates):
-        # Left in place, a chunk under its other name would come back from the dead.
+        # A chunk that stayed under its other name would be read again.
         store.delete(other)
 
 
@@ -221,9 +221,9 @@ def _covers(part: Part, field: FieldName) -> bool:
 def _replaces(part: Part, chain: Chain, field: FieldName) -> bool:
     """Whether nothing of the old chunk remains.
 
-    What hangs over the edge of the array remains: another process may have made the array longer
-    since this one looked, and written there. (If such an old chunk cannot be decoded, and all that
-    lies in the array is replaced anyway, it is given up.)
+    Elements of the chunk beyond the edge of the array remain: another process may have made the
+    array longer since this one read its shape, and written there. (If the old chunk cannot be
+    decoded, and the write covers all its elements inside the array, the rest is discarded.)
     """
     return _covers(part, field) and part.extent == chain.shape
 

@@ -162,7 +162,7 @@ def test_a_temp_store_goes_away(tmp_path: Path) -> None:
 
 def test_a_value_and_a_prefix_exclude_each_other(store: LocalStore) -> None:
     store.set("a/b", b"1")
-    for key, reason in (("a", "keys lie below it"), ("a/b/c", "a value is stored above it")):
+    for key, reason in (("a", "there are keys below it"), ("a/b/c", "a value is stored above it")):
         for write in (store.set, store.set_if_absent):
             with pytest.raises(StoreError, match=reason):
                 write(key, b"2")
@@ -742,7 +742,7 @@ def test_files_stay_few(store: LocalStore) -> None:
 # -- locks and directories that others delete or move ----------------------------------------
 
 
-def test_publishing_never_takes_the_lock_file_of_somebody_else(store: LocalStore) -> None:
+def test_publishing_never_takes_the_lock_file_of_another_holder(store: LocalStore) -> None:
     other = LocalStore(store.root)
     with store.lock("c/1"):
         other.delete_prefix("c/")
@@ -796,7 +796,7 @@ def test_what_was_read_before_the_lock_was_lost_is_not_written(
     assert store.get("c/1") == (None if change == "set_if_absent" else b"new")
 
 
-def test_a_lock_moves_with_its_directory_and_excludes_nobody_at_the_old_path(
+def test_a_lock_moves_with_its_directory_and_excludes_no_writer_at_the_old_path(
     store: LocalStore,
 ) -> None:
     store.set("c/1", b"old")
@@ -859,7 +859,7 @@ def test_a_descriptor_is_used_per_directory_where_the_system_call_is_missing(
 def test_swapping_a_directory_for_a_link_leads_nowhere(
     store: LocalStore, secret: Path, monkeypatch: pytest.MonkeyPatch, direct: bool
 ) -> None:
-    """Somebody swaps a directory for a link to the outside and back, between any two calls."""
+    """A directory is swapped for a link to the outside and back, between any two calls."""
     if not direct:
         monkeypatch.setattr(containment, "opener", lambda: None)
     store.set("d/file", b"mine")

@@ -189,7 +189,7 @@ def test_a_copied_archive_can_be_repaired_too(tmp_path: Path) -> None:
         assert {key: store.get(key) for key in store.list()} == {"a": b"1" * LARGE}
 
 
-def test_a_stale_rollback_file_harms_nobody(tmp_path: Path) -> None:
+def test_a_stale_rollback_file_is_ignored(tmp_path: Path) -> None:
     path = make(tmp_path / "x.zip", [("a", b"1" * LARGE)])
     crash(path, lambda store: store.set("b", b"2" * LARGE))
     path.unlink()
@@ -315,7 +315,7 @@ def test_a_member_with_a_damaged_name_is_not_missing(tmp_path: Path) -> None:
 def test_a_listing_of_many_members_has_those_with_damaged_names(
     tmp_path: Path, sealed: bool
 ) -> None:
-    """Whoever copies what is listed would leave out the member, and copy fill values."""
+    """A copy of the listed keys would lack the member, and read as fill values."""
     path = tmp_path / "x.zip"
     members = [(f"a/c/{i}", b"1") for i in range(10_500)]
     if sealed:

@@ -23,8 +23,7 @@ from collections.abc import Iterable
 from omnizarr import limits
 from omnizarr.errors import LimitError, StoreError
 from omnizarr.model.store import ByteRange, span
-from omnizarr.stores.local.descriptors import write_fully
-from omnizarr.stores.local.files import read_fully
+from omnizarr.stores.local.files import read_fully, write_fully
 from omnizarr.stores.local.temporary_names import temporary_name
 
 BLOCK = 512

@@ -24,9 +24,12 @@ from collections.abc import Callable
 from typing import Any
 
 from omnizarr.errors import NotAFileError
-from omnizarr.model.paths import ancestors
+from omnizarr.model.paths import ancestors, is_key
 from omnizarr.runtime.properties import cached_property
-from omnizarr.stores.local.folder import HAS_DESCRIPTORS, NOFOLLOW, SEARCH, Folder, opener
+from omnizarr.stores.local.folder import HAS_DESCRIPTORS, LIST, NOFOLLOW, SEARCH, Folder, opener
+from omnizarr.stores.local.temporary_names import RESERVED
+
+FILE, DIRECTORY, LINK = "file", "directory", "link to a directory"
 
 _MOST_REMEMBERED = 1 << 16
 _MOST_LINKS = 40
@@ -40,7 +43,7 @@ class Beneath:
         self.root = root
         self.follow_symlinks = follow_symlinks
         self._proved: set[str] = set()
-        """Directories that were proved to lie beneath the root, where there are only paths."""
+        """Directories that were proved to be beneath the root, where there are no descriptors."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {"root": self.root, "follow_symlinks": self.follow_symlinks, "_proved": set()}
@@ -67,13 +70,9 @@ class Beneath:
         is not followed unless all are."""
         if self.follow_symlinks:
             return os.open(f"{self.base}/{key}", flags)
-        direct = self._direct
-        if direct is not None:
-            file = direct(self._prefix + key.encode(), flags)
-            if file >= 0:
-                return file
-            if file not in (-errno.ELOOP, -errno.EINTR, -errno.EAGAIN):
-                raise OSError(-file, os.strerror(-file), f"{self.base}/{key}")
+        file = self._open_directly(key, flags)
+        if file is not None:
+            return file
         parent, _, name = key.rpartition("/")
         with self.folder(parent) as folder:
             if not HAS_DESCRIPTORS:  # Windows would follow a link, and refuse to open a directory
@@ -95,14 +94,20 @@ class Beneath:
             return Folder(None, path.rstrip("/") + "/")
         if self.follow_symlinks or not directory:
             return Folder(os.open(path, flags))
+        file = self._open_directly(directory, flags)
+        return Folder(self._walk(directory.split("/"), flags) if file is None else file)
+
+    def _open_directly(self, name: str, flags: int) -> int | None:
+        """A descriptor, by one system call; None if the path has to be walked."""
         direct = self._direct
-        if direct is not None:
-            file = direct(self._prefix + directory.encode(), flags)
-            if file >= 0:
-                return Folder(file)
-            if file not in (-errno.ELOOP, -errno.EINTR, -errno.EAGAIN):
-                raise OSError(-file, os.strerror(-file), path)
-        return Folder(self._walk(directory.split("/"), flags))
+        if direct is None:
+            return None
+        file = direct(self._prefix + name.encode(), flags)
+        if file >= 0:
+            return file
+        if file in (-errno.ELOOP, -errno.EINTR, -errno.EAGAIN):
+            return None
+        raise OSError(-file, os.strerror(-file), self.path(name))
 
     def _walk(self, names: list[str], flags: int) -> int:
         """A descriptor of the directory, from one opened without following links to the next."""
@@ -189,6 +194,21 @@ class Beneath:
         """Directories were moved or removed: prove them again."""
         self._proved = set()
 
+    def scan(self, directory: str) -> list[tuple[str, str]]:
+        """(name, what it is) of all that may be part of a key, in the order of the keys below."""
+        prefix = f"{directory}/" if directory else ""
+        found: list[tuple[str, str, str]] = []
+        with self.folder(directory, LIST) as folder, folder.scan() as entries:
+            for entry in entries:
+                name = entry.name
+                if name.startswith(RESERVED) or not is_key(prefix + name):
+                    continue
+                if entry.is_dir():
+                    found.append((name + "/", name, LINK if entry.is_symlink() else DIRECTORY))
+                elif not (self.follow_symlinks and entry.is_symlink() and _is_broken(entry)):
+                    found.append((name, name, FILE))
+        return [(name, kind) for _, name, kind in sorted(found)]
+
     def check_no_loop(self, directory: str) -> None:
         """Raise if `directory`, through a symbolic link, is one of its own parents."""
         target = os.path.realpath(self.path(directory))
@@ -213,3 +233,11 @@ def _is_link(name: str, directory: int) -> bool:
 def _from_the_top(directory: str) -> list[str]:
     """'a/b/c' as ['a', 'a/b', 'a/b/c']."""
     return [*ancestors(directory)[1:], directory] if directory else []
+
+
+def _is_broken(link: os.DirEntry[str]) -> bool:
+    try:
+        link.stat()
+    except OSError:
+        return True
+    return False

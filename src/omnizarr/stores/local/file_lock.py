@@ -22,6 +22,9 @@ holder removes a lock file. A lock that moved away with its directory excludes n
 
 On Windows an open file can be neither unlinked nor renamed; the lock file stays, hidden, and is
 reused, and `publish` is not available (`CAN_PUBLISH`).
+
+`KeyLocks` are the locks of a store's keys. They are reentrant: the thread that holds one does not
+wait for itself. For that, `owned` has the locks that the threads of this process hold.
 """
 
 from __future__ import annotations
@@ -31,12 +34,17 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import get_ident
 
+from omnizarr.errors import ConflictError
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import forks
-from omnizarr.stores.local.descriptors import write_fully
+from omnizarr.stores.local import files
+from omnizarr.stores.local.containment import Beneath
 from omnizarr.stores.local.folder import Folder
+from omnizarr.stores.local.temporary_names import name_beside
 
 _FLAGS = (
     os.O_RDWR
@@ -195,9 +203,13 @@ class FileLock:
                 folder = self.folder = self._open_folder()
                 file = _open(folder, self._name, _FLAGS)
             except OSError as error:
-                attempts += 1
-                if not is_gone(error) or attempts > _ATTEMPTS:
+                if not is_gone(error):
                     raise
+                attempts += 1
+                if attempts > _ATTEMPTS:
+                    raise OSError(
+                        errno.EBUSY, "its directory is removed again and again", self._path
+                    ) from error
                 with contextlib.suppress(FileNotFoundError):  # removed again: try again
                     self._prepare()
                 self._prepared = True
@@ -213,8 +225,8 @@ class FileLock:
                     _give_up(file)
                     raise OSError(
                         errno.EINVAL,
-                        f"{self._path!r} stands where the lock file should be, and is not a"
-                        " regular file of one name; remove it",
+                        f"{self._path!r} has the name of a lock file, and is not a regular file"
+                        " with one link; remove it",
                     )
                 self._size = state.st_size
                 self._file = file
@@ -245,7 +257,7 @@ class FileLock:
             os.ftruncate(file, 0)
             os.lseek(file, 0, os.SEEK_SET)
         self._size = 1
-        write_fully(file, value)
+        files.write_fully(file, value)
         if fsync:
             os.fsync(file)
         else:
@@ -294,3 +306,117 @@ def remove_if_free(folder: Folder, name: str) -> bool:
         return free
     finally:
         _close(file)
+
+
+# -- the locks of a store's keys --------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Owned:
+    lock: FileLock
+    taker: KeyLocks
+    has_read: bool = False
+    """Whether the value was read through `taker` since the lock was taken."""
+
+
+owned: dict[tuple[str, int], list[_Owned]] = {}
+"""Locks by path of the value and by thread, for all stores of one directory. (A thread has several
+if it lost one with its directory and took the lock again.)"""
+
+
+class KeyLocks:
+    """The locks of the keys beneath a root. `ensure` creates a directory; `store` is its name in
+    errors."""
+
+    def __init__(self, beneath: Beneath, ensure: Callable[[str], None], store: str) -> None:
+        self._beneath = beneath
+        self._ensure = ensure
+        self._store = store
+
+    def _lock_of(self, key: str) -> FileLock:
+        """The lock of a key, not yet taken."""
+        parent, _, name = key.rpartition("/")
+        beneath, ensure = self._beneath, self._ensure
+        return FileLock(
+            f"{beneath.path(parent)}/{name_beside(name, 'lock')}",
+            lambda: ensure(parent),
+            lambda: beneath.prune(parent),
+            lambda: beneath.folder(parent),
+        )
+
+    @contextlib.contextmanager
+    def held(self, key: str) -> Iterator[None]:
+        """Hold the lock, so that `taken` of this thread finds it."""
+        if self._current(key) is not None:
+            yield
+            return
+        lock = self._lock_of(key)
+        try:
+            lock.__enter__()
+        except OSError as error:
+            raise files.failure(self._store, "lock", key, error) from error
+        owner = f"{self._beneath.base}/{key}", get_ident()
+        entry = _Owned(lock, self)
+        owned.setdefault(owner, []).append(entry)
+        try:
+            yield
+        finally:
+            owned[owner].remove(entry)
+            if not owned[owner]:
+                del owned[owner]
+            lock.__exit__()
+
+    @contextlib.contextmanager
+    def taken(self, key: str, locking: bool) -> Iterator[tuple[Folder, FileLock | None]]:
+        """Have the lock of the key for one change, and give the directory of the key with it.
+
+        The lock is the one that this thread holds, else a new one, else None: `locking` is False,
+        or the file system has no locks.
+        """
+        lock = self._current(key)
+        if lock is not None:
+            yield lock.folder, lock
+            return
+        if locking:
+            lock = self._lock_of(key)
+            try:
+                lock.__enter__()
+            except OSError as error:
+                if error.errno not in files.NO_LOCKS:
+                    raise
+                lock = None
+        if lock is None:
+            with self._beneath.folder(key.rpartition("/")[0]) as folder:
+                yield folder, None
+            return
+        try:
+            yield lock.folder, lock
+        finally:
+            lock.__exit__()
+
+    def _of_thread(self, key: str) -> Sequence[_Owned]:
+        """The locks on the key that this thread has taken, valid or not."""
+        return owned.get((f"{self._beneath.base}/{key}", get_ident()), ()) if owned else ()
+
+    def _current(self, key: str) -> FileLock | None:
+        """The lock that this thread holds on the key. ConflictError if it held one, read the value,
+        and then lost the lock with its directory: what it would write now is out of date."""
+        for entry in reversed(self._of_thread(key)):
+            if entry.lock.held:
+                if entry.lock.is_valid:
+                    return entry.lock
+                if entry.has_read and entry.taker is self:
+                    raise ConflictError(
+                        f"{key!r} was deleted or moved while it was being changed; read it again"
+                    ).at(self._store)
+        return None
+
+    def note_read(self, key: str) -> None:
+        """The value is being read: see `_current`."""
+        for entry in self._of_thread(key):
+            entry.has_read |= entry.taker is self
+
+    def finish_later(self, key: str) -> None:
+        """The value was deleted: once the lock is released, its directory may be empty."""
+        for entry in self._of_thread(key):
+            entry.lock.finish_later()

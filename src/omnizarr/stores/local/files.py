@@ -15,10 +15,10 @@ import time
 from omnizarr import limits
 from omnizarr.errors import LimitError, NotAFileError, StoreError
 from omnizarr.model.store import Buffer, ByteRange, span
-from omnizarr.stores.local.descriptors import LARGE, write_fully
 from omnizarr.stores.local.folder import LIST, Folder
 from omnizarr.stores.local.temporary_names import temporary_name
 
+_LARGE = 1 << 30  # one system call moves less than 2 GiB
 SETTLED = 2.0
 """Seconds; the coarsest grain of a file's time that is in use."""
 _ATTEMPTS = 1000
@@ -46,19 +46,39 @@ pread = getattr(os, "pread", _seek_and_read)  # only a descriptor of one's own w
 
 def read_fully(file: int, length: int, start: int) -> Buffer:
     """`length` bytes from `start`, or fewer at the end of the file."""
-    if length < LARGE:
+    if length < _LARGE:
         data: bytes = pread(file, length, start)
         if len(data) == length:
             return data
     buffer = bytearray(length)
     done = 0
     while done < length:
-        piece = pread(file, min(length - done, LARGE), start + done)
+        piece = pread(file, min(length - done, _LARGE), start + done)
         if not piece:
             return buffer[:done]
         buffer[done : done + len(piece)] = piece
         done += len(piece)
     return buffer
+
+
+def write_fully(file: int, value: Buffer) -> None:
+    """Write all of the value at the current position."""
+    done = 0
+    if type(value) is bytes and len(value) < _LARGE:
+        done = os.write(file, value)
+        if done == len(value):
+            return
+    view = flat(value)
+    while done < len(view):
+        done += os.write(file, view[done : done + _LARGE])
+
+
+def flat(value: Buffer) -> memoryview:
+    """The bytes of any buffer, copied only if they are not contiguous."""
+    view = memoryview(value)
+    if not view.c_contiguous:
+        view = memoryview(view.tobytes())
+    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
 
 
 def read_part(store: object, key: str, file: int, byte_range: ByteRange | None) -> Buffer | None:
@@ -101,7 +121,7 @@ def failure(store: str, doing: str, key: str, error: OSError) -> StoreError:
         return type(error)(f"{store}: cannot {doing} {key!r}: {error}")
     reason = "a value is stored above it" if error.errno == errno.ENOTDIR else str(error)
     if isinstance(error, IsADirectoryError):
-        reason = "keys lie below it"
+        reason = "there are keys below it"
     if error.errno in NO_LOCKS and doing == "lock":
         reason += "; pass locking=False if only one process writes"
     return StoreError(f"{store}: cannot {doing} {key!r}: {reason}")

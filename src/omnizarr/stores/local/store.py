@@ -16,7 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,12 +27,10 @@ from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read,
 from omnizarr.runtime.properties import cached_property
 from omnizarr.stores import kinds
 from omnizarr.stores.local import files, leftovers
-from omnizarr.stores.local.containment import Beneath
-from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, is_gone
+from omnizarr.stores.local.containment import FILE, LINK, Beneath
+from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, KeyLocks, is_gone, owned
 from omnizarr.stores.local.files import is_missing, read_part
 from omnizarr.stores.local.folder import NOFOLLOW, Folder, rename
-from omnizarr.stores.local.listing import FILE, scan, walk
-from omnizarr.stores.local.locks import KeyLocks, holding
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
 
 if TYPE_CHECKING:
@@ -42,7 +40,7 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # A FIFO must not block the open, a terminal must not become ours.
 _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
-_ATTEMPTS = 1000  # each means that somebody removed the directory in between
+_ATTEMPTS = 1000  # each means that another process removed the directory in between
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _DAY = 24 * 60 * 60.0
 
@@ -190,7 +188,7 @@ class LocalStore(Store):
         return status
 
     def _look(self, key: str, follow_symlinks: bool = False) -> os.stat_result | None:
-        """What stands at the key's path, be it a value or not."""
+        """The status of whatever has the key's path: a value, a directory or anything else."""
         parent, name = self._split(key)
         try:
             with self._beneath.folder(parent) as folder:
@@ -216,7 +214,7 @@ class LocalStore(Store):
     def _open(self, key: str) -> int:
         """A descriptor, or -1 if there is no such key."""
         self._check(key)
-        if holding:
+        if owned:
             self._locks.note_read(key)
         try:
             return self._beneath.open(key, self._read_flags)
@@ -232,79 +230,44 @@ class LocalStore(Store):
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
-        parent, name = self._split(key)
-        try:
-            held = self._locks.current(key)
-            if held is not None and self._write_in(held, name, value):
-                return
-            if self.locking and CAN_PUBLISH:
-                self._locks.current(key)  # raises if it was lost just now
-                self._publish(key, name, value)
+        name = self._split(key)[1]
+
+        def put(folder: Folder, lock: FileLock | None) -> bool:
+            if lock is not None and CAN_PUBLISH:
+                lock.publish(value, name, self.fsync)
             else:
-                self._replace(key, parent, name, value)
-        except StoreError:
-            raise
-        except OSError as error:
-            raise self._failure("write", key, error) from error
+                files.put(folder, name, value, self.fsync)
+            return True
 
-    def _write_in(self, held: FileLock, name: str, value: Buffer) -> bool:
-        """Write the value in the directory of its lock; False if that was removed meanwhile."""
-        try:
-            if CAN_PUBLISH:
-                held.publish(value, name, self.fsync)
-            else:
-                files.put(held.folder, name, value, self.fsync)
-        except OSError as error:
-            if not is_gone(error):
-                raise
-            return False
-        return True
-
-    def _publish(self, key: str, name: str, value: Buffer) -> None:
-        """Write the value while nobody else reads it to change it."""
-        for _ in range(_ATTEMPTS):
-            lock = self._locks.lock_of(key)
-            try:
-                lock.__enter__()
-            except OSError as error:
-                if error.errno not in files.NO_LOCKS:
-                    raise
-                self._replace(key, key.rpartition("/")[0], name, value)  # no locks on this disk
-                return
-            try:
-                if self._write_in(lock, name, value):
-                    return
-            finally:
-                lock.__exit__()
-        raise FileNotFoundError(errno.ENOENT, "its directory is removed again and again", key)
-
-    def _replace(self, key: str, parent: str, name: str, value: Buffer) -> None:
-        """Write the value to a temporary and rename that."""
-        for attempt in range(_ATTEMPTS):
-            try:
-                with self._beneath.folder(parent) as folder:
-                    files.put(folder, name, value, self.fsync)
-                return
-            except FileNotFoundError as error:
-                self._make_directory(key, attempt, error)
+        # A lock file that cannot become the value would stay beside it.
+        self._write(key, self.locking and CAN_PUBLISH, put)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         name = self._split(key)[1]
+        there = self._look(key)
+        if there is not None:
+            return self._refused(key, there)
+        # A lock holder may have seen that there is no value, and be about to set one.
+        return self._write(
+            key, self.locking, lambda folder, lock: self._link(key, folder, name, value)
+        )
+
+    def _write(
+        self, key: str, locking: bool, put: Callable[[Folder, FileLock | None], bool]
+    ) -> bool:
+        """Call `put` in the directory of the key, under its lock, and again if the directory was
+        missing or was removed meanwhile."""
         for attempt in range(_ATTEMPTS):
             try:
-                there = self._look(key)
-                if there is not None:
-                    return self._refused(key, there)
-                # Who holds the lock may have seen that there is no value, and be about to set one.
-                with self._locks.excluding(key, self.locking) as folder:
-                    return self._link(key, folder, name, value)
-            except FileNotFoundError as error:
-                self._make_directory(key, attempt, error)
+                with self._locks.taken(key, locking) as (folder, lock):
+                    return put(folder, lock)
+            except StoreError:
+                raise
             except OSError as error:
-                if isinstance(error, StoreError):
-                    raise
-                raise self._failure("write", key, error) from error
+                if not is_gone(error):
+                    raise self._failure("write", key, error) from error
+                self._make_directory(key, attempt, error)
         raise AssertionError("unreachable: the last attempt raises")
 
     def _link(self, key: str, folder: Folder, name: str, value: Buffer) -> bool:
@@ -323,7 +286,7 @@ class LocalStore(Store):
 
     def _refused(self, key: str, status: os.stat_result) -> bool:
         if stat.S_ISDIR(status.st_mode):
-            raise StoreError(f"cannot write {key!r}: keys lie below it").at(self)
+            raise StoreError(f"cannot write {key!r}: there are keys below it").at(self)
         return False
 
     def _make_directory(self, key: str, attempt: int, cause: OSError) -> None:
@@ -332,7 +295,7 @@ class LocalStore(Store):
         try:
             self._ensure(key.rpartition("/")[0])
         except FileNotFoundError:
-            return  # removed again by somebody else: the next attempt creates it
+            return  # removed again by another process: the next attempt creates it
         except OSError as error:
             raise self._failure("write", key, error) from error
 
@@ -344,7 +307,7 @@ class LocalStore(Store):
         if there is None or stat.S_ISDIR(there.st_mode):
             return
         try:
-            with self._locks.excluding(key, self.locking) as folder:
+            with self._locks.taken(key, self.locking) as (folder, _):
                 folder.unlink(name)
         except OSError as error:
             if isinstance(error, StoreError):
@@ -420,13 +383,29 @@ class LocalStore(Store):
 
     # -- listable -----------------------------------------------------------------------------
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return walk(self._beneath, check_prefix(prefix)[:-1], self._scan)
+        return self._walk(check_prefix(prefix))
+
+    def _walk(self, prefix: str) -> Iterator[str]:
+        # No recursion: directories may be nested deeper than Python's stack allows.
+        open_levels = [(prefix, iter(self._scan(prefix[:-1])))]
+        while open_levels:
+            parent, entries = open_levels[-1]
+            for name, kind in entries:
+                key = parent + name
+                if kind is not FILE:
+                    if kind is LINK:
+                        self._beneath.check_no_loop(key)
+                    open_levels.append((key + "/", iter(self._scan(key))))
+                    break
+                yield key
+            else:
+                open_levels.pop()
 
     def list_dir(self, prefix: str) -> Listing:
         keys: list[str] = []
         prefixes: list[str] = []
         directory = check_prefix(prefix)[:-1]
-        # Only a looping link itself cannot be listed; what lies beside it can.
+        # Only a looping link itself cannot be listed; its neighbours can.
         self._beneath.check_no_loop(directory)
         for name, kind in self._scan(directory):
             if kind is FILE:
@@ -437,7 +416,7 @@ class LocalStore(Store):
 
     def _scan(self, directory: str) -> list[tuple[str, str]]:
         try:
-            return scan(self._beneath, directory)
+            return self._beneath.scan(directory)
         except OSError as error:
             if is_missing(error):
                 return []
@@ -445,10 +424,14 @@ class LocalStore(Store):
 
     # -- safe updates -------------------------------------------------------------------------
     def lock(self, key: str) -> AbstractContextManager[object]:
-        """Exclude other writers, of any process, until the block ends or sets the key."""
+        """Exclude other writers, of any process, until the block ends or sets the key.
+
+        The lock is reentrant: `set`, `delete` and `lock` of the thread that holds it do not wait
+        for it. `set` turns the lock file into the value, which releases the lock.
+        """
         self.check_writable()
         self._check(key)
-        return self._locks.holding(key) if self.locking else nullcontext()
+        return self._locks.held(key) if self.locking else nullcontext()
 
     def sweep(self, older_than: float = _DAY) -> list[str]:
         """Remove what killed processes left: temporaries, half-removed directories, free locks.

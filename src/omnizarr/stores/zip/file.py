@@ -1,7 +1,7 @@
 """The file below a ZIP archive: read and written by position, restored after a crash.
 
 An archive that is appended to in place loses its directory for the time of the writing: new
-members begin where the old directory lay. Before that happens the old directory is copied to a
+members overwrite the old directory. Before that happens the old directory is copied to a
 *rollback* file beside the archive. As long as that file exists, the archive counts as what it
 was before: readers take the old directory from it, and the next writer puts it back. It is
 removed as the last act of a successful flush. Thus an append costs what is appended, never a
@@ -25,8 +25,7 @@ from typing import Any, Protocol
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import forks
-from omnizarr.stores.local.descriptors import flat, write_fully
-from omnizarr.stores.local.files import read_fully, remove, sync_directory
+from omnizarr.stores.local.files import flat, read_fully, remove, sync_directory, write_fully
 from omnizarr.stores.local.temporary_names import name_beside, temporary_name
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a FIFO must not hold us up

@@ -1,7 +1,7 @@
 """`ZipStore`: all values in one ZIP archive.
 
 A member's name is its key; see `archive` for names that are not keys, and for archives whose
-store lies one folder down.
+store is one folder down.
 
 Writing. Values up to 64 KiB wait in memory, so that a document that is written again and again
 becomes one member; larger ones are appended at once. A new archive grows in a temporary and
@@ -92,7 +92,7 @@ class ZipStore(Store):
     array([0, 1, 2])
     """
 
-    # One process writes at a time, so there is nobody to exclude.
+    # One process writes at a time, so there are no other writers to exclude.
     capabilities = Capabilities(conditional=True, known_sizes=True)
 
     @suggests
@@ -376,7 +376,7 @@ class ZipStore(Store):
             _interrupt_again()
             self._archive.close()  # or the next writer would find the archive locked
         except Exception:
-            pass  # nobody can catch it
+            pass  # no caller could catch it
 
     def _after_fork(self) -> None:
         # The thread that forked has the lock, or another thread has it still.
