@@ -14,6 +14,7 @@ from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
 from omnizarr.formats import hierarchy
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
 from omnizarr.formats.core_codecs import FAST, PREFIX, SHUFFLES, from_core, shuffle_name
+from omnizarr.formats.members import Constraint, integer, one_of
 from omnizarr.formats.v2 import data_types
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -255,16 +256,18 @@ def _check_endian(spec: CodecSpec, data_type: DataType, name: FormatName) -> Non
 # -- blosc ------------------------------------------------------------------------------------
 
 
+def blosc_constraints(names: Sequence[str]) -> dict[str, Constraint]:
+    """What the members of Blosc must be, given the compressors that it may have inside."""
+    return {"cname": one_of(*names), "clevel": integer(0, 9), "shuffle": one_of(0, 1, 2)}
+
+
 def decode_blosc(members: Mapping[str, Json], names: Sequence[str]) -> CodecSpec:
     """Blosc from the members cname, clevel and shuffle."""
-    cname, clevel, shuffle = (members.get(member) for member in ("cname", "clevel", "shuffle"))
-    if not isinstance(cname, str) or cname not in names:
-        raise MetadataError(f"cname must be one of {', '.join(names)}, found {show(cname)}")
-    if type(clevel) is not int or not 0 <= clevel <= 9:
-        raise MetadataError(f"clevel must be an integer from 0 to 9, found {show(clevel)}")
-    if type(shuffle) is not int or not 0 <= shuffle <= 2:
-        raise MetadataError(f"shuffle must be 0, 1 or 2, found {show(shuffle)}")
-    return CodecSpec(BLOSC, {"cname": cname, "clevel": clevel, "shuffle": shuffle, "blocksize": 0})
+    configuration: dict[str, Json] = {}
+    for name, constraint in blosc_constraints(names).items():
+        configuration[name] = members.get(name)
+        constraint.check(name, configuration[name])
+    return CodecSpec(BLOSC, {**configuration, "blocksize": 0})
 
 
 def encode_blosc(

@@ -1,13 +1,17 @@
 """Typed access to the members of a metadata document.
 
-Every function gives a value of the asked type or raises MetadataError that names the member, what
-was expected and what was found. They know JSON shapes, not what a member means.
+Every function returns a value of the wanted type or raises MetadataError that names the member,
+what was expected and what was found. They know JSON shapes, not what a member means.
+
+A `Constraint` states what a member must be, as data. Parsers `check` it and refuse the document;
+the linter (`formats.rules`) reports the same words for every member that does not meet it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from omnizarr import limits
@@ -30,6 +34,49 @@ class Extension(NamedTuple):
     must_understand: bool
 
 
+@dataclass(frozen=True)
+class Constraint:
+    """What a member must be."""
+
+    expected: str
+    holds: Callable[[Json], bool]
+
+    def fault(self, name: str, value: Json) -> str:
+        """The message about a value that does not meet the constraint; "" for one that does."""
+        return "" if self.holds(value) else f"{name} must be {self.expected}, found {show(value)}"
+
+    def check(self, name: str, value: Json) -> None:
+        if message := self.fault(name, value):
+            raise MetadataError(message)
+
+
+def one_of(*choices: Json) -> Constraint:
+    """One of a few values; true is not 1, nor is 1.0."""
+    named = [show(choice) for choice in choices]
+    expected = " or ".join(named) if len(named) < 3 else f"one of {', '.join(named)}"
+    return Constraint(
+        expected, lambda value: any(type(value) is type(c) and value == c for c in choices)
+    )
+
+
+def integer(low: int, high: int | None = None) -> Constraint:
+    """A JSON integer in a range; true is none, nor is 1.0."""
+    expected = f"at least {low}" if high is None else f"from {low} to {high}"
+    return Constraint(
+        f"an integer {expected}",
+        lambda value: type(value) is int and value >= low and (high is None or value <= high),
+    )
+
+
+ANYTHING = Constraint("anything", lambda value: True)
+BOOLEAN = Constraint("true or false", lambda value: isinstance(value, bool))
+OBJECT = Constraint("an object", lambda value: isinstance(value, dict))
+LIST = Constraint("a list", lambda value: isinstance(value, list))
+EXTENSION = {"configuration": OBJECT, "must_understand": BOOLEAN}
+ORDER = one_of("C", "F")
+SEPARATOR = one_of(".", "/")
+
+
 def document(value: Json) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise MetadataError(f"the document must be a JSON object, found {show(value)}")
@@ -44,9 +91,9 @@ def required(members: Mapping[str, Json], name: str) -> Json:
 
 
 def attributes(value: Json, name: str = "attributes") -> dict[str, Json]:
-    if not isinstance(value, dict):
-        raise MetadataError(f"{name} must be an object, found {show(value)}")
-    return value
+    OBJECT.check(name, value)
+    found: dict[str, Json] = value
+    return found
 
 
 def lengths(value: Json, name: str, least: int) -> Shape:
@@ -76,20 +123,12 @@ def extension(value: Json, name: str) -> Extension:
     found = value.get("name")
     if not isinstance(found, str) or not found:
         raise MetadataError(f"{name}: the name must be a string, found {show(found)}")
-    configuration = value.get("configuration")
-    if configuration is None:
-        configuration = {}
-    elif not isinstance(configuration, dict):
-        raise MetadataError(
-            f"{name} {found!r}: configuration must be an object, found {show(configuration)}"
-        )
-    must_understand = value.get("must_understand", True)
-    if not isinstance(must_understand, bool):
-        raise MetadataError(
-            f"{name} {found!r}: must_understand must be true or false,"
-            f" found {show(must_understand)}"
-        )
-    return Extension(found, configuration, must_understand)
+    given = {"must_understand": True, **value}
+    if given.get("configuration") is None:
+        given["configuration"] = {}
+    for member, constraint in EXTENSION.items():
+        constraint.check(f"{name} {found!r}: {member}", given[member])
+    return Extension(found, given["configuration"], given["must_understand"])
 
 
 def essential(value: Json, name: str) -> Extension:

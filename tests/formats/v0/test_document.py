@@ -114,7 +114,7 @@ def test_every_member_is_mandatory(name: str) -> None:
         ({"cname": None}, "cname must be one of"),
         ({"clevel": 10}, "clevel must be an integer from 0 to 9"),
         ({"clevel": True}, "clevel"),
-        ({"shuffle": 3}, "shuffle must be 0, 1 or 2"),
+        ({"shuffle": 3}, "shuffle must be one of 0, 1, 2"),
         ({"shuffle": "shuffle"}, "shuffle"),
         ({"fill_value": [1]}, "fill value"),
         ({"fill_value": {}}, "fill value"),

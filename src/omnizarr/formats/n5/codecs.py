@@ -30,6 +30,7 @@ from typing import Any
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import ArrayRequest
 from omnizarr.formats.core_codecs import FAST, PREFIX, SHUFFLES, shuffle_name, to_core
+from omnizarr.formats.members import Constraint
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
 
@@ -37,6 +38,10 @@ BLOCK = "n5_default"
 OTHER = "n5_"
 DEFAULT_COMPRESSOR = CodecSpec("gzip", {"level": 1})
 """The one compressor that every N5 reader has; its container carries a checksum."""
+COMPRESSION = Constraint(
+    "an object with a type that is a string",
+    lambda value: isinstance(value, dict) and isinstance(value.get("type"), str) and value["type"],
+)
 XZ = 1
 XZ_CHECKS = (-1, 4)
 XZ_PRESET = 6
@@ -61,16 +66,13 @@ def _document(spec: CodecSpec) -> dict[str, Json]:
 # -- documents --------------------------------------------------------------------------------
 def decode(document: Mapping[str, Json], itemsize: int) -> CodecSpec | None:
     """The compressor that a dataset's document names; None for raw."""
-    value = document.get("compression")
+    value: Json = document.get("compression")
     if value is None:
         value = document.get("compressionType")
     if isinstance(value, str):
         value = {"type": value}
-    if not isinstance(value, dict):
-        raise MetadataError(f"compression must be an object with a type, found {show(value)}")
-    name = value.get("type")
-    if not isinstance(name, str) or not name:
-        raise MetadataError(f"compression: the type must be a string, found {show(name)}")
+    COMPRESSION.check("compression", value)
+    name = value["type"]
     return _decoded(name, {key: item for key, item in value.items() if key != "type"}, itemsize)
 
 

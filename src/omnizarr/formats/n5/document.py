@@ -51,6 +51,7 @@ TYPES = (
     "float32",
     "float64",
 )
+DATA_TYPE = members.one_of(*TYPES)
 DIALECT_TYPES = ("bool", "float16")
 """What zarr-python 2 writes besides."""
 MAX_BLOCK_LENGTH = (1 << 31) - 1
@@ -275,10 +276,8 @@ def _block_shape(document: Mapping[str, Json], shape: Shape) -> Shape:
 
 
 def _data_type(value: Json) -> DataType:
-    if value not in TYPES and value not in DIALECT_TYPES:
-        raise UnknownDataTypeError(
-            f"dataType must be one of {', '.join(TYPES)}; found {show(value)}"
-        )
+    if value not in DIALECT_TYPES and (message := DATA_TYPE.fault("dataType", value)):
+        raise UnknownDataTypeError(message)
     return from_json(value)
 
 

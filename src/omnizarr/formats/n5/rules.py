@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from math import prod
 
+from omnizarr.formats.members import BOOLEAN, integer
+from omnizarr.formats.n5.codecs import COMPRESSION
+from omnizarr.formats.n5.document import ATTRIBUTES, DATA_TYPE
 from omnizarr.formats.rules import chunks
 from omnizarr.formats.rules.base import (
     At,
@@ -16,19 +19,18 @@ from omnizarr.formats.rules.base import (
     Look,
     Rules,
     chunk_shape,
-    is_integer,
+    constraints,
     lengths,
     required,
     same_dimensions,
 )
-from omnizarr.formats.rules.strict_json import Unreadable, attribute_values, encoding, read_object
+from omnizarr.formats.rules.strict_json import attribute_values, read_object
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 from omnizarr.model.store import ByteRange
 
 DOCUMENT = "N5 specification"
-ATTRIBUTES = "attributes.json"
 GROUPS = "file-system specification, item 2 (attributes)"
 VERSION = "file-system specification, item 3 (version)"
 DATASET = "file-system specification, item 4 (datasets)"
@@ -36,15 +38,15 @@ BLOCKS = "file-system specification, item 5 (blocks)"
 SIZE = "file-system specification, item 7 (block size)"
 
 MANDATORY = ("dimensions", "blockSize", "dataType")
-_TYPES = {
-    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "float32": 4,
-    "float64": 8,
-}
 _INCLUDED = ("raw", "bzip2", "gzip", "lz4", "xz")
 _CUSTOM = ("blosc", "zstd", "jpeg")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\S*\Z")
 _LARGEST = 1 << 31
+_OPTIONS = {
+    "bzip2": {"blockSize": integer(1, 9)},
+    "gzip": {"level": integer(-1, 9), "useZlib": BOOLEAN},
+    "xz": {"preset": integer(0, 9)},
+}
 
 
 def check(look: Look) -> Iterator[Finding]:
@@ -52,11 +54,9 @@ def check(look: Look) -> Iterator[Finding]:
     found = look.fetch(ATTRIBUTES)
     if ATTRIBUTES not in found:
         return
-    yield from encoding(at, GROUPS, found[ATTRIBUTES])
-    try:
-        document = read_object(at, GROUPS, found[ATTRIBUTES])
-    except Unreadable as error:
-        yield from error.findings
+    document, faults = read_object(at, GROUPS, found[ATTRIBUTES])
+    yield from faults
+    if document is None:
         return
     yield from attribute_values(at, GROUPS, document)
     if not look.path:
@@ -88,11 +88,10 @@ def _dataset(look: Look, at: At, document: Mapping[str, Json]) -> Iterator[Findi
             yield from lengths(at, DATASET, name, document[name], least)
     dimensions, block = document.get("dimensions"), document.get("blockSize")
     yield from same_dimensions(at, DATASET, "blockSize", dimensions, block)
-    kind = document.get("dataType")
     if "dataType" in document:
-        yield from _data_type(at, kind)
-    if (sound := chunk_shape(block)) is not None:
-        size = prod(sound) * _TYPES.get(kind if isinstance(kind, str) else "", 1)
+        yield from _data_type(at, document["dataType"])
+    if isinstance(look.node, ArrayModel) and (sound := chunk_shape(block)) is not None:
+        size = prod(sound) * look.node.dtype.itemsize
         if size >= _LARGEST:
             yield at.error(SIZE, f"blocks of {size:,} bytes; at most 2 GiB are allowed")
     if "compression" in document:
@@ -108,26 +107,19 @@ def _dataset(look: Look, at: At, document: Mapping[str, Json]) -> Iterator[Findi
 
 
 def _data_type(at: At, value: Json) -> Iterator[Finding]:
-    if isinstance(value, str) and value in _TYPES:
-        return
     if value == "bool":
         yield at.dialect(DATASET, "dataType 'bool' is none of N5; zarr-python 2 wrote it")
     elif value in ("object", "string"):
         yield at.warning(DATASET, f"dataType {value!r} is of the Java implementation only")
     else:
-        yield at.error(DATASET, f"dataType must be one of {', '.join(_TYPES)}, found {show(value)}")
+        yield from constraints(at, DATASET, {"dataType": value}, {"dataType": DATA_TYPE})
 
 
 def _compression(look: Look, at: At, value: Json) -> Iterator[Finding]:
-    if not isinstance(value, dict):
-        yield at.error(DATASET, f"compression must be an object with a type, found {show(value)}")
+    if message := COMPRESSION.fault("compression", value):
+        yield at.error(DATASET, message)
         return
-    kind = value.get("type")
-    if not isinstance(kind, str):
-        yield at.error(
-            DATASET, f"compression must have a type that is a string, found {show(kind)}"
-        )
-        return
+    kind = value["type"]
     if kind not in _INCLUDED + _CUSTOM:
         yield at.warning(DATASET, f"compression {show(kind)} is a scheme that is not known here")
     if "id" in value:
@@ -136,18 +128,7 @@ def _compression(look: Look, at: At, value: Json) -> Iterator[Finding]:
             f"compression {kind!r} carries the parameters of numcodecs (an 'id'); zarr-python 2"
             " wrote it",
         )
-    limits = {"bzip2": ("blockSize", 1, 9), "xz": ("preset", 0, 9), "gzip": ("level", -1, 9)}
-    if kind in limits:
-        name, low, high = limits[kind]
-        level = value.get(name, low)
-        if not is_integer(level) or not low <= level <= high:
-            yield at.error(
-                DATASET, f"{kind}: {name} must be from {low} to {high}, found {show(level)}"
-            )
-    if kind == "gzip" and not isinstance(value.get("useZlib", False), bool):
-        yield at.error(
-            DATASET, f"gzip: useZlib must be true or false, found {show(value['useZlib'])}"
-        )
+    yield from constraints(at, DATASET, value, _OPTIONS.get(kind, {}), f"{kind}: ")
     if kind == "lz4" and "id" not in value:
         yield from _lz4(look, at)
 
@@ -172,11 +153,8 @@ def _lz4(look: Look, at: At) -> Iterator[Finding]:
 
 def is_array(look: Look) -> bool:
     found = look.fetch(ATTRIBUTES)
-    try:
-        document = read_object(At("", "", ""), "", found.get(ATTRIBUTES, b""))
-    except Unreadable:
-        return False
-    return _is_dataset(document)
+    document = read_object(At("", "", ""), "", found.get(ATTRIBUTES, b""))[0]
+    return document is not None and _is_dataset(document)
 
 
 RULES = Rules(check, is_array=is_array)

@@ -1,9 +1,18 @@
-"""Reading the specifications strictly: what a stored node has that its document does not allow.
+"""The linter: what a stored node has that its specification does not allow.
 
-One file of rules per format. `visit` looks at one place of a store, in whatever formats there are
-nodes, and says where to look next; `omnizarr.api.checking` walks. The rules read the stored
-documents themselves, so that what the parsers tolerate is reported; what a parser refuses is
-reported too.
+Each format has a file of rules beside its parser. `visit` checks one path of a store, in every
+format that has a node there, and returns the paths to check next; `omnizarr.api.checking` walks.
+
+A rule never restates what a parser knows:
+
+* What a member must be is a `members.Constraint`, data that the parser checks and the rules read
+  (`rules.base.constraints`).
+* Where a parser's function decides (a data type, a fill value, a codec, lengths), the rule calls it
+  and reports its error under the section of the specification (`rules.base.refused`).
+* What is left is what the parsers tolerate: dialects, with the software that wrote them, warnings,
+  and errors that do not prevent reading.
+
+An error that no rule reports is still reported once for the whole node, as `unusable`.
 """
 
 from __future__ import annotations

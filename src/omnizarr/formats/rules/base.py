@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeGuard
 
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats import members
 from omnizarr.formats.base import Format, Node
 from omnizarr.formats.core_codecs import plain_options
 from omnizarr.formats.hierarchy import child_names, fetch
+from omnizarr.formats.members import Constraint
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 from omnizarr.model.paths import join
@@ -134,19 +137,14 @@ class Inside:
     """Whether the finding "cannot be listed" was reported already."""
 
 
-# -- small words for small rules ------------------------------------------------------------------
-def is_integer(value: Any) -> TypeGuard[int]:
-    """Whether it is a JSON integer: true and false are none, nor is 1.0."""
-    return type(value) is int
-
-
+# -- rules that all formats share -----------------------------------------------------------------
 def is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def chunk_shape(value: Any) -> list[int] | None:
     """A list of positive integers; None if it is anything else."""
-    if isinstance(value, list) and all(is_integer(n) and n > 0 for n in value):
+    if isinstance(value, list) and all(type(n) is int and n > 0 for n in value):
         return value
     return None
 
@@ -159,17 +157,45 @@ def required(
             yield at.error(section, f"the member {name!r} is missing")
 
 
-def lengths(at: At, section: str, name: str, value: Json, least: int) -> Iterator[Finding]:
-    """A list of integers of which none is below `least`."""
-    if not isinstance(value, list):
-        yield at.error(section, f"{name} must be a list of integers, found {show(value)}")
+def unknown(
+    at: At,
+    section: str,
+    document: Mapping[str, Json],
+    known: Iterable[str],
+    message: str,
+    level: Level = "warning",
+) -> Iterator[Finding]:
+    """A finding for every member that the specification does not name, "{}" in the message."""
+    for name in sorted(document.keys() - set(known)):
+        yield at.found(level, section, message.format(show(name)))
+
+
+def constraints(
+    at: At,
+    section: str,
+    document: Mapping[str, Json],
+    wanted: Mapping[str, Constraint],
+    where: str = "",
+) -> Iterator[Finding]:
+    """A finding for every member that does not meet the parser's constraint."""
+    for name, constraint in wanted.items():
+        if name in document and (message := constraint.fault(where + name, document[name])):
+            yield at.error(section, message)
+
+
+def refused(at: At, section: str, parse: Callable[[], object]) -> Iterator[Finding]:
+    """What a function of the parser says against a value. What is only not supported here departs
+    from no specification; it is reported of the whole node."""
+    try:
+        parse()
+    except UnsupportedError:
         return
-    wrong = [item for item in value if not is_integer(item) or item < least]
-    if wrong:
-        yield at.error(
-            section,
-            f"{name} must hold integers of at least {least}, found {show(wrong[0])}",
-        )
+    except MetadataError as error:
+        yield at.error(section, str(error))
+
+
+def lengths(at: At, section: str, name: str, value: Json, least: int) -> Iterator[Finding]:
+    yield from refused(at, section, lambda: members.lengths(value, name, least))
 
 
 def same_dimensions(at: At, section: str, name: str, shape: Json, other: Json) -> Iterator[Finding]:
@@ -177,12 +203,12 @@ def same_dimensions(at: At, section: str, name: str, shape: Json, other: Json) -
         yield at.error(section, f"{name} has {len(other)} dimensions, the shape has {len(shape)}")
 
 
-def one_of(
-    at: At, section: str, name: str, value: Json, allowed: tuple[Json, ...]
-) -> Iterator[Finding]:
-    if not any(type(value) is type(choice) and value == choice for choice in allowed):
-        choices = " or ".join(show(choice) for choice in allowed)
-        yield at.error(section, f"{name} must be {choices}, found {show(value)}")
+def shape_and_chunks(at: At, section: str, document: Mapping[str, Json]) -> Iterator[Finding]:
+    """The members `shape` and `chunks` of formats 0, 1 and 2."""
+    for name, least in (("shape", 0), ("chunks", 1)):
+        if name in document:
+            yield from lengths(at, section, name, document[name], least)
+    yield from same_dimensions(at, section, "chunks", document.get("shape"), document.get("chunks"))
 
 
 def text_options(

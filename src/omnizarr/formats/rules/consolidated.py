@@ -12,8 +12,9 @@ from contextlib import suppress
 
 from omnizarr.errors import InvalidKeyError, MetadataError
 from omnizarr.formats.hierarchy import fetch
-from omnizarr.formats.rules.base import At, Finding, Look, plural
-from omnizarr.formats.rules.strict_json import Unreadable, encoding, read_object
+from omnizarr.formats.members import OBJECT, one_of
+from omnizarr.formats.rules.base import At, Finding, Look, constraints, plural
+from omnizarr.formats.rules.strict_json import read_object
 from omnizarr.formats.v2.document import ARRAY, ATTRIBUTES, GROUP
 from omnizarr.formats.v3.document import CONSOLIDATED as MEMBER
 from omnizarr.formats.v3.document import DOCUMENT
@@ -27,22 +28,20 @@ from omnizarr.model.store import Buffer
 SECTION_2 = "Metadata (consolidated metadata are a convention of zarr-python)"
 SECTION_3 = "Consolidated metadata"
 BATCH = 256
+CONSOLIDATED_MEMBERS = {"zarr_consolidated_format": one_of(1), "metadata": OBJECT}
+INLINE = {"must_understand": one_of(False), "kind": one_of("inline"), "metadata": OBJECT}
 
 
 # -- format 2 -------------------------------------------------------------------------------------
 def check_v2(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
-    yield from encoding(at, SECTION_2, data)
-    try:
-        document = read_object(at, SECTION_2, data)
-    except Unreadable as error:
-        yield from error.findings
+    document, found = read_object(at, SECTION_2, data)
+    yield from found
+    if document is None:
         return
-    version = document.get("zarr_consolidated_format")
-    if type(version) is not int or version != 1:
-        yield at.error(SECTION_2, f"zarr_consolidated_format must be 1, found {show(version)}")
-    metadata = document.get("metadata")
+    document = {**dict.fromkeys(CONSOLIDATED_MEMBERS), **document}
+    yield from constraints(at, SECTION_2, document, CONSOLIDATED_MEMBERS)
+    metadata = document["metadata"]
     if not isinstance(metadata, dict):
-        yield at.error(SECTION_2, f"metadata must be an object, found {show(metadata)}")
         return
     wanted: dict[str, Json] = {}
     for key, value in metadata.items():
@@ -78,18 +77,13 @@ def check_v3(look: Look, at: At, value: Json) -> Iterator[Finding]:
     if value is None:
         yield at.dialect(SECTION_3, f"{MEMBER} is null; zarr-python 3.0 wrote it for none")
         return
+    yield from constraints(at, SECTION_3, {MEMBER: value}, {MEMBER: OBJECT})
     if not isinstance(value, dict):
-        yield at.error(SECTION_3, f"{MEMBER} must be an object, found {show(value)}")
         return
-    if value.get("must_understand") is not False:
-        yield at.error(SECTION_3, f"{MEMBER} must say must_understand: false")
-    if value.get("kind") != "inline":
-        yield at.error(
-            SECTION_3, f"{MEMBER}: kind must be 'inline', found {show(value.get('kind'))}"
-        )
-    metadata = value.get("metadata")
+    value = {**dict.fromkeys(INLINE), **value}
+    yield from constraints(at, SECTION_3, value, INLINE, f"{MEMBER}: ")
+    metadata = value["metadata"]
     if not isinstance(metadata, dict):
-        yield at.error(SECTION_3, f"{MEMBER}: metadata must be an object, found {show(metadata)}")
         return
     wanted = {join(path, DOCUMENT): document for path, document in metadata.items()}
     yield from _stale(look, at, SECTION_3, wanted, _essence)

@@ -24,43 +24,31 @@ class Bare(float):
     """A number that stands as a token which JSON does not have."""
 
 
-class Unreadable(Exception):
-    """The document is no JSON object; the findings say why."""
-
-    def __init__(self, *findings: Finding) -> None:
-        super().__init__(findings)
-        self.findings = findings
-
-
-def read(at: At, section: str, data: Buffer) -> Json:
-    """The value of a document, bare tokens as `Bare`; `Unreadable` if there is none."""
+def read(at: At, section: str, data: Buffer) -> tuple[Json, list[Finding]]:
+    """The value of a document, bare tokens as `Bare`, and what its bytes have that JSON has not.
+    The value is None where there is none."""
     try:
         value = json.loads(data)
     except MetadataError as error:
-        raise Unreadable(at.error(section, str(error))) from error
+        return None, [at.error(section, str(error))]
     raw = bytes(data)
-    if b"NaN" not in raw and b"Infinity" not in raw:
-        return value
-    return text_json.loads(raw.decode("utf-8-sig"), parse_constant=Bare)
+    if b"NaN" in raw or b"Infinity" in raw:
+        value = text_json.loads(raw.decode("utf-8-sig"), parse_constant=Bare)
+    if raw[:3] != b"\xef\xbb\xbf":
+        return value, []
+    mark = f"the document begins with a byte order mark, which {GRAMMAR} (section 8.1) forbids"
+    return value, [at.error(section, mark)]
 
 
-def read_object(at: At, section: str, data: Buffer) -> dict[str, Json]:
+def read_object(at: At, section: str, data: Buffer) -> tuple[dict[str, Json] | None, list[Finding]]:
     """The same for a document that must be an object."""
-    value = read(at, section, data)
-    if not isinstance(value, dict):
-        raise Unreadable(
-            at.error(section, f"the document must be a JSON object, found {show(value)}")
-        )
-    return value
-
-
-def encoding(at: At, section: str, data: Buffer) -> Iterator[Finding]:
-    """How the bytes are encoded."""
-    if bytes(data[:3]) == b"\xef\xbb\xbf":
-        yield at.error(
-            section,
-            f"the document begins with a byte order mark, which {GRAMMAR} (section 8.1) forbids",
-        )
+    value, found = read(at, section, data)
+    if isinstance(value, dict):
+        return value, found
+    if value is not None or not found:
+        message = f"the document must be a JSON object, found {show(value)}"
+        found.append(at.error(section, message))
+    return None, found
 
 
 def bare_tokens(value: Json) -> Iterator[str]:
@@ -85,15 +73,18 @@ def token_list(value: Json, most: int = 3) -> str:
     return ", ".join(place or "the whole value" for place in places[:most]) + more
 
 
+def no_tokens(at: At, section: str, document: Mapping[str, Json], *but: str) -> Iterator[Finding]:
+    """Bare tokens anywhere but in members that have a rule of their own."""
+    if places := token_list({name: v for name, v in document.items() if name not in but}):
+        yield at.error(section, f"bare NaN or Infinity tokens, which are no JSON, in {places}")
+
+
 def attributes(at: At, section: str, data: Buffer) -> Iterator[Finding]:
     """A document that holds attributes and nothing else."""
-    yield from encoding(at, section, data)
-    try:
-        value = read(at, section, data)
-    except Unreadable as error:
-        yield from error.findings
-        return
-    yield from attribute_values(at, section, value)
+    value, found = read(at, section, data)
+    yield from found
+    if value is not None or not found:
+        yield from attribute_values(at, section, value)
 
 
 def attribute_values(at: At, section: str, value: Json) -> Iterator[Finding]:

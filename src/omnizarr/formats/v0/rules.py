@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from omnizarr.formats.arrays_only import blosc_constraints
 from omnizarr.formats.rules import chunks, numpy_types
 from omnizarr.formats.rules.base import (
     At,
@@ -11,28 +12,20 @@ from omnizarr.formats.rules.base import (
     Level,
     Look,
     Rules,
-    lengths,
-    one_of,
+    constraints,
     required,
-    same_dimensions,
+    shape_and_chunks,
+    unknown,
 )
-from omnizarr.formats.rules.strict_json import (
-    Unreadable,
-    attributes,
-    encoding,
-    read_object,
-    token_list,
-)
-from omnizarr.formats.v0.document import ATTRIBUTES, META
+from omnizarr.formats.rules.strict_json import attributes, no_tokens, read_object
+from omnizarr.formats.v0.document import ATTRIBUTES, COMPRESSORS, META
 from omnizarr.formats.v0.document import DATA as FOLDER
 from omnizarr.model.codec import Json
-from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 DOCUMENT = "document 001"
 CONFIGURATION, DATA, USER = "Configuration metadata", "Array data", "User metadata (attributes)"
 MEMBERS = ("shape", "chunks", "dtype", "fill_value", "cname", "clevel", "shuffle")
-_LIBRARIES = ("blosclz", "lz4", "lz4hc", "snappy", "zlib")
 
 
 def check(look: Look) -> Iterator[Finding]:
@@ -61,40 +54,25 @@ def _configuration(at: At, data: Buffer) -> Iterator[Finding]:
     if bytes(data[:1]) in (b"(", b"\x80"):
         yield at.dialect(CONFIGURATION, f"{META} is a pickle, not JSON; zarr 0.3 wrote it")
         return
-    yield from encoding(at, CONFIGURATION, data)
-    try:
-        document = read_object(at, CONFIGURATION, data)
-    except Unreadable as error:
-        yield from error.findings
+    document, found = read_object(at, CONFIGURATION, data)
+    yield from found
+    if document is None:
         return
     yield from required(at, CONFIGURATION, document, MEMBERS)
-    for name in sorted(document.keys() - set(MEMBERS)):
-        yield at.warning(CONFIGURATION, f"the member {show(name)} is not in the document")
-    for name, least in (("shape", 0), ("chunks", 1)):
-        if name in document:
-            yield from lengths(at, CONFIGURATION, name, document[name], least)
-    shape = document.get("shape")
-    yield from same_dimensions(at, CONFIGURATION, "chunks", shape, document.get("chunks"))
+    yield from unknown(at, CONFIGURATION, document, MEMBERS, "the member {} is not in the document")
+    yield from shape_and_chunks(at, CONFIGURATION, document)
     if "dtype" in document:
         yield from _dtype(at, document["dtype"])
-    if "cname" in document:
-        yield from one_of(at, CONFIGURATION, "cname", document["cname"], _LIBRARIES)
-    if "clevel" in document:
-        yield from one_of(at, CONFIGURATION, "clevel", document["clevel"], tuple(range(10)))
-    if "shuffle" in document:
-        yield from one_of(at, CONFIGURATION, "shuffle", document["shuffle"], (0, 1, 2))
+    yield from constraints(at, CONFIGURATION, document, blosc_constraints(COMPRESSORS))
     if "fill_value" in document:
-        kind = numpy_types.kind_of(document.get("dtype"))
-        if document["fill_value"] is None:
+        fill = document["fill_value"]
+        if fill is None:
             yield at.dialect(
                 CONFIGURATION, "fill_value is null, no scalar; zarr 0.4 wrote it for no fill value"
             )
-        yield from numpy_types.scalar_fill(at, CONFIGURATION, document["fill_value"], kind)
-    elsewhere = {name: value for name, value in document.items() if name != "fill_value"}
-    if tokens := token_list(elsewhere):
-        yield at.error(
-            CONFIGURATION, f"bare NaN or Infinity tokens, which are no JSON, in {tokens}"
-        )
+        data_type = numpy_types.type_of(document.get("dtype"))
+        yield from numpy_types.scalar_fill(at, CONFIGURATION, fill, data_type)
+    yield from no_tokens(at, CONFIGURATION, document, "fill_value")
 
 
 def _dtype(at: At, value: Json) -> Iterator[Finding]:

@@ -22,7 +22,6 @@ from omnizarr.model import json
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.grids import regular_grid
-from omnizarr.model.json import show
 from omnizarr.model.keys import ChunkKeys
 from omnizarr.model.paths import join
 from omnizarr.model.store import Buffer, Store
@@ -111,8 +110,7 @@ def _array(document: Mapping[str, Json], attributes: dict[str, Json]) -> ArrayMo
     arrays_only.check_dimensions(shape, 1)
     data_type = arrays_only.decode_type(members.required(document, "dtype"))
     order = members.required(document, "order")
-    if order not in ("C", "F"):
-        raise MetadataError(f"order must be 'C' or 'F', found {show(order)}")
+    members.ORDER.check("order", order)
     return ArrayModel(
         shape=shape,
         data_type=data_type,

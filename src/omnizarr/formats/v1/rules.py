@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from omnizarr.formats.members import ORDER, one_of
 from omnizarr.formats.rules import chunks, numpy_types
 from omnizarr.formats.rules.base import (
     At,
@@ -11,19 +12,13 @@ from omnizarr.formats.rules.base import (
     Level,
     Look,
     Rules,
-    is_integer,
-    lengths,
-    one_of,
+    constraints,
+    refused,
     required,
-    same_dimensions,
+    shape_and_chunks,
 )
-from omnizarr.formats.rules.strict_json import (
-    Unreadable,
-    attributes,
-    encoding,
-    read_object,
-    token_list,
-)
+from omnizarr.formats.rules.strict_json import attributes, no_tokens, read_object
+from omnizarr.formats.v1 import codecs
 from omnizarr.formats.v1.document import ATTRIBUTES, META
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
@@ -69,32 +64,21 @@ _LAYOUT = chunks.ChunkLayout(
 
 
 def _array(at: At, data: Buffer) -> Iterator[Finding]:
-    yield from encoding(at, SECTION, data)
-    try:
-        document = read_object(at, SECTION, data)
-    except Unreadable as error:
-        yield from error.findings
+    document, found = read_object(at, SECTION, data)
+    yield from found
+    if document is None:
         return
     # Other members may be present, as long as they change no meaning.
     yield from required(at, SECTION, document, MEMBERS)
-    if "zarr_format" in document:
-        yield from one_of(at, SECTION, "zarr_format", document["zarr_format"], (1,))
-    for name, least in (("shape", 0), ("chunks", 1)):
-        if name in document:
-            yield from lengths(at, SECTION, name, document[name], least)
-    shape = document.get("shape")
-    yield from same_dimensions(at, SECTION, "chunks", shape, document.get("chunks"))
+    yield from constraints(at, SECTION, document, {"zarr_format": one_of(1), "order": ORDER})
+    yield from shape_and_chunks(at, SECTION, document)
     if "dtype" in document:
         yield from numpy_types.dtype(at, document["dtype"], most=2)
-    if "order" in document:
-        yield from one_of(at, SECTION, "order", document["order"], ("C", "F"))
     yield from _compression(at, document)
     if "fill_value" in document:
-        kind = numpy_types.kind_of(document.get("dtype"))
-        yield from numpy_types.scalar_fill(at, SECTION, document["fill_value"], kind)
-    elsewhere = {name: value for name, value in document.items() if name != "fill_value"}
-    if tokens := token_list(elsewhere):
-        yield at.error(SECTION, f"bare NaN or Infinity tokens, which are no JSON, in {tokens}")
+        data_type = numpy_types.type_of(document.get("dtype"))
+        yield from numpy_types.scalar_fill(at, SECTION, document["fill_value"], data_type)
+    yield from no_tokens(at, SECTION, document, "fill_value")
 
 
 def _compression(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
@@ -117,32 +101,14 @@ def _compression(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
             f"order 'F' with compression {show(library)}: zarr 1 applied it with blosc only, so"
             " chunks lie in C order all the same",
         )
-    if "compression_opts" in document:
-        yield from _options(at, library, document["compression_opts"])
-
-
-def _options(at: At, library: str, value: Json) -> Iterator[Finding]:
-    name = f"compression_opts of {library}"
-    if value is None:
-        if library == "none":
-            yield at.dialect(
-                SECTION,
-                "compression_opts is null; zarr 1 wrote it for none, where the document has an"
-                " integer, a string or an object",
-            )
-        else:
-            yield at.error(SECTION, f"{name} must not be null")
-    elif isinstance(value, list | bool | float):
-        yield at.error(
-            SECTION, f"{name} must be an integer, a string or an object, found {show(value)}"
+    if library == "none" and document.get("compression_opts", 0) is None:
+        yield at.dialect(
+            SECTION,
+            "compression_opts is null; zarr 1 wrote it for none, where the document has an"
+            " integer, a string or an object",
         )
-    elif library in ("zlib", "bz2"):
-        if not is_integer(value) or not 0 <= value <= 9:
-            yield at.error(SECTION, f"{name} must be a level from 0 to 9, found {show(value)}")
-    elif library == "blosc" and isinstance(value, dict):
-        yield from required(at, SECTION, value, ("cname", "clevel", "shuffle"))
-    elif library in ("blosc", "lzma") and not isinstance(value, dict):
-        yield at.error(SECTION, f"{name} must be an object, found {show(value)}")
+    elif "compression_opts" in document and library in _LIBRARIES:
+        yield from refused(at, SECTION, lambda: codecs.decode(document))
 
 
 RULES = Rules(check, is_array=lambda look: True)

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats import members
 from omnizarr.formats.base import ArrayRequest
 from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, FAST, PREFIX, from_core, plain_options
+from omnizarr.formats.members import Constraint
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import (
     ArrowBinary,
@@ -43,6 +45,11 @@ DEFAULT_COMPRESSOR = CodecSpec("numcodecs.zstd", {"level": 3, "checksum": True})
 """Zstandard frames carry their own checksum, and every reader of format 2 knows them."""
 
 
+FILTERS = Constraint(
+    "a list of codecs or null", lambda value: value is None or isinstance(value, list)
+)
+
+
 class FilterPipeline(NamedTuple):
     order: Order
     filters: tuple[CodecSpec, ...]
@@ -65,22 +72,19 @@ class FilterPipeline(NamedTuple):
 def decode(document: Mapping[str, Json]) -> FilterPipeline:
     """The pipeline of a `.zarray`; members that are missing mean none, and C order."""
     order = document.get("order", "C")
-    if order not in ("C", "F"):
-        raise MetadataError(f"order must be 'C' or 'F', found {show(order)}")
+    members.ORDER.check("order", order)
     filters = document.get("filters")
-    if filters is None:
-        filters = []
-    elif not isinstance(filters, list):
-        raise MetadataError(f"filters must be a list of codecs or null, found {show(filters)}")
+    FILTERS.check("filters", filters)
     compressor = document.get("compressor")
     return FilterPipeline(
         order,
-        tuple(_decode_codec(codec, "filters") for codec in filters),
-        None if compressor is None else _decode_codec(compressor, "compressor"),
+        tuple(decode_codec(codec, "filters") for codec in filters or ()),
+        None if compressor is None else decode_codec(compressor, "compressor"),
     )
 
 
-def _decode_codec(value: Json, member: str) -> CodecSpec:
+def decode_codec(value: Json, member: str) -> CodecSpec:
+    """One codec of a `.zarray`."""
     if not isinstance(value, dict):
         raise MetadataError(f"{member}: a codec must be an object with an id, found {show(value)}")
     name = value.get("id")

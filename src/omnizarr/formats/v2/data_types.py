@@ -33,7 +33,7 @@ _SIMPLE = re.compile(r"([<>|=]?)([biufcSUV?])([0-9]{0,10})\Z")
 _TIME = re.compile(r"([<>|=]?)([mM])8\[([1-9][0-9]{0,9})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]\Z")
 MAX_MULTIPLE = (1 << 31) - 1
 """The longest step of dates and durations, in its unit, that NumPy has."""
-_OBJECT = ("|O", "|O8", "|O4", "O", "O8")
+OBJECT = ("|O", "|O8", "|O4", "O", "O8")
 _SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
 
 
@@ -48,7 +48,7 @@ def decode(value: Json) -> DataType:
 
 @lru_cache(maxsize=1024)
 def _decode_string(text: str) -> DataType:
-    if text in _OBJECT:
+    if text in OBJECT:
         return Object()
     if text in SMALL_NAMES:
         return from_json(text)

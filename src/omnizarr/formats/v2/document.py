@@ -31,6 +31,15 @@ from omnizarr.model.store import Buffer, Store
 
 ARRAY, GROUP, ATTRIBUTES, CONSOLIDATED = ".zarray", ".zgroup", ".zattrs", ".zmetadata"
 
+VERSION = members.one_of(2)
+CONSTRAINTS = {
+    "zarr_format": VERSION,
+    "order": members.ORDER,
+    "filters": codecs.FILTERS,
+    "dimension_separator": members.SEPARATOR,
+}
+"""What members of `.zarray` must be, beside those that have a file of their own."""
+
 _DOTS = ChunkKeys("v2", ".")
 _SLASHES = ChunkKeys("v2", "/")
 _DOTS_OR_NESTED = ChunkKeys("v2", ".", (_SLASHES,))
@@ -156,9 +165,7 @@ def _text(document: Mapping[str, Json]) -> bytes:
 
 
 def _check_version(document: Mapping[str, Json]) -> None:
-    version = members.required(document, "zarr_format")
-    if type(version) is not int or version != 2:
-        raise MetadataError(f"zarr_format must be 2 here, found {show(version)}")
+    VERSION.check("zarr_format", members.required(document, "zarr_format"))
 
 
 def _group(document: Mapping[str, Json], attributes: dict[str, Json]) -> GroupModel:
@@ -224,11 +231,10 @@ def _keys(document: Mapping[str, Json], ndim: int) -> ChunkKeys:
     separator = document.get("dimension_separator")
     if separator is None:
         return _DOTS_OR_NESTED if ndim > 1 else _DOTS
+    members.SEPARATOR.check("dimension_separator", separator)
     if separator == "/":
         return _SLASHES_OR_FLAT if ndim > 1 else _SLASHES
-    if separator == ".":
-        return _DOTS
-    raise MetadataError(f"dimension_separator must be '.' or '/', found {show(separator)}")
+    return _DOTS
 
 
 def _array_document(model: ArrayModel) -> dict[str, Json]:

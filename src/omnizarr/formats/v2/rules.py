@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from omnizarr.errors import MetadataError
+from omnizarr.formats.core_codecs import PREFIX
 from omnizarr.formats.nczarr import document as nczarr
 from omnizarr.formats.rules import chunks, consolidated, numpy_types
 from omnizarr.formats.rules.base import (
@@ -17,23 +19,26 @@ from omnizarr.formats.rules.base import (
     Look,
     Rules,
     Standard,
-    is_integer,
-    lengths,
-    one_of,
+    constraints,
+    refused,
     required,
-    same_dimensions,
+    shape_and_chunks,
     text_options,
 )
-from omnizarr.formats.rules.strict_json import (
-    Unreadable,
-    attributes,
-    encoding,
-    read_object,
-    token_list,
+from omnizarr.formats.rules.strict_json import attributes, no_tokens, read_object
+from omnizarr.formats.v2 import codecs
+from omnizarr.formats.v2.data_types import OBJECT
+from omnizarr.formats.v2.document import (
+    ARRAY,
+    ATTRIBUTES,
+    CONSOLIDATED,
+    CONSTRAINTS,
+    GROUP,
+    VERSION,
 )
-from omnizarr.formats.v2.document import ARRAY, ATTRIBUTES, CONSOLIDATED, GROUP
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import Json
+from omnizarr.model.dtypes import DataType
 from omnizarr.model.json import show
 from omnizarr.model.paths import join, name_of
 from omnizarr.model.store import Buffer
@@ -46,12 +51,6 @@ MEMBERS = (
 )
 _NCZARR_DOCUMENTS = (".nczarr", ".nczgroup", ".nczvar", ".nczattr", ".nczarray", ".nczattrs")
 _NCZARR = "NCZarr (netcdf-c)"
-_OBJECT_CODECS = frozenset(
-    {
-        *("categorize", "json", "json2", "msgpack", "msgpack2", "pickle", "vlen-array"),
-        *("vlen-bytes", "vlen-utf8"),
-    }
-)
 
 
 def _document(standard: Standard | None) -> str:
@@ -107,20 +106,21 @@ def _name(look: Look, at: At) -> Iterator[Finding]:
 
 # -- .zarray --------------------------------------------------------------------------------------
 def _array(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
-    yield from encoding(at, META, data)
-    try:
-        document = read_object(at, META, data)
-    except Unreadable as error:
-        yield from error.findings
+    document, found = read_object(at, META, data)
+    yield from found
+    if document is None:
         return
     yield from required(at, META, document, MEMBERS)
     yield from _members(look.standard, at, document)
-    if "zarr_format" in document:
-        yield from one_of(at, META, "zarr_format", document["zarr_format"], (2,))
-    for name, least in (("shape", 0), ("chunks", 1)):
-        if name in document:
-            yield from _lengths(at, name, document[name], least)
-    yield from same_dimensions(at, META, "chunks", document.get("shape"), document.get("chunks"))
+    yield from constraints(at, META, document, CONSTRAINTS)
+    listed = dict(document)
+    for name in ("shape", "chunks"):
+        if type(document.get(name)) is int:
+            yield at.dialect(
+                META, f"{name} is the number {document[name]}, not a list; Rarr wrote vectors so"
+            )
+            del listed[name]
+    yield from shape_and_chunks(at, META, listed)
     if nczarr.is_char(document):
         yield at.dialect(
             META, f"dtype {show(document['dtype'])} with one byte an element, not four;"
@@ -128,20 +128,21 @@ def _array(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
         )  # fmt: skip
     if "dtype" in document:
         yield from numpy_types.dtype(at, document["dtype"])
-    if "order" in document:
-        yield from one_of(at, META, "order", document["order"], ("C", "F"))
     yield from _codecs(at, document)
     if "fill_value" in document:
-        kind = numpy_types.kind_of(document.get("dtype"))
-        yield from numpy_types.fill_value(at, document["fill_value"], kind)
-        yield from _object_fill(at, document, kind)
-    elsewhere = {name: value for name, value in document.items() if name != "fill_value"}
-    if tokens := token_list(elsewhere):
-        yield at.error(META, f"bare NaN or Infinity tokens, which are no JSON, in {tokens}")
+        yield from numpy_types.fill_value(at, document["fill_value"], _element_type(document))
+    yield from no_tokens(at, META, document, "fill_value")
+
+
+def _element_type(document: Mapping[str, Json]) -> DataType | None:
+    found = numpy_types.type_of(document.get("dtype"))
+    try:
+        return None if found is None else codecs.object_type(found, codecs.decode(document).filters)
+    except MetadataError:
+        return found
 
 
 def _members(standard: Standard | None, at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
-    separator = document.get("dimension_separator")
     if "dimension_separator" in document:
         if standard == "003":
             yield at.error(
@@ -153,7 +154,6 @@ def _members(standard: Standard | None, at: At, document: Mapping[str, Json]) ->
                 "dimension_separator, which document 000 allows and document 003 does not know;"
                 " zarr-python 2.8 and later write it",
             )
-        yield from one_of(at, META, "dimension_separator", separator, (".", "/"))
     for name in sorted(document.keys() - {*MEMBERS, "dimension_separator"}):
         if standard == "003":
             yield at.error(META, f"the member {show(name)} must not be present")
@@ -174,31 +174,19 @@ def _also_003(standard: Standard | None) -> str:
     return "; under document 003 an error" if standard is None else ""
 
 
-def _lengths(at: At, name: str, value: Json, least: int) -> Iterator[Finding]:
-    if is_integer(value):
-        yield at.dialect(META, f"{name} is the number {value}, not a list; Rarr wrote vectors so")
-    else:
-        yield from lengths(at, META, name, value, least)
-
-
 def _codecs(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
-    compressor = document.get("compressor")
-    if compressor is not None:
-        yield from _codec(at, "compressor", compressor)
-    filters = document.get("filters")
-    if filters is None:
-        filters = []
-    elif not isinstance(filters, list):
-        yield at.error(META, f"filters must be a list of codecs or null, found {show(filters)}")
-        return
-    for position, codec in enumerate(filters):
-        yield from _codec(at, f"filters[{position}]", codec)
-    objects = numpy_types.kind_of(document.get("dtype")).letter == "O"
-    identifiers = [_identifier(codec) for codec in filters]
+    if document.get("compressor") is not None:
+        yield from _codec(at, "compressor", document["compressor"])
+    filters = document.get("filters") or []
+    if not isinstance(filters, list):
+        return  # a constraint says so
+    objects = document.get("dtype") in OBJECT
     if objects and not filters:
         yield at.error("Filters", "dtype holds objects, but no filter turns them into bytes")
-    for position, identifier in enumerate(identifiers):
-        if position and identifier in _OBJECT_CODECS:
+    for position, codec in enumerate(filters):
+        yield from _codec(at, f"filters[{position}]", codec)
+        identifier = codec.get("id") if isinstance(codec, dict) else None
+        if position and f"{PREFIX}{identifier}" in codecs.OBJECT_CODECS:
             yield at.error(
                 "Filters", f"filters[{position}]: the object codec {identifier!r} must come first"
             )
@@ -210,19 +198,12 @@ def _codecs(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
             )
 
 
-def _identifier(value: Json) -> str:
-    found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
-
-
 def _codec(at: At, where: str, value: Json) -> Iterator[Finding]:
+    yield from refused(at, META, lambda: codecs.decode_codec(value, where))
     if not isinstance(value, dict):
-        yield at.error(META, f"{where} must be an object with an id, found {show(value)}")
         return
     identifier = value.get("id")
-    if not isinstance(identifier, str) or not identifier:
-        yield at.error(META, f"{where} must have an id that is a string, found {show(identifier)}")
-    elif identifier == "shuffle" and value.get("elementsize") in (None, 0, "0"):
+    if identifier == "shuffle" and value.get("elementsize") in (None, 0, "0"):
         yield at.dialect(
             "Filters",
             f"{where}: shuffle with elementsize {show(value.get('elementsize'))}; netcdf-c writes"
@@ -235,30 +216,14 @@ def _codec(at: At, where: str, value: Json) -> Iterator[Finding]:
     yield from text_options(at, META, where, value)
 
 
-def _object_fill(
-    at: At, document: Mapping[str, Json], kind: numpy_types.TypeKind
-) -> Iterator[Finding]:
-    filters = document.get("filters")
-    codec = _identifier(filters[0]) if isinstance(filters, list) and filters else ""
-    fill = document["fill_value"]
-    if kind.letter == "O" and codec in ("vlen-utf8", "vlen-bytes") and type(fill) is int:
-        if fill == 0:
-            yield at.dialect(META, "fill_value 0 of variable-length text; it means the empty text")
-        else:
-            yield at.error(META, f"fill_value must be a string, found {show(fill)}")
-
-
 # -- .zgroup and .zattrs --------------------------------------------------------------------------
 def _group(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
-    yield from encoding(at, GROUPS, data)
-    try:
-        document = read_object(at, GROUPS, data)
-    except Unreadable as error:
-        yield from error.findings
+    document, found = read_object(at, GROUPS, data)
+    yield from found
+    if document is None:
         return
     yield from required(at, GROUPS, document, ("zarr_format",))
-    if "zarr_format" in document:
-        yield from one_of(at, GROUPS, "zarr_format", document["zarr_format"], (2,))
+    yield from constraints(at, GROUPS, document, {"zarr_format": VERSION})
     for name in sorted(document.keys() - {"zarr_format"}):
         forbidden = f"the member {show(name)} must not be present"
         if look.standard == "003":
@@ -272,10 +237,7 @@ def _group(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
 
 
 def _conventions(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
-    try:
-        document = read_object(at, "Attributes", data)
-    except Unreadable:
-        return
+    document = read_object(at, "Attributes", data)[0] or {}
     nested = sorted(name for name, value in document.items() if isinstance(value, dict))
     if look.standard == "003" and nested:
         yield at.warning(

@@ -16,14 +16,23 @@ from omnizarr.formats.core_codecs import (
     BYTES_TO_BYTES,
     SHUFFLES,
 )
-from omnizarr.formats.rules.base import At, Finding, chunk_shape, is_integer, lengths, required
-from omnizarr.formats.v3.registered_names import CODECS, extension, name_of
+from omnizarr.formats.members import ANYTHING, BOOLEAN, Constraint, integer, one_of
+from omnizarr.formats.rules.base import (
+    At,
+    Finding,
+    chunk_shape,
+    constraints,
+    lengths,
+    required,
+    unknown,
+)
+from omnizarr.formats.v3.codecs import CODEC_LIST
+from omnizarr.formats.v3.registered_names import CODECS, configuration_of, extension, name_of
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes import Struct, from_json
 from omnizarr.model.json import show
 
 SECTION = "Codecs"
-_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "zstd", "zlib", "snappy")
 _FIXED_SIZE = frozenset({"bytes", "transpose", "crc32c", "numcodecs.crc32c"})
 
 
@@ -36,8 +45,8 @@ class Input(NamedTuple):
 
 
 def pipeline(at: At, section: str, where: str, value: Json, given: Input) -> Iterator[Finding]:
-    if not isinstance(value, list):
-        yield at.error(section, f"{where} must be a list of codecs, found {show(value)}")
+    if message := CODEC_LIST.fault(where, value):
+        yield at.error(section, message)
         return
     shape = given.chunk_shape
     for position, item in enumerate(value):
@@ -52,8 +61,7 @@ def pipeline(at: At, section: str, where: str, value: Json, given: Input) -> Ite
         else:
             yield from extension(at, SECTION, here, item, CODECS)
         if name is not None:
-            configuration = item.get("configuration") if isinstance(item, dict) else None
-            configuration = configuration if isinstance(configuration, dict) else {}
+            configuration = configuration_of(item)
             yield from _configuration(
                 at, here, name, configuration, given._replace(chunk_shape=shape)
             )
@@ -86,7 +94,7 @@ def _type_behind(name: str, configuration: Mapping[str, Json], data_type: Json) 
 
 
 def _is_permutation(order: list[Json], ndim: int) -> bool:
-    return all(is_integer(axis) for axis in order) and sorted(order) == list(range(ndim))
+    return all(type(axis) is int for axis in order) and sorted(order) == list(range(ndim))
 
 
 def _order(at: At, where: str, names: list[str | None]) -> Iterator[Finding]:
@@ -124,63 +132,61 @@ def _kind(name: str | None) -> str:
 
 
 # -- one codec ------------------------------------------------------------------------------------
+_PARAMETERS: Mapping[str, Mapping[str, Constraint]] = {
+    "bytes": {"endian": one_of("little", "big")},
+    "transpose": {"order": ANYTHING},
+    "gzip": {"level": integer(0, 9)},
+    "blosc": {
+        "cname": one_of("blosclz", "lz4", "lz4hc", "zstd", "zlib", "snappy"),
+        "clevel": integer(0, 9),
+        "shuffle": one_of(*SHUFFLES),
+        "typesize": integer(1),
+        "blocksize": integer(0),
+    },
+    "crc32c": {},
+    "zstd": {"level": integer(-131072, 22), "checksum": BOOLEAN},
+    "sharding_indexed": {
+        "chunk_shape": ANYTHING,
+        "codecs": ANYTHING,
+        "index_codecs": ANYTHING,
+        "index_location": one_of("start", "end"),
+    },
+}
+"""What the parameters of each codec must be."""
+_OPTIONAL = frozenset({"endian", "order", "typesize", "checksum", "index_codecs", "index_location"})
+_SHARDING = "sharding_indexed, Configuration parameters"
+
+
 def _configuration(
     at: At, where: str, name: str, configuration: Mapping[str, Json], given: Input
 ) -> Iterator[Finding]:
+    name = "bytes" if name == "endian" else name
+    wanted = _PARAMETERS.get(name)
+    if wanted is None:
+        return
+    section = _SHARDING if name == "sharding_indexed" else SECTION
+    message = f"{where}: the codec has no parameter {{}}"
+    yield from unknown(at, SECTION, configuration, wanted, message)
+    told = {**dict.fromkeys(wanted.keys() - _OPTIONAL), **configuration}
+    if name == "blosc" and type(told["shuffle"]) is int and told["shuffle"] in (-1, 0, 1, 2):
+        yield at.dialect(
+            SECTION,
+            f"{where}: shuffle is the number {told.pop('shuffle')}; zarrita of March 2023 wrote it",
+        )
+    yield from constraints(at, section, told, wanted, f"{where}: ")
     match name:
-        case "bytes" | "endian":
-            yield from _known(at, where, configuration, {"endian"})
-            yield from _endian(at, where, configuration, given.data_type)
+        case "bytes" if "endian" not in configuration:
+            yield from _endian(at, where, given.data_type)
         case "transpose":
-            yield from _known(at, where, configuration, {"order"})
             yield from _transpose(at, where, configuration, given.ndim)
-        case "gzip":
-            yield from _known(at, where, configuration, {"level"})
-            yield from _level(at, where, "level", configuration, 0, 9)
-        case "blosc":
-            members = {"cname", "clevel", "shuffle", "typesize", "blocksize"}
-            yield from _known(at, where, configuration, members)
-            yield from _blosc(at, where, configuration)
-        case "crc32c":
-            yield from _known(at, where, configuration, set())
-        case "zstd":
-            yield from _known(at, where, configuration, {"level", "checksum"})
-            yield from _level(at, where, "level", configuration, -131072, 22)
-            if not isinstance(configuration.get("checksum", False), bool):
-                yield at.error(SECTION, f"{where}: checksum must be true or false")
+        case "blosc" if told.get("shuffle") in SHUFFLES[1:] and "typesize" not in told:
+            yield at.error(SECTION, f"{where}: typesize is required where values are shuffled")
         case "sharding_indexed":
-            members = {"chunk_shape", "codecs", "index_codecs", "index_location"}
-            yield from _known(at, where, configuration, members)
             yield from _sharding(at, where, configuration, given)
 
 
-def _known(
-    at: At, where: str, configuration: Mapping[str, Json], members: set[str]
-) -> Iterator[Finding]:
-    for name in sorted(configuration.keys() - members):
-        yield at.warning(SECTION, f"{where}: the codec has no parameter {show(name)}")
-
-
-def _level(
-    at: At, where: str, name: str, configuration: Mapping[str, Json], low: int, high: int
-) -> Iterator[Finding]:
-    value = configuration.get(name)
-    if not is_integer(value) or not low <= value <= high:
-        yield at.error(
-            SECTION, f"{where}: {name} must be an integer from {low} to {high}, found {show(value)}"
-        )
-
-
-def _endian(
-    at: At, where: str, configuration: Mapping[str, Json], data_type: Json
-) -> Iterator[Finding]:
-    if "endian" in configuration:
-        if configuration["endian"] not in ("little", "big"):
-            yield at.error(
-                SECTION,
-                f"{where}: endian must be 'little' or 'big', found {show(configuration['endian'])}",
-            )
-        return
+def _endian(at: At, where: str, data_type: Json) -> Iterator[Finding]:
+    """The byte order is missing."""
     try:
         found = from_json(data_type)
     except (MetadataError, TypeError):
@@ -212,36 +218,10 @@ def _transpose(
         )
 
 
-def _blosc(at: At, where: str, configuration: Mapping[str, Json]) -> Iterator[Finding]:
-    cname = configuration.get("cname")
-    if cname not in _COMPRESSORS:
-        yield at.error(
-            SECTION, f"{where}: cname must be one of {', '.join(_COMPRESSORS)}, found {show(cname)}"
-        )
-    yield from _level(at, where, "clevel", configuration, 0, 9)
-    shuffle = configuration.get("shuffle")
-    if is_integer(shuffle) and shuffle in (-1, 0, 1, 2):
-        yield at.dialect(
-            SECTION, f"{where}: shuffle is the number {shuffle}; zarrita of March 2023 wrote it"
-        )
-    elif shuffle not in SHUFFLES:
-        yield at.error(
-            SECTION, f"{where}: shuffle must be one of {', '.join(SHUFFLES)}, found {show(shuffle)}"
-        )
-    elif "typesize" not in configuration and shuffle != "noshuffle":
-        yield at.error(SECTION, f"{where}: typesize is required where values are shuffled")
-    blocksize = configuration.get("blocksize")
-    if not is_integer(blocksize) or blocksize < 0:
-        yield at.error(SECTION, f"{where}: blocksize must be an integer, found {show(blocksize)}")
-    typesize = configuration.get("typesize", 1)
-    if not is_integer(typesize) or typesize < 1:
-        yield at.error(SECTION, f"{where}: typesize must be at least 1, found {show(typesize)}")
-
-
 def _sharding(
     at: At, where: str, configuration: Mapping[str, Json], given: Input
 ) -> Iterator[Finding]:
-    section = "sharding_indexed, Configuration parameters"
+    section = _SHARDING
     yield from required(at, section, configuration, ("chunk_shape", "codecs"))
     if "chunk_shape" in configuration:
         yield from lengths(at, section, f"{where}: chunk_shape", configuration["chunk_shape"], 1)
@@ -266,11 +246,6 @@ def _sharding(
             f"{where}.codecs",
             configuration["codecs"],
             given._replace(chunk_shape=inner),
-        )
-    location = configuration.get("index_location", "end")
-    if location not in ("start", "end"):
-        yield at.error(
-            section, f"{where}: index_location must be 'start' or 'end', found {show(location)}"
         )
     if "index_codecs" not in configuration:
         yield at.dialect(

@@ -29,9 +29,9 @@ from omnizarr.model.dtypes import (
     Struct,
     from_json,
 )
-from omnizarr.model.json import show
 
 SHARDING = "sharding_indexed"
+CODEC_LIST = members.Constraint("a list of codecs", lambda value: isinstance(value, list))
 
 
 def decode(value: Json, ndim: int, data_type: DataType) -> tuple[CodecSpec, ...]:
@@ -41,8 +41,7 @@ def decode(value: Json, ndim: int, data_type: DataType) -> tuple[CodecSpec, ...]
 
 
 def _decode_list(value: Json, member: str, ndim: int, data_type: DataType) -> list[CodecSpec]:
-    if not isinstance(value, list):
-        raise MetadataError(f"{member} must be a list of codecs, found {show(value)}")
+    CODEC_LIST.check(member, value)
     specs: list[CodecSpec] = []
     for item in value:
         spec = _modern(members.extension(item, member), ndim, data_type)

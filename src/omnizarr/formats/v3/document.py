@@ -52,6 +52,12 @@ ARRAY_MEMBERS = frozenset(
 )
 
 
+CONSTRAINTS = {
+    "zarr_format": members.one_of(3),
+    "node_type": members.one_of("array", "group"),
+}
+
+
 class V3(hierarchy.BelowPath):
     """Format 3; see `formats.base.Format`."""
 
@@ -160,15 +166,12 @@ def _node(value: Json) -> Node | None:
     version = members.required(document, "zarr_format")
     if isinstance(version, str) and "node_type" not in document:
         return None  # a draft of 2019 … 2022
-    if type(version) is not int or version != 3:
-        raise MetadataError(f"zarr_format must be 3 here, found {show(version)}")
-    kind = members.required(document, "node_type")
-    if kind == "array":
+    for name, constraint in CONSTRAINTS.items():
+        constraint.check(name, members.required(document, name))
+    if document["node_type"] == "array":
         return _array(document)
-    if kind == "group":
-        _check_members(document, GROUP_MEMBERS)
-        return GroupModel(_attributes(document), document)
-    raise MetadataError(f"node_type must be 'array' or 'group', found {show(kind)}")
+    _check_members(document, GROUP_MEMBERS)
+    return GroupModel(_attributes(document), document)
 
 
 def _check_members(document: Mapping[str, Json], known: frozenset[str]) -> None:
@@ -209,8 +212,7 @@ def _array(document: Mapping[str, Json]) -> ArrayModel:
 
 
 def _check_transformers(value: Json) -> None:
-    if not isinstance(value, list):
-        raise MetadataError(f"storage_transformers must be a list, found {show(value)}")
+    members.LIST.check("storage_transformers", value)
     for item in value:
         found = members.extension(item, "storage_transformers")
         if found.must_understand:

@@ -7,9 +7,10 @@ perfectly usable, so it is a warning, never an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
-from omnizarr.formats.rules.base import At, Finding
+from omnizarr.formats.members import EXTENSION
+from omnizarr.formats.rules.base import At, Finding, constraints, unknown
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 
@@ -18,7 +19,6 @@ NAMING, DEFINITION = "Extension naming", "Extension definition"
 _NAME = re.compile(r"[a-z][a-z0-9\-_.]+\Z")
 _URI = re.compile(r"[a-z][a-z0-9+.-]*:")
 
-GRIDS = frozenset({"regular", "rectilinear"})
 ENCODINGS = frozenset({"default", "v2"})
 CORE_CODECS = frozenset({"bytes", "transpose", "blosc", "gzip", "crc32c", "sharding_indexed"})
 CODECS = CORE_CODECS | {
@@ -50,12 +50,18 @@ def name_of(value: Json) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
+def configuration_of(value: Json) -> Mapping[str, Json]:
+    """The configuration of an extension; empty if it has none."""
+    found = value.get("configuration") if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def extension(
     at: At,
     section: str,
     where: str,
     value: Json,
-    registered: frozenset[str],
+    registered: Collection[str],
     *,
     essential: bool = False,
     also: str = "",
@@ -69,27 +75,18 @@ def extension(
         )
         return
     if isinstance(value, dict):
-        configuration = value.get("configuration", {})
-        if not isinstance(configuration, dict):
-            yield at.error(
-                DEFINITION,
-                f"{where}: configuration must be an object, found {show(configuration)}",
-            )
-        understand = value.get("must_understand", True)
-        if not isinstance(understand, bool):
-            yield at.error(
-                DEFINITION,
-                f"{where}: must_understand must be true or false, found {show(understand)}",
-            )
-        elif essential and not understand:
+        yield from constraints(at, DEFINITION, value, EXTENSION, f"{where}: ")
+        if essential and value.get("must_understand") is False:
             yield at.error(DEFINITION, f"{where}: must_understand may not be false here")
-        for other in sorted(value.keys() - {"name", "configuration", "must_understand"}):
-            yield at.warning(DEFINITION, f"{where}: an extension has no member {show(other)}")
+        known = {"name", *EXTENSION}
+        yield from unknown(
+            at, DEFINITION, value, known, f"{where}: an extension has no member {{}}"
+        )
     yield from _registered(at, where, name, registered, also)
 
 
 def _registered(
-    at: At, where: str, name: str, registered: frozenset[str], also: str
+    at: At, where: str, name: str, registered: Collection[str], also: str
 ) -> Iterator[Finding]:
     if name in registered or (also and re.fullmatch(also, name)):
         return

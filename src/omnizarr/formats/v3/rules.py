@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from omnizarr.formats.members import LIST, SEPARATOR
 from omnizarr.formats.rules import chunks, consolidated
 from omnizarr.formats.rules.base import (
     At,
@@ -18,21 +19,23 @@ from omnizarr.formats.rules.base import (
     Rules,
     Standard,
     chunk_shape,
+    constraints,
     lengths,
-    one_of,
     required,
     same_dimensions,
+    unknown,
 )
-from omnizarr.formats.rules.strict_json import (
-    Unreadable,
-    attribute_values,
-    encoding,
-    read_object,
-    token_list,
-)
+from omnizarr.formats.rules.strict_json import attribute_values, no_tokens, read_object
 from omnizarr.formats.v3 import codec_rules, type_rules
-from omnizarr.formats.v3.document import CONSOLIDATED, DOCUMENT
-from omnizarr.formats.v3.registered_names import ENCODINGS, GRIDS, extension
+from omnizarr.formats.v3.document import (
+    ARRAY_MEMBERS,
+    CONSOLIDATED,
+    CONSTRAINTS,
+    DOCUMENT,
+    GROUP_MEMBERS,
+)
+from omnizarr.formats.v3.registered_names import ENCODINGS, configuration_of, extension
+from omnizarr.formats.v3.registered_names import name_of as name_of_extension
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 from omnizarr.model.paths import join, name_of
@@ -40,10 +43,12 @@ from omnizarr.model.paths import join, name_of
 CORE = "core specification 3.1"
 ARRAY, GROUP, NAMES = "Array metadata", "Group metadata", "Node names"
 
-MANDATORY = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
-OPTIONAL = ("attributes", "storage_transformers", "dimension_names")
+MANDATORY = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value")
 FORMAT_2 = (".zarray", ".zgroup", ".zattrs", ".zmetadata")
 """Documents of a node that exists at the same path in format 2 too, as after a migration."""
+_GRIDS = {"regular": ("chunk_shape",), "rectilinear": ("kind", "chunk_shapes")}
+"""The members of the configuration of each grid; the last one has an item for each dimension."""
+_NO_MEMBER = "{}: the configuration has no member {{}}"
 _PORTABLE = re.compile(r"[A-Za-z0-9._-]+\Z")
 
 
@@ -53,19 +58,14 @@ def check(look: Look) -> Iterator[Finding]:
     if DOCUMENT not in found:
         return
     yield from _name(at, name_of(look.path))
-    yield from encoding(at, "Metadata", found[DOCUMENT])
-    try:
-        document = read_object(at, "Metadata", found[DOCUMENT])
-    except Unreadable as error:
-        yield from error.findings
+    document, faults = read_object(at, "Metadata", found[DOCUMENT])
+    yield from faults
+    if document is None:
         return
     kind = document.get("node_type")
     section = GROUP if kind == "group" else ARRAY
-    yield from required(at, section, document, ("zarr_format", "node_type"))
-    if "zarr_format" in document:
-        yield from one_of(at, section, "zarr_format", document["zarr_format"], (3,))
-    if "node_type" in document:
-        yield from one_of(at, section, "node_type", kind, ("array", "group"))
+    yield from required(at, section, document, CONSTRAINTS)
+    yield from constraints(at, section, document, CONSTRAINTS)
     if "attributes" in document:
         yield from attribute_values(at, section, document["attributes"])
     if kind == "group":
@@ -99,15 +99,13 @@ def _name(at: At, name: str) -> Iterator[Finding]:
 
 # -- groups ---------------------------------------------------------------------------------------
 def _group(look: Look, at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
-    yield from _unknown(
-        at, GROUP, document, {"zarr_format", "node_type", "attributes", CONSOLIDATED}
-    )
+    yield from _unknown(at, GROUP, document, GROUP_MEMBERS)
     if CONSOLIDATED in document:
         yield from consolidated.check_v3(look, at, document[CONSOLIDATED])
 
 
 def _unknown(
-    at: At, section: str, document: Mapping[str, Json], known: set[str]
+    at: At, section: str, document: Mapping[str, Json], known: frozenset[str]
 ) -> Iterator[Finding]:
     for name in sorted(document.keys() - known):
         value = document[name]
@@ -126,8 +124,8 @@ def _unknown(
 
 # -- arrays ---------------------------------------------------------------------------------------
 def _array(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
-    yield from _unknown(at, ARRAY, document, {"zarr_format", "node_type", *MANDATORY, *OPTIONAL})
-    yield from required(at, ARRAY, document, [name for name in MANDATORY if name != "codecs"])
+    yield from _unknown(at, ARRAY, document, ARRAY_MEMBERS)
+    yield from required(at, ARRAY, document, MANDATORY)
     shape = document.get("shape")
     if "shape" in document:
         yield from lengths(at, ARRAY, "shape", shape, 0)
@@ -144,68 +142,40 @@ def _array(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
     if "codecs" not in document:
         yield at.dialect(ARRAY, "codecs is missing; GDAL 3.8 to 3.10 wrote that for no compression")
     else:
-        given = codec_rules.Input(ndim, data_type, _chunk_shape(document.get("chunk_grid")))
+        shape_of_chunks = configuration_of(document.get("chunk_grid")).get("chunk_shape")
+        given = codec_rules.Input(ndim, data_type, chunk_shape(shape_of_chunks))
         yield from codec_rules.pipeline(at, ARRAY, "codecs", document["codecs"], given)
     if "dimension_names" in document:
         yield from _dimension_names(at, document["dimension_names"], ndim)
     if "storage_transformers" in document:
         yield from _transformers(at, document["storage_transformers"])
-    elsewhere = {
-        name: value for name, value in document.items() if name not in ("fill_value", "attributes")
-    }
-    if tokens := token_list(elsewhere):
-        yield at.error("Metadata", f"bare NaN or Infinity tokens, which are no JSON, in {tokens}")
+    yield from no_tokens(at, "Metadata", document, "fill_value", "attributes")
 
 
 def _grid(at: At, value: Json, shape: Json) -> Iterator[Finding]:
     section = "Chunk grids"
-    yield from extension(at, section, "chunk_grid", value, GRIDS, essential=True)
-    if not isinstance(value, dict):
-        if value == "regular":
-            yield at.error(section, "chunk_grid 'regular' needs a configuration with chunk_shape")
+    yield from extension(at, section, "chunk_grid", value, _GRIDS.keys(), essential=True)
+    name = name_of_extension(value)
+    member = _GRIDS.get(name or "", ())
+    if not member:
         return
-    configuration = value.get("configuration")
-    configuration = configuration if isinstance(configuration, dict) else {}
-    if value.get("name") == "regular":
-        yield from required(at, section, configuration, ("chunk_shape",))
-        yield from _other_members(at, section, "chunk_grid", configuration, {"chunk_shape"})
-        if "chunk_shape" in configuration:
-            lengths_given = configuration["chunk_shape"]
-            yield from lengths(at, section, "chunk_shape", lengths_given, 1)
-            yield from same_dimensions(at, section, "chunk_shape", shape, lengths_given)
-    elif value.get("name") == "rectilinear":
-        yield from required(at, section, configuration, ("kind", "chunk_shapes"))
-        yield from _other_members(
-            at, section, "chunk_grid", configuration, {"kind", "chunk_shapes"}
-        )
-        yield from same_dimensions(
-            at, section, "chunk_shapes", shape, configuration.get("chunk_shapes")
-        )
-
-
-def _chunk_shape(value: Json) -> list[int] | None:
-    """The shape that all chunks share, where the document gives one."""
-    configuration = value.get("configuration") if isinstance(value, dict) else None
-    return (
-        chunk_shape(configuration.get("chunk_shape")) if isinstance(configuration, dict) else None
-    )
-
-
-def _other_members(
-    at: At, section: str, where: str, configuration: Mapping[str, Json], known: set[str]
-) -> Iterator[Finding]:
-    for name in sorted(configuration.keys() - known):
-        yield at.warning(section, f"{where}: the configuration has no member {show(name)}")
+    configuration = configuration_of(value)
+    yield from required(at, section, configuration, member)
+    yield from unknown(at, section, configuration, member, _NO_MEMBER.format("chunk_grid"))
+    lengths_given = configuration.get(member[-1])
+    if name == "regular" and "chunk_shape" in configuration:
+        yield from lengths(at, section, "chunk_shape", lengths_given, 1)
+    yield from same_dimensions(at, section, member[-1], shape, lengths_given)
 
 
 def _key_encoding(at: At, value: Json) -> Iterator[Finding]:
     section = "Chunk key encoding"
     yield from extension(at, section, "chunk_key_encoding", value, ENCODINGS, essential=True)
-    configuration = value.get("configuration") if isinstance(value, dict) else None
-    if isinstance(configuration, dict):
-        yield from _other_members(at, section, "chunk_key_encoding", configuration, {"separator"})
-        if "separator" in configuration:
-            yield from one_of(at, section, "separator", configuration["separator"], ("/", "."))
+    configuration = configuration_of(value)
+    wanted = {"separator": SEPARATOR}
+    message = _NO_MEMBER.format("chunk_key_encoding")
+    yield from unknown(at, section, configuration, wanted, message)
+    yield from constraints(at, section, configuration, wanted)
 
 
 def _dimension_names(at: At, value: Json, ndim: int | None) -> Iterator[Finding]:
@@ -225,10 +195,10 @@ def _dimension_names(at: At, value: Json, ndim: int | None) -> Iterator[Finding]
 
 def _transformers(at: At, value: Json) -> Iterator[Finding]:
     section = "Storage transformers"
-    if not isinstance(value, list):
-        yield at.error(section, f"storage_transformers must be a list, found {show(value)}")
-        return
-    for position, item in enumerate(value):
+    yield from constraints(
+        at, section, {"storage_transformers": value}, {"storage_transformers": LIST}
+    )
+    for position, item in enumerate(value if isinstance(value, list) else ()):
         yield from extension(at, section, f"storage_transformers[{position}]", item, frozenset())
 
 
@@ -243,10 +213,7 @@ def missing_group(path: str, standard: Standard | None) -> Iterator[Finding]:
 
 def _stored(look: Look) -> Mapping[str, Json]:
     data = look.fetch(DOCUMENT).get(DOCUMENT)
-    try:
-        return {} if data is None else read_object(At("", "", ""), "", data)
-    except Unreadable:
-        return {}
+    return {} if data is None else read_object(At("", "", ""), "", data)[0] or {}
 
 
 def listed(look: Look) -> frozenset[str] | None:

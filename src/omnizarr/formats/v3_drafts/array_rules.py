@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 
+from omnizarr.errors import MetadataError
+from omnizarr.formats.members import BOOLEAN, LIST, OBJECT, ORDER, SEPARATOR, integer, one_of
 from omnizarr.formats.rules.base import (
     At,
     Finding,
-    is_integer,
-    is_number,
+    constraints,
     lengths,
-    one_of,
     required,
     same_dimensions,
     text_options,
+    unknown,
 )
-from omnizarr.formats.rules.strict_json import (
-    Unreadable,
-    attribute_values,
-    encoding,
-    read_object,
-    token_list,
-)
+from omnizarr.formats.rules.numpy_types import strict_float
+from omnizarr.formats.rules.strict_json import attribute_values, no_tokens, read_object
+from omnizarr.formats.v3_drafts import data_types
 from omnizarr.model.codec import Json
+from omnizarr.model.dtypes import Boolean, Float, Integer
+from omnizarr.model.dtypes.numeric import bounds
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
@@ -52,11 +50,9 @@ def is_uri(value: Json) -> bool:
 
 
 def check(at: At, data: Buffer) -> Iterator[Finding]:
-    yield from encoding(at, ARRAY, data)
-    try:
-        document = read_object(at, ARRAY, data)
-    except Unreadable as error:
-        yield from error.findings
+    document, found = read_object(at, ARRAY, data)
+    yield from found
+    if document is None:
         return
     optional = ("compressor", "extensions", "attributes")
     yield from required(at, ARRAY, document, [name for name in _MEMBERS if name not in optional])
@@ -70,6 +66,7 @@ def check(at: At, data: Buffer) -> Iterator[Finding]:
         yield from lengths(at, ARRAY, "shape", shape, 0)
     if "data_type" in document:
         yield from _data_type(at, document["data_type"])
+    yield from constraints(at, ARRAY, document, {"chunk_grid": OBJECT})
     if "chunk_grid" in document:
         yield from _grid(at, document["chunk_grid"], shape)
     if "chunk_memory_layout" in document:
@@ -78,9 +75,7 @@ def check(at: At, data: Buffer) -> Iterator[Finding]:
     if "fill_value" in document:
         yield from _fill(at, document["fill_value"], document.get("data_type"))
     yield from extensions_and_attributes(at, ARRAY, document)
-    elsewhere = {name: value for name, value in document.items() if name != "attributes"}
-    if tokens := token_list(elsewhere):
-        yield at.error(ARRAY, f"bare NaN or Infinity tokens, which are no JSON, in {tokens}")
+    yield from no_tokens(at, ARRAY, document, "attributes")
 
 
 def extensions_and_attributes(
@@ -89,8 +84,7 @@ def extensions_and_attributes(
     """The two members that arrays and groups share."""
     if "extensions" not in document:
         yield at.dialect(section, "the member 'extensions' is missing; zarr-python 2 left it out")
-    elif not isinstance(document["extensions"], list):
-        yield at.error(section, f"extensions must be a list, found {show(document['extensions'])}")
+    yield from constraints(at, section, document, {"extensions": LIST})
     if "attributes" not in document:
         yield at.error(section, "the member 'attributes' is missing")
         return
@@ -150,28 +144,27 @@ def _data_type(at: At, value: Json) -> Iterator[Finding]:
 
 def _grid(at: At, value: Json, shape: Json) -> Iterator[Finding]:
     if not isinstance(value, dict):
-        yield at.error(ARRAY, f"chunk_grid must be an object, found {show(value)}")
-        return
+        return  # a constraint says so
     if "extension" in value:
         yield from _extended(at, ARRAY, "chunk_grid", value)
         return
     yield from required(at, ARRAY, value, ("type", "chunk_shape"))
-    if "type" in value:
-        yield from one_of(at, ARRAY, "chunk_grid: type", value["type"], ("regular",))
+    yield from constraints(at, ARRAY, value, {"type": one_of("regular")}, "chunk_grid: ")
     if "chunk_shape" in value:
         yield from lengths(at, ARRAY, "chunk_shape", value["chunk_shape"], 1)
         yield from same_dimensions(at, ARRAY, "chunk_shape", shape, value["chunk_shape"])
-    if "separator" in value:
-        yield from one_of(at, GRIDS, "chunk_grid: separator", value["separator"], (".", "/"))
-    for name in sorted(value.keys() - {"type", "chunk_shape", "separator"}):
-        yield at.warning(ARRAY, f"chunk_grid: the name {show(name)} is not defined")
+    yield from constraints(at, GRIDS, value, {"separator": SEPARATOR}, "chunk_grid: ")
+    known = ("type", "chunk_shape", "separator")
+    yield from unknown(at, ARRAY, value, known, "chunk_grid: the name {} is not defined")
 
 
 def _layout(at: At, value: Json) -> Iterator[Finding]:
     if isinstance(value, dict):
         yield from _extended(at, ARRAY, "chunk_memory_layout", value)
     else:
-        yield from one_of(at, ARRAY, "chunk_memory_layout", value, ("C", "F"))
+        yield from constraints(
+            at, ARRAY, {"chunk_memory_layout": value}, {"chunk_memory_layout": ORDER}
+        )
 
 
 def _compressor(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
@@ -193,31 +186,27 @@ def _compressor(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
         yield from required(at, ARRAY, value, ("codec",))
         if not is_uri(value.get("codec", "x:y")):
             yield at.error(ARRAY, f"compressor: codec must be a URI, found {show(value['codec'])}")
-        for name in sorted(value.keys() - {"codec", "configuration"}):
-            yield at.warning(ARRAY, f"compressor: the name {show(name)} is not defined")
+        known = ("codec", "configuration")
+        yield from unknown(at, ARRAY, value, known, "compressor: the name {} is not defined")
 
 
 def _fill(at: At, value: Json, data_type: Json) -> Iterator[Finding]:
     """Booleans and integers are defined; for floats the document has but an example, "NaN"."""
-    if value is None or not isinstance(data_type, str):
+    try:
+        found = data_types.decode(data_type) if isinstance(data_type, str) else None
+    except MetadataError:
         return
-    name = _OLD_SPELLINGS.get(data_type, data_type).lstrip("<>")
-    if name == "bool":
-        if not isinstance(value, bool):
-            yield at.error(ARRAY, f"fill_value must be true or false, found {show(value)}")
-    elif name[:1] in ("i", "u") and name[1:].isdigit():
-        bits = 8 * int(name[1:2])
-        low = -(1 << bits - 1) if name[0] == "i" else 0
-        high = (1 << bits - 1) - 1 if name[0] == "i" else (1 << bits) - 1
-        if not is_integer(value) or not low <= value <= high:
-            yield at.error(
-                ARRAY, f"fill_value must be an integer from {low} to {high}, found {show(value)}"
-            )
-    elif name[:1] == "f":
-        finite = is_number(value) and (is_integer(value) or math.isfinite(value))
-        if not finite and value not in ("NaN", "Infinity", "-Infinity"):
-            yield at.error(
-                ARRAY,
-                "fill_value must be a number, 'NaN', 'Infinity' or '-Infinity', found"
-                f" {show(value)}",
-            )
+    message = ""
+    match found:
+        case None:
+            return
+        case _ if value is None:
+            return
+        case Boolean():
+            message = BOOLEAN.fault("fill_value", value)
+        case Integer():
+            message = integer(*bounds(found.dtype)).fault("fill_value", value)
+        case Float() if (strict := strict_float(value)) is not None:
+            message = f"fill_value {show(value)}: {strict[1]}"
+    if message:
+        yield at.error(ARRAY, message)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from omnizarr.formats.members import BOOLEAN, LIST, one_of
 from omnizarr.formats.rules import chunks
-from omnizarr.formats.rules.base import At, Finding, Look, Rules, required
-from omnizarr.formats.rules.strict_json import Unreadable, encoding, read_object
+from omnizarr.formats.rules.base import At, Finding, Look, Rules, constraints, required, unknown
+from omnizarr.formats.rules.strict_json import read_object
 from omnizarr.formats.v3_drafts import array_rules
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import Json
@@ -76,19 +77,13 @@ def _bootstrap(look: Look) -> tuple[Mapping[str, Json], list[Finding]]:
     data = _fetch(look, "zarr.json").get("zarr.json")
     if data is None:
         return {}, [at.error(BOOTSTRAP, "the bootstrap document is missing")]
-    try:
-        document = read_object(at, BOOTSTRAP, data)
-    except Unreadable as error:
-        return {}, list(error.findings)
-    return document, [*encoding(at, BOOTSTRAP, data), *_entry_point(at, document)]
+    document, found = read_object(at, BOOTSTRAP, data)
+    return document or {}, [*found, *(() if document is None else _entry_point(at, document))]
 
 
 def _entry_point(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
     yield from required(at, BOOTSTRAP, document, ("zarr_format", "metadata_encoding", "extensions"))
-    if "zarr_format" in document and document["zarr_format"] != CORE:
-        yield at.error(
-            BOOTSTRAP, f"zarr_format must be {CORE!r}, found {show(document['zarr_format'])}"
-        )
+    yield from constraints(at, BOOTSTRAP, document, {"zarr_format": one_of(CORE)})
     mime = document.get("metadata_encoding", "application/json")
     if mime == CORE:
         layout = "C of October" if "metadata_key_suffix" in document else "B of September"
@@ -110,10 +105,8 @@ def _entry_point(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
 
 
 def _extensions(at: At, value: Json) -> Iterator[Finding]:
-    if not isinstance(value, list):
-        yield at.error(BOOTSTRAP, f"extensions must be a list, found {show(value)}")
-        return
-    for position, item in enumerate(value):
+    yield from constraints(at, BOOTSTRAP, {"extensions": value}, {"extensions": LIST})
+    for position, item in enumerate(value if isinstance(value, list) else ()):
         where = f"extensions[{position}]"
         if not isinstance(item, dict):
             yield at.error(BOOTSTRAP, f"{where} must be an object, found {show(item)}")
@@ -123,8 +116,7 @@ def _extensions(at: At, value: Json) -> Iterator[Finding]:
             yield at.error(
                 BOOTSTRAP, f"{where}: extension must be a URI, found {show(item['extension'])}"
             )
-        if not isinstance(item.get("must_understand", False), bool):
-            yield at.error(BOOTSTRAP, f"{where}: must_understand must be true or false")
+        yield from constraints(at, BOOTSTRAP, item, {"must_understand": BOOLEAN}, f"{where}: ")
 
 
 def _suffix(bootstrap: Mapping[str, Json]) -> str:
@@ -189,15 +181,13 @@ def _strays(look: Look, base: str, suffix: str) -> Iterator[Finding]:
 
 
 def _group(at: At, data: Buffer) -> Iterator[Finding]:
-    yield from encoding(at, GROUP, data)
-    try:
-        document = read_object(at, GROUP, data)
-    except Unreadable as error:
-        yield from error.findings
+    document, found = read_object(at, GROUP, data)
+    yield from found
+    if document is None:
         return
     yield from array_rules.extensions_and_attributes(at, GROUP, document)
-    for name in sorted(document.keys() - {"extensions", "attributes"}):
-        yield at.error(GROUP, f"the name {show(name)} is reserved")
+    known = ("extensions", "attributes")
+    yield from unknown(at, GROUP, document, known, "the name {} is reserved", "error")
 
 
 # -- for the walk ---------------------------------------------------------------------------------
