@@ -9,25 +9,16 @@ import zlib
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, choice
+from omnizarr.codecs.base import BytesStage, CodecKind, Step
 from omnizarr.codecs.checksums import LOCATIONS, checksum_step
-from omnizarr.model.codec import CodecSpec
+from omnizarr.codecs.configuration import ConfiguredCodec, choice, member
 
 
 @dataclass(frozen=True)
-class Adler32Codec:
+class Adler32Codec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "bytes-bytes"
-    location: str = "start"
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> Adler32Codec:
-        return cls(choice(spec, "location", LOCATIONS, "start"))
-
-    def spec(self) -> CodecSpec:
-        location = {} if self.location == "start" else {"location": self.location}
-        return CodecSpec("numcodecs.adler32", location)
+    location: str = member(choice, allowed=LOCATIONS, default="start", hide_default=True)
+    name: str = "numcodecs.adler32"
 
     def prepare(self, stage: BytesStage) -> Step:
-        return checksum_step(
-            "numcodecs.adler32", stage, zlib.adler32, at_start=self.location == "start"
-        )
+        return checksum_step(self.name, stage, zlib.adler32, at_start=self.location == "start")

@@ -11,48 +11,34 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, dtype_option, elementwise
+from omnizarr.codecs.base import ArrayStage, CodecKind, LibraryErrors, Step, elementwise
+from omnizarr.codecs.configuration import ConfiguredCodec, dtype_option, member
 from omnizarr.errors import DecodeError, EncodeError
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.astype"
 
 
 @dataclass(frozen=True)
-class AsTypeCodec:
+class AsTypeCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-array"
-    encode_dtype: np.dtype[Any]
-    decode_dtype: np.dtype[Any]
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> AsTypeCodec:
-        return cls(dtype_option(spec, "encode_dtype"), dtype_option(spec, "decode_dtype"))
+    encode_dtype: np.dtype[Any] = member(dtype_option)
+    decode_dtype: np.dtype[Any] = member(dtype_option)
+    name: str = NAME
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.decode_dtype
 
-    def spec(self) -> CodecSpec:
-        return CodecSpec(
-            NAME, {"encode_dtype": self.encode_dtype.str, "decode_dtype": self.decode_dtype.str}
-        )
-
     def prepare(self, stage: ArrayStage) -> Step:
         stored, memory = self.encode_dtype, self.decode_dtype
 
         def encode(array: NDArray) -> NDArray:
-            try:
-                with np.errstate(all="ignore"):
-                    return array.astype(stored)
-            except (TypeError, ValueError) as error:
-                raise EncodeError(f"codec {NAME!r}: {error}") from error
+            with LibraryErrors(EncodeError, NAME, TypeError, ValueError):
+                return array.astype(stored)
 
         def decode(array: NDArray) -> NDArray:
-            try:
-                with np.errstate(all="ignore"):
-                    return array.astype(memory)
-            except (TypeError, ValueError) as error:
-                raise DecodeError(f"codec {NAME!r}: {error}") from error
+            with LibraryErrors(DecodeError, NAME, TypeError, ValueError):
+                return array.astype(memory)
 
         return elementwise(NAME, stage, memory, stored, encode, decode)

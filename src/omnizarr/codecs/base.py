@@ -11,8 +11,7 @@ This module knows sizes and shapes. It must not know any codec, store or format.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.errors import CodecError, DecodeError, EncodeError, LimitError, MetadataError
-from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.codec import CodecSpec
 from omnizarr.model.column import Column
 from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.store import Buffer
@@ -241,103 +240,6 @@ class Codec(Protocol):
         ...
 
 
-# -- reading configurations -------------------------------------------------------------------
-
-REQUIRED: Any = object()
-# One simple type. NumPy's own parser is not made for strangers: "m8[s/0]" divides by zero.
-_TYPE = re.compile(
-    r"[<>|=]?[A-Za-z?][A-Za-z0-9_]{0,31}(?:\[(?:[1-9][0-9]{0,8})?[A-Za-z]{1,2}\])?\Z"
-)
-
-
-def only(spec: CodecSpec, *known: str) -> None:
-    """Refuse members of a configuration that are not known here (final v3 demands it)."""
-    for key in spec.configuration:
-        if key not in known:
-            raise MetadataError(
-                f"codec {spec.name!r}: unknown configuration member {key!r};"
-                f" known are {', '.join(known) or 'none'}"
-            )
-
-
-def option(spec: CodecSpec, key: str, default: Json = REQUIRED) -> Json:
-    """A member of the configuration; null counts as missing."""
-    value = spec.configuration.get(key)
-    if value is not None:
-        return value
-    if default is REQUIRED:
-        raise MetadataError(f"codec {spec.name!r}: configuration lacks {key!r}")
-    return default
-
-
-def integer(
-    spec: CodecSpec,
-    key: str,
-    default: int | Any = REQUIRED,
-    low: int | None = None,
-    high: int | None = None,
-) -> int:
-    """An integer member, within bounds."""
-    value = option(spec, key, default)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise MetadataError(f"codec {spec.name!r}: {key} must be an integer, found {value!r}")
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise MetadataError(
-            f"codec {spec.name!r}: {key} must lie between {low} and {high}, found {value}"
-        )
-    return value
-
-
-def number(spec: CodecSpec, key: str, default: float | Any = REQUIRED) -> float:
-    """A JSON number."""
-    value = option(spec, key, default)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise MetadataError(f"codec {spec.name!r}: {key} must be a number, found {value!r}")
-    return value
-
-
-def boolean(spec: CodecSpec, key: str, default: bool) -> bool:
-    value = option(spec, key, default)
-    if not isinstance(value, bool):
-        raise MetadataError(f"codec {spec.name!r}: {key} must be true or false, found {value!r}")
-    return value
-
-
-def choice(spec: CodecSpec, key: str, allowed: tuple[str, ...], default: str | Any) -> str:
-    """One of a few strings."""
-    value = option(spec, key, default)
-    if value not in allowed or not isinstance(value, str):
-        raise MetadataError(
-            f"codec {spec.name!r}: {key} must be one of {', '.join(allowed)}; found {value!r}"
-        )
-    return value
-
-
-def dtype_option(spec: CodecSpec, key: str, default: Any = REQUIRED) -> np.dtype[Any]:
-    """A NumPy dtype without Python objects."""
-    value = option(spec, key, default)
-    if not isinstance(value, np.dtype) and not (isinstance(value, str) and _TYPE.match(value)):
-        raise MetadataError(
-            f"codec {spec.name!r}: {key} must name a NumPy data type, found {value!r}"
-        )
-    try:
-        dtype = np.dtype(value)
-    except (TypeError, ValueError, SyntaxError) as error:
-        raise MetadataError(
-            f"codec {spec.name!r}: {key} must name a NumPy data type, found {value!r}"
-        ) from error
-    if dtype.hasobject or dtype.itemsize == 0:
-        raise MetadataError(f"codec {spec.name!r}: {key} cannot be {value!r}")
-    return dtype
-
-
-def configured(name: str, configuration: Mapping[str, Json]) -> CodecSpec:
-    """A spec without the members that are None."""
-    return CodecSpec(name, {k: v for k, v in configuration.items() if v is not None})
-
-
 # -- what codecs share ------------------------------------------------------------------------
 
 
@@ -371,6 +273,26 @@ def column_of(name: str, array: NDArray, text: bool) -> Column:
         return Column.of(array, text)
     except (TypeError, ValueError) as error:
         raise EncodeError(f"{name}: {error}; missing values need a value of their own") from error
+
+
+class LibraryErrors:
+    """Inside its `with` block, exceptions of a library become errors that name the codec."""
+
+    __slots__ = ("_causes", "_failure", "_name")
+
+    def __init__(self, failure: type[CodecError], name: str, *causes: type[Exception]) -> None:
+        self._failure, self._name, self._causes = failure, name, causes
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self._causes):
+            raise self._failure(f"codec {self._name!r}: {error}") from error
+
+
+def unchanged(value: Any) -> Any:
+    """The step of a codec that has nothing to do."""
+    return value
 
 
 def octets(data: Buffer) -> npt.NDArray[np.uint8]:
@@ -412,17 +334,19 @@ def elementwise(
     """An array-to-array step that sees its input as `dtype` and gives `astype`, like numcodecs.
 
     `encode` and `decode` get and give C-contiguous arrays, so that "the next element" means the
-    next in C order, whatever strides a caller's array has.
+    next in C order, whatever strides a caller's array has. NumPy's warnings are off in both.
     """
     shape, changed = reinterpreted(name, stage, dtype)
     before_shape, before_dtype = stage.shape, stage.dtype
 
+    @np.errstate(all="ignore")
     def encode_step(array: NDArray) -> NDArray:
         array = np.ascontiguousarray(array)
         if changed:
             array = array.reshape(-1).view(dtype).reshape(shape)
         return encode(array)
 
+    @np.errstate(all="ignore")
     def decode_step(array: NDArray) -> NDArray:
         result = np.ascontiguousarray(decode(np.ascontiguousarray(array)))
         if changed:
@@ -438,6 +362,7 @@ def encoded_fill(stage: ArrayStage, encode: Callable[[NDArray], NDArray]) -> Any
     if stage.fill is None:
         return None
     try:
-        return encode(np.full(1, stage.fill, stage.dtype))[0]
+        with np.errstate(all="ignore"):
+            return encode(np.full(1, stage.fill, stage.dtype))[0]
     except (CodecError, TypeError, ValueError, OverflowError):
         return None

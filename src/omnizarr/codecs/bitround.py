@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, integer, only
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, unchanged
+from omnizarr.codecs.configuration import integer, only
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
@@ -55,7 +56,7 @@ class BitRoundCodec:
         else:
             raise MetadataError(f"codec {self.name!r}: rounds numbers, not {dtype}")
 
-        return Step(stage, encode, _same)
+        return Step(stage, encode, unchanged)
 
 
 def _part(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -113,7 +114,3 @@ def _round_integers(array: NDArray, keepbits: int) -> NDArray:
     if signed.dtype.kind == "i":
         result = np.where(signed < 0, -result, result)
     return np.asarray(result).astype(signed.dtype).view(array.dtype).reshape(array.shape)
-
-
-def _same(array: NDArray) -> NDArray:
-    return array

@@ -24,13 +24,10 @@ from omnizarr.codecs.base import (
     Context,
     Step,
     check_size,
-    choice,
     compressed,
-    configured,
-    integer,
     octets,
-    only,
 )
+from omnizarr.codecs.configuration import choice, configured, integer, only
 from omnizarr.codecs.loader import addresses, blosc
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.keywords import suggesting

@@ -21,11 +21,11 @@ from omnizarr.codecs.base import (
     CodecKind,
     Context,
     Step,
-    choice,
     contiguous,
     exact,
-    only,
+    unchanged,
 )
+from omnizarr.codecs.configuration import choice, only
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
@@ -100,7 +100,7 @@ class BytesCodec:
     def prepare(self, stage: ArrayStage | BytesStage) -> Step:
         if isinstance(stage, BytesStage):
             # v2 pipelines may have serialised before: then there is nothing left to do.
-            return Step(stage, _same, _same)
+            return Step(stage, unchanged, unchanged)
         if stage.variable:
             if stage.type_name in offsets.TYPES:
                 return offsets.prepare(stage, self.endian)
@@ -173,7 +173,3 @@ class BytesCodec:
         # The two halves of a complex number are swapped each.
         width = memory.itemsize // (2 if memory.kind == "c" else 1)
         return Step(output, encode_swapped, decode_swapped, raw=True, finish=finish, swap=width)
-
-
-def _same(value: Any) -> Any:
-    return value

@@ -6,42 +6,23 @@ Configuration: `level`, 1 to 9.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, compressed, integer
-from omnizarr.codecs.streams import decompress
-from omnizarr.model.codec import CodecSpec
-from omnizarr.model.store import Buffer
+from omnizarr.codecs.base import BytesStage, CodecKind, Step
+from omnizarr.codecs.configuration import ConfiguredCodec, integer, member
+from omnizarr.codecs.streams import stream_step
 
 
 @dataclass(frozen=True)
-class BZ2Codec:
+class BZ2Codec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "bytes-bytes"
-    level: int = 1
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> BZ2Codec:
-        return cls(integer(spec, "level", 1, 1, 9))
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec("numcodecs.bz2", {"level": self.level})
+    level: int = member(integer, default=1, low=1, high=9)
+    name: str = "numcodecs.bz2"
 
     def prepare(self, stage: BytesStage) -> Step:
         import bz2
 
-        level = self.level
-
-        def encode(data: Buffer) -> bytes:
-            return bz2.compress(data, level)
-
-        def decode(data: Buffer) -> bytes:
-            return decompress(
-                "numcodecs.bz2",
-                bz2.BZ2Decompressor,
-                (OSError, EOFError, ValueError),
-                data,
-                stage,
-                several=True,
-            )
-
-        return Step(compressed(stage), encode, decode)
+        compress = partial(bz2.compress, compresslevel=self.level)
+        failures = (OSError, EOFError, ValueError)
+        return stream_step(self.name, stage, compress, bz2.BZ2Decompressor, failures, several=True)

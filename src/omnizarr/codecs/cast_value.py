@@ -22,16 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    ArrayStage,
-    CodecKind,
-    Context,
-    Step,
-    choice,
-    encoded_fill,
-    only,
-    option,
-)
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, encoded_fill
+from omnizarr.codecs.configuration import choice, only, option
 from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import Float, Integer, from_json, from_numpy

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, dtype_option, option
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
+from omnizarr.codecs.configuration import dtype_option, option
 from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray

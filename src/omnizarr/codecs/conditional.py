@@ -11,16 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from omnizarr.codecs.base import (
-    BytesStage,
-    CodecKind,
-    Context,
-    Step,
-    check_size,
-    integer,
-    only,
-    option,
-)
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size
+from omnizarr.codecs.configuration import integer, only, option
 from omnizarr.codecs.registry import get_codec, spec_document, specs_from
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, choice, only
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.checksums import LOCATIONS, checksum_step
+from omnizarr.codecs.configuration import choice, only
 from omnizarr.codecs.loader import library
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec

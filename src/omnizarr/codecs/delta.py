@@ -10,30 +10,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, dtype_option, elementwise
+from omnizarr.codecs.base import ArrayStage, CodecKind, Step, elementwise
+from omnizarr.codecs.configuration import ConfiguredCodec, astype_option, dtype_option, member
 from omnizarr.errors import MetadataError
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.delta"
 
 
 @dataclass(frozen=True)
-class DeltaCodec:
+class DeltaCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-array"
-    dtype: np.dtype[Any]
-    astype: np.dtype[Any]
+    dtype: np.dtype[Any] = member(dtype_option)
+    astype: np.dtype[Any] = member(astype_option)
+    name: str = NAME
 
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> DeltaCodec:
-        dtype = dtype_option(spec, "dtype")
-        astype = dtype_option(spec, "astype", dtype)
-        if dtype.kind not in "biufcmM" or astype.kind not in "biufcmM":
-            raise MetadataError(f"codec {NAME!r}: subtracts numbers, not {dtype}")
-        return cls(dtype, astype)
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(NAME, {"dtype": self.dtype.str, "astype": self.astype.str})
+    def __post_init__(self) -> None:
+        if self.dtype.kind not in "biufcmM" or self.astype.kind not in "biufcmM":
+            raise MetadataError(f"codec {NAME!r}: subtracts numbers, not {self.dtype}")
 
     def prepare(self, stage: ArrayStage) -> Step:
         dtype, astype = self.dtype, self.astype
@@ -44,14 +38,12 @@ class DeltaCodec:
             flat = array.reshape(-1).view(number)
             result = np.empty(flat.shape, difference)
             result[:1] = flat[:1]
-            with np.errstate(all="ignore"):
-                result[1:] = np.diff(flat)
+            result[1:] = np.diff(flat)
             return result.view(astype).reshape(array.shape)
 
         def decode(array: NDArray) -> NDArray:
             result = np.empty(array.size, number)
-            with np.errstate(all="ignore"):
-                np.cumsum(array.reshape(-1).view(difference), out=result)
+            np.cumsum(array.reshape(-1).view(difference), out=result)
             return result.view(dtype)
 
         return elementwise(NAME, stage, dtype, astype, encode, decode)

@@ -10,55 +10,35 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    ArrayStage,
-    CodecKind,
-    Context,
-    Step,
+from omnizarr.codecs.base import ArrayStage, CodecKind, Step, elementwise
+from omnizarr.codecs.configuration import (
+    ConfiguredCodec,
+    astype_option,
     dtype_option,
-    elementwise,
+    member,
     number,
 )
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.fixedscaleoffset"
 
 
 @dataclass(frozen=True)
-class FixedScaleOffsetCodec:
+class FixedScaleOffsetCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-array"
-    offset: float
-    scale: float
-    dtype: np.dtype[Any]
-    astype: np.dtype[Any]
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> FixedScaleOffsetCodec:
-        dtype = dtype_option(spec, "dtype")
-        astype = dtype_option(spec, "astype", dtype)
-        return cls(number(spec, "offset"), number(spec, "scale"), dtype, astype)
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(
-            NAME,
-            {
-                "scale": self.scale,
-                "offset": self.offset,
-                "dtype": self.dtype.str,
-                "astype": self.astype.str,
-            },
-        )
+    scale: float = member(number)
+    offset: float = member(number)
+    dtype: np.dtype[Any] = member(dtype_option)
+    astype: np.dtype[Any] = member(astype_option)
+    name: str = NAME
 
     def prepare(self, stage: ArrayStage) -> Step:
         offset, scale, dtype, astype = self.offset, self.scale, self.dtype, self.astype
 
         def encode(array: NDArray) -> NDArray:
-            with np.errstate(all="ignore"):
-                return np.around((array - offset) * scale).astype(astype)
+            return np.around((array - offset) * scale).astype(astype)
 
         def decode(array: NDArray) -> NDArray:
-            with np.errstate(all="ignore"):
-                return ((array / scale) + offset).astype(dtype)
+            return ((array / scale) + offset).astype(dtype)
 
         return elementwise(NAME, stage, dtype, astype, encode, decode)

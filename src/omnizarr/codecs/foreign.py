@@ -17,6 +17,7 @@ from omnizarr.codecs.base import (
     BytesStage,
     CodecKind,
     Context,
+    LibraryErrors,
     Step,
     check_size,
     contiguous,
@@ -50,16 +51,12 @@ class NumcodecsCodec:
 
         def encode(value: Any) -> Buffer:
             source = np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
-            try:
+            with LibraryErrors(EncodeError, name, Exception):  # foreign code
                 return _as_bytes(codec.encode(source))
-            except Exception as error:  # foreign code
-                raise EncodeError(f"codec {name!r}: {error}") from error
 
         def decode_any(data: Buffer) -> Any:
-            try:
+            with LibraryErrors(DecodeError, name, Exception):
                 return codec.decode(data)
-            except Exception as error:  # foreign code
-                raise DecodeError(f"codec {name!r}: {error}") from error
 
         if isinstance(stage, BytesStage):
 

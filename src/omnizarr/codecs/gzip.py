@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, compressed, integer, only
-from omnizarr.codecs.streams import Stream, decompress
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step
+from omnizarr.codecs.configuration import integer, only
+from omnizarr.codecs.streams import Stream, stream_step
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
-from omnizarr.model.store import Buffer
 
 GZIP = 16 + zlib.MAX_WBITS
 GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
@@ -60,12 +61,5 @@ class GzipCodec:
         return CodecSpec(self.name, {"level": self.level})
 
     def prepare(self, stage: BytesStage) -> Step:
-        level, name = self.level, self.name
-
-        def encode(data: Buffer) -> bytes:
-            return zlib.compress(data, level, GZIP)
-
-        def decode(data: Buffer) -> bytes:
-            return decompress(name, _new, (zlib.error,), data, stage, several=True)
-
-        return Step(compressed(stage), encode, decode)
+        compress = partial(zlib.compress, level=self.level, wbits=GZIP)
+        return stream_step(self.name, stage, compress, _new, (zlib.error,), several=True)

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, configured, integer
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.checksums import checksum_step
+from omnizarr.codecs.configuration import configured, integer
 from omnizarr.codecs.loader import library
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec

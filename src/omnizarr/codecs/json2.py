@@ -14,11 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, unknown
-from omnizarr.codecs.objects import ERRORS, arrange, check_objects, enclose, refuse
-from omnizarr.errors import DecodeError, MetadataError
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
+from omnizarr.codecs.objects import objects_step
+from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
-from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
@@ -78,23 +77,11 @@ class JSON2Codec:
         def encode_one(value: Any) -> bytes:
             return encoder.encode(value).encode(encoding)
 
-        def encode(array: NDArray) -> bytes:
-            try:
-                encoded = encode_one(enclose(array, trailer))
-            except ERRORS as error:
-                raise refuse(name, array, encode_one, HOLDS, error) from error
-            check_objects(name, len(encoded))
-            return encoded
+        def decode_one(data: Buffer) -> Any:
+            return decoder.decode(str(data, encoding))
 
-        def decode(data: Buffer) -> NDArray:
-            check_objects(name, len(data))
-            try:
-                items = decoder.decode(str(data, encoding))
-            except (ValueError, RecursionError) as error:
-                raise DecodeError(f"codec {name!r}: {error}") from error
-            return arrange(name, stage, items, trailer)
-
-        return Step(unknown(), encode, decode)
+        failures = (ValueError, RecursionError)
+        return objects_step(name, stage, trailer, encode_one, decode_one, failures, HOLDS)
 
 
 def _encoding(name: str, value: Any) -> str:

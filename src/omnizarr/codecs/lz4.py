@@ -8,18 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from omnizarr.codecs.base import (
-    BytesStage,
-    CodecKind,
-    Context,
-    Step,
-    check_size,
-    compressed,
-    integer,
-)
+from omnizarr.codecs.base import BytesStage, CodecKind, Step, check_size, compressed
+from omnizarr.codecs.configuration import ConfiguredCodec, integer, member
 from omnizarr.codecs.loader import addresses, library
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
@@ -28,22 +20,13 @@ MAX_BYTES = 0x7E000000
 
 
 @dataclass(frozen=True)
-class LZ4Codec:
+class LZ4Codec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "bytes-bytes"
-    acceleration: int = 1
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> LZ4Codec:
-        return cls(integer(spec, "acceleration", 1, -(2**31), 2**31 - 1))
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(NAME, {"acceleration": self.acceleration})
+    acceleration: int = member(integer, default=1, low=-(2**31), high=2**31 - 1)
+    name: str = NAME
 
     def prepare(self, stage: BytesStage) -> Step:
-        if stage.size is not None and stage.size > MAX_BYTES:
-            raise MetadataError(
-                f"codec {NAME!r}: a chunk of {stage.size} bytes; LZ4 takes at most {MAX_BYTES}"
-            )
+        check_most(NAME, stage)
         module = library("numcodecs.lz4", NAME)
         compress, decompress = module.compress, module.decompress
         acceleration, size = self.acceleration, stage.size
@@ -76,6 +59,14 @@ class LZ4Codec:
                 raise DecodeError(f"codec {NAME!r}: {error}") from error
 
         return Step(compressed(stage), encode, decode, decode_into, block=_block)
+
+
+def check_most(name: str, stage: BytesStage) -> None:
+    """Refuse chunks that are too large for LZ4."""
+    if stage.size is not None and stage.size > MAX_BYTES:
+        raise MetadataError(
+            f"codec {name!r}: a chunk of {stage.size} bytes; LZ4 takes at most {MAX_BYTES}"
+        )
 
 
 def _block() -> tuple[Any, ...] | None:

@@ -11,16 +11,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from omnizarr import limits
-from omnizarr.codecs.base import (
-    BytesStage,
-    CodecKind,
-    Context,
-    Step,
-    compressed,
-    configured,
-    integer,
-)
-from omnizarr.codecs.streams import Stream, decompress
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, LibraryErrors, Step
+from omnizarr.codecs.configuration import configured, integer
+from omnizarr.codecs.streams import Stream, stream_step
 from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.json import show
@@ -84,7 +77,7 @@ class LZMACodec:
 
         form, check, preset = self.format, self.check, self.preset
         filters = None if self.filters is None else list(self.filters)
-        # Raw LZMA1 has no end mark; LZMA2, which everybody uses, has one.
+        # Raw LZMA1 has no end mark; LZMA2, which all writers use, has one.
         last = filters[-1]["id"] if filters else None
         endless = form == RAW and last == lzma.FILTER_LZMA1
         failures = (lzma.LZMAError, EOFError, ValueError, TypeError, OverflowError, MemoryError)
@@ -96,12 +89,8 @@ class LZMACodec:
             return lzma.LZMADecompressor(form, memlimit=limits.current.max_expansion)
 
         def encode(data: Buffer) -> bytes:
-            try:
+            with LibraryErrors(EncodeError, NAME, *failures):
                 return lzma.compress(data, form, check, None if filters else preset, filters)
-            except failures as error:
-                raise EncodeError(f"codec {NAME!r}: {error}") from error
 
-        def decode(data: Buffer) -> bytes:
-            return decompress(NAME, new, failures, data, stage, several=form == XZ, endless=endless)
-
-        return Step(compressed(stage), encode, decode)
+        several = form == XZ
+        return stream_step(NAME, stage, encode, new, failures, several=several, endless=endless)

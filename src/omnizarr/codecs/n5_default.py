@@ -20,7 +20,8 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr import limits
-from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step, only, option
+from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step
+from omnizarr.codecs.configuration import only, option
 from omnizarr.codecs.registry import spec_document, specs_from
 from omnizarr.errors import DecodeError, LimitError, MetadataError
 from omnizarr.model.codec import CodecSpec

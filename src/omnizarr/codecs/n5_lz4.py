@@ -22,18 +22,17 @@ import numpy as np
 from omnizarr.codecs.base import (
     BytesStage,
     CodecKind,
-    Context,
+    LibraryErrors,
     Step,
     check_size,
     compressed,
-    integer,
     octets,
 )
+from omnizarr.codecs.configuration import ConfiguredCodec, integer, member
 from omnizarr.codecs.loader import library
-from omnizarr.codecs.lz4 import MAX_BYTES
+from omnizarr.codecs.lz4 import check_most
 from omnizarr.codecs.xxhash import xxh32
-from omnizarr.errors import ChecksumError, DecodeError, EncodeError, MetadataError
-from omnizarr.model.codec import CodecSpec
+from omnizarr.errors import ChecksumError, DecodeError, EncodeError
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
@@ -50,30 +49,21 @@ _HEADER = struct.Struct("<8sBIII")
 
 
 @dataclass(frozen=True)
-class N5LZ4Codec:
+class N5LZ4Codec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "bytes-bytes"
-    blockSize: int = 65536  # noqa: N815 - the name that N5 gives it
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> N5LZ4Codec:
-        return cls(integer(spec, "blockSize", 65536, -LARGEST, LARGEST))
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(NAME, {"blockSize": self.blockSize})
+    blockSize: int = member(  # noqa: N815 - the name that N5 gives it
+        integer, default=65536, low=-LARGEST, high=LARGEST
+    )
+    name: str = NAME
 
     def prepare(self, stage: BytesStage) -> Step:
-        if stage.size is not None and stage.size > MAX_BYTES:
-            raise MetadataError(
-                f"codec {NAME!r}: a chunk of {stage.size} bytes; LZ4 takes at most {MAX_BYTES}"
-            )
+        check_most(NAME, stage)
         module = library("numcodecs.lz4", NAME)
         size, blocks = self.blockSize, self.blockSize >= SMALLEST
 
         def encode(data: Buffer) -> bytes:
-            try:
+            with LibraryErrors(EncodeError, NAME, RuntimeError, ValueError):
                 return _stream(data, size, module) if blocks else _bare(data, module)
-            except (RuntimeError, ValueError) as error:
-                raise EncodeError(f"codec {NAME!r}: {error}") from error
 
         def decode_into(data: Buffer, out: NDArray) -> None:
             view = memoryview(data).cast("B")
@@ -101,10 +91,8 @@ def _unpack(view: memoryview, out: NDArray, module: Any) -> None:
     """Decode one LZ4 block whose decoded size is known."""
     if out.size == 0 or not view.nbytes:
         raise DecodeError(f"codec {NAME!r}: {view.nbytes} bytes are no LZ4 block")
-    try:
+    with LibraryErrors(DecodeError, NAME, RuntimeError, ValueError):
         module.decompress(b"".join((out.size.to_bytes(4, "little"), view)), out)
-    except (RuntimeError, ValueError) as error:
-        raise DecodeError(f"codec {NAME!r}: {error}") from error
 
 
 # -- Java's form ------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, reinterpreted
+from omnizarr.codecs.base import ArrayStage, CodecKind, Step, reinterpreted
+from omnizarr.codecs.configuration import ConfiguredCodec
 from omnizarr.errors import DecodeError
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.packbits"
@@ -20,19 +20,13 @@ BOOL = np.dtype(bool)
 
 
 @dataclass(frozen=True)
-class NumcodecsPackBitsCodec:
+class NumcodecsPackBitsCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-array"
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> NumcodecsPackBitsCodec:
-        return cls()
+    name: str = NAME
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return BOOL
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(NAME)
 
     def prepare(self, stage: ArrayStage) -> Step:
         shape, _ = reinterpreted(NAME, stage, BOOL)

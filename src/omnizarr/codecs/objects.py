@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from omnizarr import limits
-from omnizarr.codecs.base import ArrayStage
+from omnizarr.codecs.base import ArrayStage, LibraryErrors, Step, unknown
 from omnizarr.errors import DecodeError, EncodeError, LimitError
 from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
+from omnizarr.model.store import Buffer
 
 ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
 """What encoders raise for what they cannot hold."""
@@ -20,7 +21,38 @@ GROWTH = 16
 """What objects may take more in memory than bytes of other kinds: one byte is an object of 64."""
 
 
-def check_objects(name: str, size: int) -> None:
+def objects_step(
+    name: str,
+    stage: ArrayStage,
+    trailer: int,
+    encode_one: Callable[[Any], bytes],
+    decode_one: Callable[[Buffer], Any],
+    failures: tuple[type[Exception], ...],
+    holds: str,
+) -> Step:
+    """The step of a codec that stores a list of items.
+
+    `failures` are the exceptions of `decode_one`; `holds` says which items can be stored.
+    """
+
+    def encode(array: NDArray) -> bytes:
+        try:
+            encoded = encode_one(_enclose(array, trailer))
+        except ERRORS as error:
+            raise _refusal(name, array, encode_one, holds, error) from error
+        _check_objects(name, len(encoded))
+        return encoded
+
+    def decode(data: Buffer) -> NDArray:
+        _check_objects(name, len(data))
+        with LibraryErrors(DecodeError, name, *failures):
+            items = decode_one(data)
+        return _arrange(name, stage, items, trailer)
+
+    return Step(unknown(), encode, decode)
+
+
+def _check_objects(name: str, size: int) -> None:
     """Refuse more bytes of objects than are read or, so that they can be read, written."""
     if size > limits.current.max_expansion // GROWTH:
         raise LimitError(
@@ -31,7 +63,7 @@ def check_objects(name: str, size: int) -> None:
         )
 
 
-def enclose(array: NDArray, trailer: int) -> list[Any]:
+def _enclose(array: NDArray, trailer: int) -> list[Any]:
     """The list that is stored: nested lists of items, the dtype and, with two, the shape."""
     items = [*np.atleast_1d(array).tolist(), array.dtype.str]
     if trailer == 2:
@@ -39,7 +71,7 @@ def enclose(array: NDArray, trailer: int) -> list[Any]:
     return items
 
 
-def refuse(
+def _refusal(
     name: str, array: NDArray, encode: Callable[[Any], Any], holds: str, error: Exception
 ) -> EncodeError:
     """The error for the first item that cannot be encoded on its own. `holds`: what can be."""
@@ -59,7 +91,7 @@ def refuse(
     return EncodeError(f"codec {name!r}: {error}")
 
 
-def arrange(name: str, stage: ArrayStage, items: Any, trailer: int) -> NDArray:
+def _arrange(name: str, stage: ArrayStage, items: Any, trailer: int) -> NDArray:
     """A decoded list as an array of the stage; `trailer` items at its end describe the rest.
 
     With two of them the last is the shape of the nested lists before. Without it they are flat,

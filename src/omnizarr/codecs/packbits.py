@@ -18,20 +18,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    ArrayStage,
-    BytesStage,
-    CodecKind,
-    Context,
-    Step,
-    choice,
-    configured,
-    exact,
-    integer,
-    only,
-)
+from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Step, exact
+from omnizarr.codecs.configuration import ConfiguredCodec, choice, integer, member
 from omnizarr.errors import DecodeError, MetadataError
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
@@ -42,27 +31,13 @@ _SMALL = re.compile(r"(?:complex_)?(?:u?int|float)([246])(?:_|$)")
 
 
 @dataclass(frozen=True)
-class PackBitsCodec:
+class PackBitsCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-bytes"
-    padding_encoding: str = "none"
-    first_bit: int | None = None
-    last_bit: int | None = None
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> PackBitsCodec:
-        only(spec, "padding_encoding", "first_bit", "last_bit")
-        bits = [
-            None if spec.configuration.get(key) is None else integer(spec, key, low=0, high=1023)
-            for key in ("first_bit", "last_bit")
-        ]
-        return cls(choice(spec, "padding_encoding", PADDINGS, "none"), *bits)
-
-    def spec(self) -> CodecSpec:
-        padding = None if self.padding_encoding == "none" else self.padding_encoding
-        return configured(
-            "packbits",
-            {"padding_encoding": padding, "first_bit": self.first_bit, "last_bit": self.last_bit},
-        )
+    strict: ClassVar[bool] = True
+    padding_encoding: str = member(choice, allowed=PADDINGS, default="none", hide_default=True)
+    first_bit: int | None = member(integer, default=None, low=0, high=1023)
+    last_bit: int | None = member(integer, default=None, low=0, high=1023)
+    name: str = "packbits"
 
     def prepare(self, stage: ArrayStage) -> Step:
         dtype, shape = stage.dtype, stage.shape
@@ -88,8 +63,7 @@ class PackBitsCodec:
         bare = octets if whole and self.padding_encoding == "last_byte" else None
         memory = np.dtype(np.uint8)
         little = dtype if dtype.isbuiltin == 2 else dtype.newbyteorder("<")
-        mark = bytes([padding])
-        encoding = self.padding_encoding
+        mark, encoding = bytes([padding]), self.padding_encoding
 
         def encode(array: NDArray) -> bytes:
             flat = np.ascontiguousarray(array.astype(little, copy=False)).reshape(-1).view(memory)

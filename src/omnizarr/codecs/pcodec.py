@@ -12,7 +12,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step, exact, integer
+from omnizarr.codecs.base import (
+    ArrayStage,
+    BytesStage,
+    CodecKind,
+    Context,
+    LibraryErrors,
+    Step,
+    exact,
+)
+from omnizarr.codecs.configuration import integer
 from omnizarr.codecs.loader import library
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
@@ -73,10 +82,8 @@ class PCodecCodec:
         def encode(array: NDArray) -> bytes:
             # The numbers, not their bytes, are stored: a byte order is none of its business.
             flat = np.ascontiguousarray(array, native).reshape(-1)
-            try:
+            with LibraryErrors(EncodeError, NAME, RuntimeError, TypeError, ValueError):
                 return bytes(standalone.simple_compress(flat, self._chunk_config(pcodec)))
-            except (RuntimeError, TypeError, ValueError) as error:
-                raise EncodeError(f"codec {NAME!r}: {error}") from error
 
         def decode(data: Buffer) -> NDArray:
             # One element of room more than promised shows whether there is more.

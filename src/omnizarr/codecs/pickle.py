@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, integer, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, LibraryErrors, Step, unknown
+from omnizarr.codecs.configuration import ConfiguredCodec, integer, member
 from omnizarr.errors import DecodeError, EncodeError, PickleCodecDisabledError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
@@ -22,37 +23,31 @@ NAME = "numcodecs.pickle"
 
 
 @dataclass(frozen=True)
-class PickleCodec:
+class PickleCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-bytes"
-    protocol: int = pickle.HIGHEST_PROTOCOL
+    protocol: int = member(integer, default=pickle.HIGHEST_PROTOCOL)
+    name: str = NAME
 
     @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> PickleCodec:
+    def from_spec(cls, spec: CodecSpec, context: Context) -> Self:
         if not context.allow_pickle:
             raise PickleCodecDisabledError(
                 "the metadata names the pickle codec, which runs code chosen by the data; if you"
                 " trust the data, allow it for this call with allow_pickle=True"
             )
-        return cls(integer(spec, "protocol", pickle.HIGHEST_PROTOCOL))
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(NAME, {"protocol": self.protocol})
+        return super().from_spec(spec, context)
 
     def prepare(self, stage: ArrayStage) -> Step:
         shape, dtype = stage.shape, stage.dtype
 
         def encode(array: NDArray) -> bytes:
-            try:
+            with LibraryErrors(EncodeError, NAME, Exception):  # objects may raise anything
                 # A plain copy: a view would take the whole array along.
                 return pickle.dumps(np.array(array, order="C"), self.protocol)
-            except Exception as error:  # objects may raise what they like
-                raise EncodeError(f"codec {NAME!r}: {error}") from error
 
         def decode(data: Buffer) -> NDArray:
-            try:
+            with LibraryErrors(DecodeError, NAME, Exception):
                 value: Any = pickle.loads(data)  # allowed by the caller
-            except Exception as error:  # objects may raise what they like
-                raise DecodeError(f"codec {NAME!r}: {error}") from error
             array = np.asarray(value)
             if array.size != stage.size:
                 raise DecodeError(

@@ -11,7 +11,8 @@ from itertools import pairwise
 from math import prod
 from typing import ClassVar
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, only, option
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
+from omnizarr.codecs.configuration import only, option
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray, Shape

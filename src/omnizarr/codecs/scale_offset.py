@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, encoded_fill, only
+from omnizarr.codecs.base import ArrayStage, CodecKind, Step, encoded_fill
+from omnizarr.codecs.configuration import ConfiguredCodec, member
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
-from omnizarr.model.codec import CodecSpec
+from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import from_numpy
 from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
@@ -22,19 +23,18 @@ from omnizarr.model.json import show
 NAME = "scale_offset"
 
 
+def _scalar(spec: CodecSpec, key: str, default: int) -> Json:
+    """A member as it is; `prepare`, which knows the data type, checks it. Null is not missing."""
+    return spec.configuration.get(key, default)
+
+
 @dataclass(frozen=True)
-class ScaleOffsetCodec:
+class ScaleOffsetCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-array"
-    offset: Any = 0
-    scale: Any = 1
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> ScaleOffsetCodec:
-        only(spec, "offset", "scale")
-        return cls(spec.configuration.get("offset", 0), spec.configuration.get("scale", 1))
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(NAME, {"offset": self.offset, "scale": self.scale})
+    strict: ClassVar[bool] = True
+    offset: Any = member(_scalar, default=0)
+    scale: Any = member(_scalar, default=1)
+    name: str = NAME
 
     def _scalar(self, key: str, dtype: np.dtype[Any]) -> Any:
         value = getattr(self, key)

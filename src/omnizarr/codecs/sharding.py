@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import limits
-from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step, choice, only
+from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step
+from omnizarr.codecs.configuration import choice, only
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
 from omnizarr.errors import DecodeError, MetadataError

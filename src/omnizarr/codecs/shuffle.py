@@ -11,7 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size, integer, octets
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size, octets, unchanged
+from omnizarr.codecs.configuration import integer
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
@@ -62,9 +63,5 @@ class ShuffleCodec:
             return out.data
 
         if width == 1:
-            return Step(output, _same, _same)
+            return Step(output, unchanged, unchanged)
         return Step(output, encode, decode, decode_into)
-
-
-def _same(data: Buffer) -> Buffer:
-    return data

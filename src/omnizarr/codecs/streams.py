@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from omnizarr.codecs.base import BytesStage, check_size
+from omnizarr.codecs.base import BytesStage, Step, check_size, compressed
 from omnizarr.errors import DecodeError
 from omnizarr.model.store import Buffer
 
@@ -26,50 +26,48 @@ class Stream(Protocol):
     def decompress(self, data: Buffer, max_length: int, /) -> bytes: ...
 
 
-def decompress(
+def stream_step(
     name: str,
+    stage: BytesStage,
+    compress: Callable[[Buffer], bytes],
     new: Callable[[], Stream],
     failures: tuple[type[Exception], ...],
-    data: Buffer,
-    stage: BytesStage,
     *,
     several: bool = False,
     endless: bool = False,
-) -> bytes:
-    """All bytes of one stream, or of `several` in a row, never more than the stage allows.
+) -> Step:
+    """A step whose bytes are one stream, or `several` in a row with zero bytes as padding.
 
-    `endless` streams have no end mark; the promised size is their end. Zero bytes between and
-    after several streams are padding.
+    `new` makes a decompressor. Streams that are `endless` have no end mark; the promised size is
+    their end. No more bytes are decoded than the stage allows.
     """
     size = stage.size
     most = stage.limit if size is None else size
-    try:
-        stream = new()
-        result = stream.decompress(data, most + 1)
-        if stream.eof:
-            if stream.unused_data:
-                if not several or not stream.unused_data.strip(b"\0"):
-                    rest = 0 if several else len(stream.unused_data)
-                    _refuse_rest(name, rest)
-                else:
-                    start = memoryview(data).nbytes - len(stream.unused_data)
-                    result = _further(name, new, memoryview(data)[start:], result, most)
-        elif len(result) <= most and not (endless and len(result) == size):
-            raise DecodeError(
-                f"codec {name!r}: the stream ends early: {len(result)} bytes decoded of"
-                f" {memoryview(data).nbytes} stored ones"
-                + ("" if size is None else f", expected {size}")
-            )
-    except failures as error:
-        raise DecodeError(f"codec {name!r}: corrupt stream: {error}") from error
-    if len(result) != size:
-        check_size(name, stage, len(result))
-    return result
 
+    def decode(data: Buffer) -> bytes:
+        view = memoryview(data)
+        try:
+            stream = new()
+            result = stream.decompress(data, most + 1)
+            rest = stream.unused_data
+            if not stream.eof:
+                if len(result) <= most and not (endless and len(result) == size):
+                    raise DecodeError(
+                        f"codec {name!r}: the stream ends early: {len(result)} bytes decoded of"
+                        f" {view.nbytes} stored ones"
+                        + ("" if size is None else f", expected {size}")
+                    )
+            elif rest and not several:
+                raise DecodeError(f"codec {name!r}: {len(rest)} bytes follow the end of the stream")
+            elif rest.strip(b"\0"):
+                result = _further(name, new, view[view.nbytes - len(rest) :], result, most)
+        except failures as error:
+            raise DecodeError(f"codec {name!r}: corrupt stream: {error}") from error
+        if len(result) != size:
+            check_size(name, stage, len(result))
+        return result
 
-def _refuse_rest(name: str, rest: int) -> None:
-    if rest:
-        raise DecodeError(f"codec {name!r}: {rest} bytes follow the end of the stream")
+    return Step(compressed(stage), compress, decode)
 
 
 def _further(

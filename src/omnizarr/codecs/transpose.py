@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, only, option
+from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
+from omnizarr.codecs.configuration import only, option
 from omnizarr.errors import MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec

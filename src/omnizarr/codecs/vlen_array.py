@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, dtype_option, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Step, unknown
+from omnizarr.codecs.configuration import ConfiguredCodec, dtype_option, member
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.vlen import check_end, pack, unpack
 from omnizarr.errors import EncodeError, MetadataError
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
@@ -22,16 +22,10 @@ NAME = "numcodecs.vlen-array"
 
 
 @dataclass(frozen=True)
-class VLenArrayCodec:
+class VLenArrayCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-bytes"
-    dtype: np.dtype[Any]
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> VLenArrayCodec:
-        return cls(dtype_option(spec, "dtype"))
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(NAME, {"dtype": self.dtype.str})
+    dtype: np.dtype[Any] = member(dtype_option)
+    name: str = NAME
 
     def prepare(self, stage: ArrayStage) -> Step:
         if stage.dtype.kind != "O":

@@ -11,18 +11,18 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr.codecs import vlen
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Step, unknown
+from omnizarr.codecs.configuration import ConfiguredCodec
 from omnizarr.codecs.loader import library
 from omnizarr.errors import MetadataError
 from omnizarr.keywords import suggesting
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
 
 @suggesting
 @dataclass(frozen=True)
-class VLenBytesCodec:
+class VLenBytesCodec(ConfiguredCodec):
     """Byte strings of any length, each behind its length.
 
     Examples
@@ -34,13 +34,6 @@ class VLenBytesCodec:
     kind: ClassVar[CodecKind] = "array-bytes"
     name: str = "vlen-bytes"
     """Its name in metadata: numcodecs' spelling of the codec is another one."""
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> VLenBytesCodec:
-        return cls(spec.name)
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(self.name)
 
     def prepare(self, stage: ArrayStage) -> Step:
         name, shape, dtype = self.name, stage.shape, stage.dtype

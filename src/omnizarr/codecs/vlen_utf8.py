@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr.codecs import vlen
-from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, Step, unknown
+from omnizarr.codecs.configuration import ConfiguredCodec
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.vlen_bytes import VLenBytesCodec
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.keywords import suggesting
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.column import TEXT
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
@@ -25,7 +25,7 @@ from omnizarr.runtime import native_core
 
 @suggesting
 @dataclass(frozen=True)
-class VLenUTF8Codec:
+class VLenUTF8Codec(ConfiguredCodec):
     """Strings of any length, each as UTF-8 behind its length.
 
     Examples
@@ -37,13 +37,6 @@ class VLenUTF8Codec:
     kind: ClassVar[CodecKind] = "array-bytes"
     name: str = "vlen-utf8"
     """Its name in metadata: numcodecs' spelling of the codec is another one."""
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> VLenUTF8Codec:
-        return cls(spec.name)
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec(self.name)
 
     def prepare(self, stage: ArrayStage) -> Step:
         name, shape, dtype = self.name, stage.shape, stage.dtype

@@ -28,15 +28,14 @@ from omnizarr.codecs.base import (
     BytesStage,
     CodecKind,
     Context,
+    LibraryErrors,
     Step,
-    choice,
     exact,
-    integer,
-    number,
     octets,
-    only,
 )
+from omnizarr.codecs.configuration import choice, integer, number, only
 from omnizarr.codecs.zfp_library import (
+    FAILURES,
     NAME,
     Parameters,
     allowed,
@@ -139,10 +138,8 @@ class ZFPCodec:
                     " around it; only 'reversible' keeps them (a fill value of an array whose last"
                     " chunks are not full counts too)"
                 )
-            try:
+            with LibraryErrors(EncodeError, NAME, *FAILURES):
                 return functions.compress(values, parameters)
-            except (RuntimeError, TypeError, ValueError) as error:
-                raise EncodeError(f"codec {NAME!r}: {error}") from error
 
         def decode(data: Buffer) -> NDArray:
             stored, settings = octets(data), parameters
@@ -161,10 +158,8 @@ class ZFPCodec:
             padded = np.zeros(max(needed, stored.size), np.uint8)
             padded[: stored.size] = stored
             values = np.empty(shape, kind)
-            try:
+            with LibraryErrors(DecodeError, NAME, *FAILURES):
                 functions.decompress(padded, stored.size, values, settings)
-            except (RuntimeError, TypeError, ValueError) as error:
-                raise DecodeError(f"codec {NAME!r}: {error}") from error
             return numbers.demote(values).reshape(stage.shape)
 
         limit = max(room, size_of(blocks(shape) * theirs.minbits)) if theirs else room

@@ -29,6 +29,8 @@ from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 NAME = "zfp"
+FAILURES = (RuntimeError, TypeError, ValueError)
+"""What zfpy raises."""
 MIN_BITS, MAX_BITS, MAX_PRECISION, MIN_EXPONENT = 1, 16658, 64, -1074
 TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4}
 """libzfp's numbers of its types."""

@@ -21,15 +21,14 @@ from omnizarr.codecs.base import (
     BytesStage,
     CodecKind,
     Context,
+    LibraryErrors,
     Step,
-    configured,
     exact,
-    integer,
-    number,
     octets,
 )
+from omnizarr.codecs.configuration import configured, integer, number
 from omnizarr.codecs.loader import library
-from omnizarr.codecs.zfp_library import WINDOW, check_room, empty, size_of
+from omnizarr.codecs.zfp_library import FAILURES, WINDOW, check_room, empty, size_of
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
@@ -86,10 +85,8 @@ class ZFPYCodec:
 
         def encode(array: NDArray) -> bytes:
             values = np.ascontiguousarray(array, native)
-            try:
+            with LibraryErrors(EncodeError, NAME, *FAILURES):
                 return bytes(zfpy.compress_numpy(values, write_header=True, **options))
-            except (TypeError, ValueError, RuntimeError) as error:
-                raise EncodeError(f"codec {NAME!r}: {error}") from error
 
         def decode(data: Buffer) -> NDArray:
             stored = octets(data)
@@ -99,11 +96,8 @@ class ZFPYCodec:
             results = []
             for padding in (0, 255):
                 padded[length : length + WINDOW] = padding
-                try:
-                    result = zfpy.decompress_numpy(padded)
-                except (TypeError, ValueError, RuntimeError) as error:
-                    raise DecodeError(f"codec {NAME!r}: {error}") from error
-                results.append(np.asarray(result))
+                with LibraryErrors(DecodeError, NAME, *FAILURES):
+                    results.append(np.asarray(zfpy.decompress_numpy(padded)))
             first, second = results
             if first.tobytes() != second.tobytes():
                 raise DecodeError(f"codec {NAME!r}: the stream of {length} bytes ends early")

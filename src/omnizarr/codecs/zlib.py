@@ -7,33 +7,20 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, compressed, integer
-from omnizarr.codecs.streams import decompress
-from omnizarr.model.codec import CodecSpec
-from omnizarr.model.store import Buffer
+from omnizarr.codecs.base import BytesStage, CodecKind, Step
+from omnizarr.codecs.configuration import ConfiguredCodec, integer, member
+from omnizarr.codecs.streams import stream_step
 
 
 @dataclass(frozen=True)
-class ZlibCodec:
+class ZlibCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "bytes-bytes"
-    level: int = 1
-
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> ZlibCodec:
-        return cls(integer(spec, "level", 1, -1, 9))
-
-    def spec(self) -> CodecSpec:
-        return CodecSpec("numcodecs.zlib", {"level": self.level})
+    level: int = member(integer, default=1, low=-1, high=9)
+    name: str = "numcodecs.zlib"
 
     def prepare(self, stage: BytesStage) -> Step:
-        level = self.level
-
-        def encode(data: Buffer) -> bytes:
-            return zlib.compress(data, level)
-
-        def decode(data: Buffer) -> bytes:
-            return decompress("numcodecs.zlib", zlib.decompressobj, (zlib.error,), data, stage)
-
-        return Step(compressed(stage), encode, decode)
+        compress = partial(zlib.compress, level=self.level)
+        return stream_step(self.name, stage, compress, zlib.decompressobj, (zlib.error,))

@@ -15,17 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import (
-    BytesStage,
-    CodecKind,
-    Context,
-    Step,
-    boolean,
-    check_size,
-    compressed,
-    integer,
-    only,
-)
+from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size, compressed
+from omnizarr.codecs.configuration import boolean, integer, only
 from omnizarr.codecs.loader import addresses
 from omnizarr.codecs.zstd_library import zstd_functions
 from omnizarr.errors import DecodeError, EncodeError
