@@ -11,32 +11,18 @@ from typing import Any
 import numpy as np
 
 from omnizarr.errors import UnsupportedError
-from omnizarr.nodes.arrow.common import NDArray, Values, chosen
+from omnizarr.nodes.arrow.common import Values, chosen
 from omnizarr.nodes.arrow.missing import missing
 from omnizarr.nodes.arrow.writing import from_arrow
 from omnizarr.runtime.optional_packages import package
 
 _EXAMPLE = "values.fillna(…)"
-_MOMENTS = {unit: np.dtype(f"datetime64[{unit}]") for unit in ("s", "ms", "us", "ns")}
-"""The units that pandas has. NumPy is asked for no other: it reads more than a unit there."""
 _EXACT = 2.0**53
 """Integers below this one are floats of 64 bits, too."""
 
 
 def from_pandas(value: Any) -> Any:
-    """A Series, an Index, a DataFrame, one of pandas' arrays or of its scalars.
-
-    TypeError for something that only says that it is of pandas.
-    """
-    try:
-        return _taken(value)
-    except (LookupError, AttributeError, RecursionError) as error:
-        raise TypeError(
-            f"{type(value).__name__} cannot be taken for data of pandas: {error!r}"
-        ) from error
-
-
-def _taken(value: Any) -> Any:
+    """A Series, an Index, a DataFrame, one of pandas' arrays or of its scalars."""
     kind = getattr(value, "dtype", None)
     if kind is not None:
         return _values(value, kind) if hasattr(value, "isna") else value
@@ -51,10 +37,10 @@ def _taken(value: Any) -> Any:
 
 def _values(value: Any, kind: Any) -> Values:
     if isinstance(kind, np.dtype):
-        return _array(value)
+        return np.asarray(value.to_numpy())
     if hasattr(kind, "tz"):
         # The moment in UTC; NaT is one of its values.
-        return np.asarray(value, dtype=_moment(value, kind.unit))
+        return np.asarray(value, dtype=f"datetime64[{kind.unit}]")
     if type(kind).__name__ == "SparseDtype":  # its gaps are a value
         return np.asarray(value)
     absent = np.asarray(value.isna())
@@ -66,53 +52,20 @@ def _values(value: Any, kind: Any) -> Values:
     if hasattr(kind, "categories"):
         categorical = getattr(value, "cat", value)
         categories = _values(categorical.categories, categorical.categories.dtype)
-        return _coded(categories, np.asarray(categorical.codes))
+        return chosen(categories, np.asarray(categorical.codes).astype(np.int64))
     if hasattr(kind, "numpy_dtype"):
-        return _array(value, dtype=kind.numpy_dtype)
+        return np.asarray(value.to_numpy(dtype=kind.numpy_dtype))
     if getattr(kind, "storage", "") == "python":
-        return _array(value, dtype=object)
+        return np.asarray(value.to_numpy(dtype=object))
     raise UnsupportedError(
         f"Zarr has no data type for pandas' {kind}; convert it, as in values.astype(…)",
         what="data_type",
     )
 
 
-def _moment(value: Any, unit: Any) -> np.dtype[Any]:
-    found = _MOMENTS.get(unit) if isinstance(unit, str) else None
-    if found is None:
-        raise TypeError(
-            f"{type(value).__name__} cannot be taken for data of pandas: its unit is {unit!r},"
-            f" expected one of {', '.join(_MOMENTS)}"
-        )
-    return found
-
-
-def _array(value: Any, **arguments: Any) -> NDArray:
-    found = value.to_numpy(**arguments)
-    if not isinstance(found, np.ndarray):
-        raise TypeError(
-            f"{type(value).__name__} cannot be taken for data of pandas: its to_numpy gives"
-            f" {type(found).__name__}"
-        )
-    return np.asarray(found)
-
-
-def _coded(categories: Values, codes: NDArray) -> Values:
-    count = categories.shape[0]
-    if codes.dtype.kind not in "iu":
-        raise TypeError(f"the codes of categories are integers, found {codes.dtype}")
-    outside = (codes < 0) | (codes >= count)
-    if outside.any():
-        first = int(np.argmax(outside))
-        if codes[first] == -1:
-            raise missing(f"element {first}", "missing", _EXAMPLE)
-        raise ValueError(f"element {first} has the code {codes[first]} of {count} categories")
-    return chosen(categories, codes.astype(np.int64))
-
-
 def _table(value: Any) -> Any:
     if len(set(value.dtypes)) == 1 and isinstance(value.dtypes.iloc[0], np.dtype):
-        return _array(value)
+        return value.to_numpy()
     columns = []
     for number, name in enumerate(value.columns):
         column = value.iloc[:, number]

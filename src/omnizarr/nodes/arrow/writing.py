@@ -11,8 +11,8 @@
     list                                      objects: an array for each element
     an extension type                         its storage
 
-Everything is checked first (`soundness`): another library is believed no more than a file. A null
-anywhere, however deep, is refused with its place.
+Everything is validated first (`soundness`). A null anywhere, however deep, is refused with its
+place.
 """
 
 from __future__ import annotations
@@ -27,17 +27,7 @@ from omnizarr.errors import UnsupportedError
 from omnizarr.model.column import Column
 from omnizarr.nodes.arrow.common import NDArray, Values, chosen, joined, record
 from omnizarr.nodes.arrow.missing import missing
-from omnizarr.nodes.arrow.soundness import (
-    check,
-    check_scalar,
-    check_type,
-    first_null,
-    is_bytes,
-    is_list,
-    is_plain,
-    is_text,
-    type_name,
-)
+from omnizarr.nodes.arrow.soundness import BYTES, LISTS, TEXT, check, check_type, first_null, is_of
 from omnizarr.runtime.optional_packages import package
 
 Where = Callable[[int], str]
@@ -54,7 +44,7 @@ def from_arrow(value: Any) -> Any:
     except (pa.ArrowMemoryError, UnsupportedError):
         raise
     except pa.ArrowException as error:
-        kind = type_name(getattr(value, "type", type(value).__name__))
+        kind = getattr(value, "type", type(value).__name__)
         raise UnsupportedError(
             f"pyarrow does not convert its {kind} ({error}); cast it to a simpler type",
             what="data_type",
@@ -69,10 +59,9 @@ def _taken(pa: Any, value: Any) -> Any:
     if isinstance(value, pa.Tensor):
         return value.to_numpy()
     if isinstance(value, pa.Array):
-        pieces = [_bare(pa, value)]
+        pieces = [value]
     elif isinstance(value, pa.ChunkedArray):
-        chunks = [_bare(pa, chunk) for chunk in value.chunks]
-        pieces = [chunk for chunk in chunks if len(chunk)] or chunks[:1]
+        pieces = [chunk for chunk in value.chunks if len(chunk)] or value.chunks[:1]
         if not pieces:
             check_type(pa, value.type)
             pieces = [pa.array([], value.type)]
@@ -81,7 +70,8 @@ def _taken(pa: Any, value: Any) -> Any:
     parts: list[Values] = []
     begin = 0
     for piece in pieces:
-        parts.append(_valid(pa, piece, begin))
+        check(pa, piece)
+        parts.append(_values(pa, piece, _element(begin)))
         begin += len(piece)
     return joined(parts)
 
@@ -89,18 +79,14 @@ def _taken(pa: Any, value: Any) -> Any:
 def _scalar(pa: Any, value: Any) -> Any:
     if not value.is_valid:
         raise missing("the value", "null")
-    check_scalar(pa, value)
+    check_type(pa, value.type)
     try:
         single = pa.array([value], value.type)
     except (pa.ArrowException, TypeError, ValueError):  # not every type has this way
         single = pa.repeat(value, 1)
+    check(pa, single)
     found = _values(pa, single, lambda _: "the value")
     return found.numpy()[0] if isinstance(found, Column) else found[0]
-
-
-def _valid(pa: Any, piece: Any, begin: int) -> Values:
-    check(pa, piece)
-    return _values(pa, piece, lambda index: f"element {begin + index}")
 
 
 def _values(pa: Any, array: Any, where: Where) -> Values:
@@ -122,13 +108,12 @@ def _values(pa: Any, array: Any, where: Where) -> Values:
         return _raw(array)
     if types.is_null(kind):
         return np.zeros(0)
-    if is_text(pa, kind) or is_bytes(pa, kind):
-        return _strings(pa, array, is_text(pa, kind))
+    if is_of(pa, kind, (*TEXT, *BYTES)):
+        return _strings(pa, array, is_of(pa, kind, TEXT))
     if types.is_run_end_encoded(kind):
         return _runs(pa, array, where)
-    if is_list(pa, kind):
+    if is_of(pa, kind, LISTS):
         return _lists(pa, array, where)
-    assert is_plain(pa, kind), kind  # as `check` has seen
     values: NDArray = array.to_numpy(zero_copy_only=False)
     return values
 
@@ -163,22 +148,11 @@ def _cast(pa: Any, array: Any, kind: Any) -> Any:
 
 
 def _extension(pa: Any, array: Any, where: Where) -> Values:
-    kind = pa.Array.type.__get__(array)
-    found = _values(pa, pa.ExtensionArray.storage.__get__(array), where)
-    if type(kind) is pa.FixedShapeTensorType and isinstance(found, np.ndarray):
+    found = _values(pa, array.storage, where)
+    if isinstance(array.type, pa.FixedShapeTensorType) and isinstance(found, np.ndarray):
         shaped: NDArray = array.to_numpy_ndarray()
         return shaped
     return found
-
-
-def _bare(pa: Any, array: Any) -> Any:
-    """The storage of an extension type; the class of the array may be anybody's, so none of its
-    own methods is called."""
-    while isinstance(array, pa.ExtensionArray):
-        if type(pa.Array.type.__get__(array)) is pa.FixedShapeTensorType:
-            break
-        array = pa.ExtensionArray.storage.__get__(array)
-    return array
 
 
 def _dictionary(pa: Any, array: Any, where: Where) -> Values:
@@ -195,6 +169,10 @@ def _struct(pa: Any, array: Any, where: Where) -> Values:
         for index, field in enumerate(array.type)
     ]
     return record(fields, len(array))
+
+
+def _element(begin: int) -> Where:
+    return lambda index: f"element {begin + index}"
 
 
 def _field(where: Where, name: str) -> Where:
