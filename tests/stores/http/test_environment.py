@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import select
 import socket
 import ssl
 import subprocess
@@ -12,6 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +48,9 @@ def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
 class ForwardProxy:
     """A proxy that forwards requests with whole URLs, and opens tunnels for CONNECT."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self.context = context
+        """For TLS to the proxy itself."""
         self.login: str | None = None
         """What Proxy-Authorization must say."""
         self.slow = False
@@ -65,19 +69,19 @@ class ForwardProxy:
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client:
-            head = b""
-            while not head.endswith(b"\r\n\r\n"):
-                data = client.recv(1)
-                if not data:
-                    return
-                head += data
-            request = Request(head[:-4])
-            self.asked.append(request)
-            try:
+        with suppress(OSError):
+            if self.context is not None:
+                client = self.context.wrap_socket(client, server_side=True)
+            with client:
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    data = client.recv(1)
+                    if not data:
+                        return
+                    head += data
+                request = Request(head[:-4])
+                self.asked.append(request)
                 self._answer(client, request, head)
-            except OSError:
-                return
 
     def _answer(self, client: socket.socket, request: Request, head: bytes) -> None:
         if self.slow:
@@ -91,7 +95,6 @@ class ForwardProxy:
             host, _, port = request.target.rpartition(":")
             with socket.create_connection((host, int(port))) as server:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                threading.Thread(target=relay, args=(client, server), daemon=True).start()
                 relay(server, client)
             return
         place, _, path = request.target.removeprefix("http://").partition("/")
@@ -101,20 +104,27 @@ class ForwardProxy:
         with socket.create_connection((host, int(port))) as server:
             server.sendall(b"\r\n".join([lines[0], b"Connection: close", *lines[1:]]))
             server.shutdown(socket.SHUT_WR)
-            relay(server, client)
+            while data := server.recv(65536):
+                client.sendall(data)
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 
-def relay(source: socket.socket, target: socket.socket) -> None:
-    try:
-        while data := source.recv(65536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
+def relay(server: socket.socket, client: socket.socket) -> None:
+    """Copy both ways until the server ends the connection, or the client does."""
+    while True:
+        if not (isinstance(client, ssl.SSLSocket) and client.pending()):
+            ready, _, _ = select.select([server, client], [], [])
+        else:
+            ready = [client]
+        for source, target in ((server, client), (client, server)):
+            if source in ready:
+                data = source.recv(65536)
+                if not data:
+                    return
+                target.sendall(data)
 
 
 @pytest.fixture
@@ -180,6 +190,25 @@ def test_requests_are_tunnelled(
     assert all("x-token" not in request.headers for request in proxy.asked)
     assert all("proxy-authorization" not in request.headers for request in seen)
     assert [request.headers["x-token"] for request in seen] == ["hidden"] * 4
+
+
+def test_a_proxy_with_tls(
+    scripted: Scripted, secure: SecureScripted, authority: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority, authority.parent / "key.pem")
+    proxy = ForwardProxy(context)
+    monkeypatch.setenv("ALL_PROXY", f"https://{proxy.host.replace('127.0.0.1', 'localhost')}")
+    scripted.script = secure.script = well
+    for server in (scripted, secure):
+        with HTTPStore(server.origin + "/", verify=str(authority)) as store:
+            for _ in range(2):
+                assert len(some(store.get("k"))) == 256 * 1024
+        unknown = HTTPStore(server.origin + "/", retries=0)
+        with unknown, pytest.raises(StoreError, match="certificate is not trusted"):
+            unknown.get("k")
+    assert {request.method for request in proxy.asked} == {"GET", "CONNECT"}
+    proxy.close()
 
 
 @pytest.mark.parametrize("tls", [False, True])
@@ -303,7 +332,7 @@ def test_proxies_that_cannot_be_used(
     assert "'socks5'" in failure("socks5://me:pass-word@127.0.0.1:1080")
     assert "cannot be read" in failure("http://me:pass-word@:80")
     assert "cannot be read" in failure("http://me:pass-word@[::1")
-    assert "the proxy 127.0.0.1:1: Connection refused" in failure("http://me:pass-word@127.0.0.1:1")
+    assert "the proxy http://127.0.0.1:1: Connection refused" in failure("me:pass-word@127.0.0.1:1")
     assert "untrusted=True cannot be" in failure(f"http://{proxy.host}", untrusted=True)
     assert proxy.asked == scripted.asked == []
 

@@ -49,7 +49,7 @@ def test_sizes_of_chunks_that_are_none(scripted: Scripted, size: bytes) -> None:
             begin = time.monotonic()
             with pytest.raises(StoreError, match="which is none"):
                 store.get("k")
-            assert time.monotonic() - begin < 4
+            assert time.monotonic() - begin < 20
             assert tracemalloc.get_traced_memory()[1] < 64 << 20
         finally:
             tracemalloc.stop()
@@ -125,7 +125,7 @@ HOSTILE = {
 def test_pages_that_take_long(body: bytes) -> None:
     begin = time.monotonic()
     found = parse_index(TITLE + body, "text/html", parse("http://h/p").address, "")
-    assert time.monotonic() - begin < 4
+    assert time.monotonic() - begin < 30  # quadratic time would be hours
     assert found is not None and "first" in found.keys
 
 
@@ -158,7 +158,7 @@ def test_the_deadline_holds_while_a_page_is_read(scripted: Scripted, body: bytes
         begin = time.monotonic()
         with pytest.raises(StoreError):
             store.list_dir("")
-        assert time.monotonic() - begin < 4
+        assert time.monotonic() - begin < 20
 
 
 def test_pages_that_are_too_long(scripted: Scripted) -> None:
@@ -176,7 +176,7 @@ def test_elements_in_elements() -> None:
     begin = time.monotonic()
     with pytest.raises(StoreError, match="elements in elements"):
         parse_bucket(body)
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < 20
 
 
 @pytest.mark.parametrize("named", [b"data/k", b"elsewhere"])
@@ -222,7 +222,7 @@ def test_a_listing_keeps_to_the_deadline(scripted: Scripted) -> None:
             begin = time.monotonic()
             with pytest.raises(StoreError, match="deadline"):
                 call()
-            assert time.monotonic() - begin < 3
+            assert time.monotonic() - begin < 10
 
 
 # -- versions ---------------------------------------------------------------------------------

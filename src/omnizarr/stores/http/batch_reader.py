@@ -100,8 +100,8 @@ def head_of(head: bytes) -> tuple[int, dict[str, str]]:
 class Line:
     """One connection, and the item whose value it is asked for."""
 
-    def __init__(self, sock: socket.socket | None) -> None:
-        self.sock: Any = sock
+    def __init__(self) -> None:
+        self.sock: Any = None
         """None before the first address is tried."""
         self.address: Any = None
         self.addresses: list[Any] = []
@@ -203,7 +203,7 @@ class Feeder:
         ordinary: Callable[[str, Clock], Buffer | None],
     ) -> None:
         self._client = client
-        self._idle = client.sockets()
+        self._idle = client.lines()
         self._origin = client.origin
         self._clock = client.policy.clock
         self._most = most
@@ -260,7 +260,7 @@ class Feeder:
         line: Line | None = None
         try:
             clock = self._clock()
-            line = Line(self._idle.take())
+            line = self._idle.take() or Line()
             self._lines.add(line)
             line.item, line.clock, line.until = item, clock, time.monotonic() + clock.patience()
             if line.sock is not None:
@@ -383,7 +383,7 @@ class Feeder:
         if following is None:
             self._selector.unregister(line.sock)
             self._lines.discard(line)
-            self._idle.give_back(line.sock)
+            self._idle.give_back(line)
             return
         clock = self._clock()
         line.item, line.clock, line.until = following, clock, time.monotonic() + clock.patience()

@@ -32,12 +32,13 @@ from omnizarr.errors import (
 from omnizarr.runtime.optional_packages import package
 from omnizarr.runtime.properties import cached_property
 from omnizarr.stores.http.chunked import Broken
-from omnizarr.stores.http.connection import Clock, IdleSockets, Security
+from omnizarr.stores.http.connection import Clock, Idle, Security
 from omnizarr.stores.http.environment import Proxy, proxy_for
 from omnizarr.stores.http.url import Address, Base, Origin, follow
 from omnizarr.stores.retries import RetryPolicy, attempts
 
 if TYPE_CHECKING:
+    from omnizarr.stores.http.batch_reader import Line
     from omnizarr.stores.http.transport import Answer, Transport
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ class Client:
         self.policy = policy
         self.security = security
         self._transport: Transport | None = None
-        self._sockets: IdleSockets | None = None
+        self._lines: Idle[Line] | None = None
         self._closed = False
 
     @cached_property
@@ -137,8 +138,8 @@ class Client:
         self._closed = True
         if self._transport is not None:
             self._transport.close()
-        if self._sockets is not None:
-            self._sockets.close()
+        if self._lines is not None:
+            self._lines.close()
 
     def transport(self) -> Transport:
         """The connections of this process: a forked child must not talk on those of its parent."""
@@ -153,12 +154,12 @@ class Client:
             )
         return found
 
-    def sockets(self) -> IdleSockets:
+    def lines(self) -> Idle[Line]:
         """The same for the batch reader."""
         self._check_open()
-        found = self._sockets
+        found = self._lines
         if found is None or found.pid != os.getpid():
-            found = self._sockets = IdleSockets()
+            found = self._lines = Idle()
         return found
 
     def _check_open(self) -> None:

@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from omnizarr.errors import StoreError
 from omnizarr.stores.http.environment import authorities
@@ -87,49 +87,60 @@ class Security:
         return context
 
 
-class IdleSockets:
-    """Open connections of one process to one server, kept for the next request without a lock."""
+class Connection(Protocol):
+    sock: Any
+
+    def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=Connection)
+
+
+class Idle(Generic[C]):
+    """Open connections to one server, kept for the next request.
+
+    Threads share it without a lock, which a fork could leave locked in the child."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self._idle: list[socket.socket] = []
+        self._connections: list[C] = []
         self._closed = False
-        weakref.finalize(self, _close_all, self._idle)
+        weakref.finalize(self, _close_all, self._connections)
 
-    def take(self) -> socket.socket | None:
+    def take(self) -> C | None:
         """A connection that the server kept open and sent nothing on."""
         while True:
             try:
-                sock = self._idle.pop()
+                found = self._connections.pop()
             except IndexError:
                 return None
-            if _is_quiet(sock):
-                return sock
-            sock.close()
+            if _is_quiet(found.sock):
+                return found
+            found.close()
 
-    def give_back(self, sock: socket.socket) -> None:
-        if len(self._idle) >= MOST_IDLE:
-            sock.close()
+    def give_back(self, connection: C) -> None:
+        if len(self._connections) >= MOST_IDLE:
+            connection.close()
             return
-        self._idle.append(sock)
+        self._connections.append(connection)
         if self._closed:
-            _close_all(self._idle)
+            self.close()
 
     def close(self) -> None:
         self._closed = True
-        _close_all(self._idle)
+        _close_all(self._connections)
 
 
-def _close_all(idle: list[socket.socket]) -> None:
-    while idle:
+def _close_all(connections: list[Any]) -> None:
+    while connections:
         try:
-            idle.pop().close()
+            connections.pop().close()
         except IndexError:  # another thread took the last one
             return
 
 
-def _is_quiet(sock: socket.socket) -> bool:
-    if isinstance(sock, ssl.SSLSocket) and sock.pending():
+def _is_quiet(sock: Any) -> bool:
+    if sock is None or (isinstance(sock, ssl.SSLSocket) and sock.pending()):
         return False
     try:
         if hasattr(select, "poll"):

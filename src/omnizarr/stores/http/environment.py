@@ -18,7 +18,7 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import unquote, urlsplit
 
 from omnizarr.errors import StoreError
-from omnizarr.stores.http.url import Origin
+from omnizarr.stores.http.url import PORTS, Origin
 
 BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 """Variables that name a file or folder of authorities; the first one counts. OpenSSL itself reads
@@ -29,12 +29,11 @@ SSL_CERT_FILE and SSL_CERT_DIR."""
 class Proxy:
     """A proxy. Its headers may hold a password; they are never shown."""
 
-    url: str
-    """Without credentials."""
+    origin: Origin
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
-        return self.url
+        return str(self.origin)
 
 
 def proxy_for(origin: Origin) -> Proxy | None:
@@ -61,7 +60,7 @@ def _parse(url: str, origin: Origin) -> Proxy:
             " something like http://user:password@host:3128"
         )
     scheme = parts.scheme.lower()
-    if scheme not in ("http", "https"):
+    if scheme not in PORTS:
         raise StoreError(
             f"the environment names a proxy of the kind {scheme!r} for {origin}; only http and"
             f" https proxies are supported. Set {origin.scheme.upper()}_PROXY, or name the host in"
@@ -71,8 +70,7 @@ def _parse(url: str, origin: Origin) -> Proxy:
     if parts.username is not None:
         login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Proxy-Authorization"] = f"Basic {b64encode(login.encode()).decode('ascii')}"
-    port = port or (443 if scheme == "https" else 80)
-    return Proxy(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}", headers)
+    return Proxy(Origin(scheme, host, port or PORTS[scheme]), headers)
 
 
 def _is_exempt(origin: Origin, exempt: str) -> bool:

@@ -24,7 +24,7 @@ from omnizarr.stores.http.url import Address, follow
 MOST_BYTES = 32 * 1024 * 1024
 """The longest page that is read."""
 DEEPEST = 16
-"""How many elements of S3's XML may lie in one another; three do."""
+"""How deep elements of S3's XML may be nested; a listing has three levels."""
 MOST_NAMES = 10_000_000
 """More entries than this are no listing but an endless one."""
 
@@ -37,7 +37,7 @@ _TITLE = re.compile(
 
 
 def _unhurried() -> None:
-    """For who has all the time in the world."""
+    """No deadline."""
 
 
 def parse_index(
@@ -143,7 +143,7 @@ def parse_bucket(body: bytes, check: Callable[[], None] = _unhurried) -> Bucket 
         if not steps % STEPS:
             check()
         if len(path) == DEEPEST:
-            raise StoreError("the listing has elements in elements in elements, which none has")
+            raise StoreError("the listing nests elements in elements too deeply")
         path.append(tag.rpartition(":")[2])
         text.clear()
 
