@@ -572,3 +572,14 @@ def test_a_missing_package_is_named(
     monkeypatch.setattr(registry, "registry", MappingProxyType(registered))
     with pytest.raises(MissingPackageError, match=f"pip install '{distribution}'"):
         as_store(url)
+
+
+def test_errors_say_where_in_fields() -> None:
+    store = latent()
+    LatentFileSystem.faults[f"{store.root}/a/k"] = OSError(5, "broken")
+    with pytest.raises(StoreError) as caught:
+        store.get("a/k")
+    where = caught.value.location
+    assert where is not None
+    assert (where.store, where.name, where.key) == (repr(store), store.url, "a/k")
+    assert caught.value.reason.startswith("cannot read: OSError")

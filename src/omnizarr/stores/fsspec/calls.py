@@ -1,41 +1,44 @@
-"""How a filesystem of fsspec is called: by this thread, or by the event loop that it lives in.
+"""Call a filesystem of fsspec: from this thread, or from the event loop that it belongs to.
 
     Files         what a store needs of a filesystem, on whole paths; the exceptions are fsspec's
     DirectFiles   calls of an ordinary filesystem; under a lock unless threads may share it
+    CachedFiles   reads through one of fsspec's caches, lists and writes past it
     LoopedFiles   coroutines of an asynchronous one, run in fsspec's own loop, many at once
 
-Listings and sizes are asked of the service, never of fsspec's cache of them.
+Listings and sizes come from the service, never from fsspec's cache of them.
 
 This module knows how calls are made. It must not know keys or what is in files.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from omnizarr.errors import StoreError
 from omnizarr.model.store import ByteRange, span
 from omnizarr.runtime import forks
+from omnizarr.stores import event_loops
 from omnizarr.stores.fsspec import filesystems
 from omnizarr.stores.fsspec import http as fsspec_http
 from omnizarr.stores.local.temporary_names import temporary_name
+from omnizarr.stores.retries import RetryPolicy, attempts
 
 T = TypeVar("T")
 Request = tuple[str, ByteRange | None]
 FileInfo = dict[str, Any]
 
 REQUESTS = 64
-"""How many coroutines of one batch are under way at once."""
+"""How many coroutines of one batch run at once."""
 _STRIPES = 64
-_LISTINGS = 16  # folders that are listed at once
-_GRACE = 2.0  # how long a loop may take to call a request off
-_RETRIES = 100  # each means that the folder was removed in between
+_LISTINGS = 16
+"""How many folders are listed at once."""
+_RACES = RetryPolicy(100)
+"""Each retry means that another process removed the folder in between."""
+_ONCE_MORE = RetryPolicy(2)
 
 
 class Files(Protocol):
@@ -58,10 +61,39 @@ def files_of(fs: Any, deadline: float) -> Files:
     return CachedFiles(fs, deadline) if filesystems.is_cache(fs) else DirectFiles(fs, deadline)
 
 
+def _walk(path: str, listed: Callable[[Sequence[str]], Iterable[Iterable[FileInfo]]]) -> list[str]:
+    """The files below a path; `listed` gives the entries of folders.
+
+    fsspec's own walk passes over folders that cannot be listed."""
+    found: list[str] = []
+    waiting = [path]
+    while waiting:
+        below: list[str] = []
+        for folder, entries in zip(waiting, listed(waiting), strict=True):
+            for entry in entries:
+                name = str(entry["name"]).rstrip("/")
+                if name != folder.rstrip("/"):
+                    (below if entry["type"] == "directory" else found).append(name)
+        waiting = below
+    return found
+
+
+def _in_folder(policy: RetryPolicy, put: Callable[[], T], make: Callable[[], object]) -> T:
+    """`put()`; `make()` makes its folder where that is missing."""
+    for attempt in attempts(policy):
+        try:
+            return put()
+        except FileNotFoundError:
+            if attempt.number == policy.attempts:
+                raise
+            make()
+    raise AssertionError("unreachable: the last attempt raises")
+
+
 class DirectFiles:
     """An ordinary filesystem. Local files and memory are called by the calling thread. Others may
-    not be shared by threads, and may let one wait for ever: each call is made by a thread of its
-    own, one call after the other, and given up at the deadline."""
+    not be shared by threads, and may never answer: each call is made by a thread of its own, one
+    after the other, and abandoned at the deadline."""
 
     def __init__(self, fs: Any, deadline: float) -> None:
         self.fs = fs
@@ -150,15 +182,7 @@ class DirectFiles:
     def find(self, path: str) -> list[str]:
         if filesystems.is_memory(self.fs):
             return list(self.fs.find(path))
-        found: list[str] = []
-        waiting = [path]
-        while waiting:  # fsspec's own walk passes over folders that cannot be listed
-            folder = waiting.pop()
-            for entry in self.entries(folder):
-                name = str(entry["name"]).rstrip("/")
-                if name != folder.rstrip("/"):
-                    (waiting if entry["type"] == "directory" else found).append(name)
-        return found
+        return _walk(path, lambda folders: map(self.entries, folders))
 
     # -- writing ------------------------------------------------------------------------------
     def write(self, path: str, value: bytes, create: bool = False) -> None:
@@ -172,7 +196,7 @@ class DirectFiles:
             self._put(path, value)
         else:
             if self.fs.isdir(path):
-                raise IsADirectoryError("files lie below it")
+                raise IsADirectoryError("it is a folder")
             temporary = f"{path.rpartition('/')[0]}/{temporary_name()}"
             try:
                 self._put(temporary, value)
@@ -184,14 +208,11 @@ class DirectFiles:
                 raise
 
     def _put(self, path: str, value: bytes, **options: Any) -> None:
-        for attempt in range(_RETRIES):
-            try:
-                self.fs.pipe_file(path, value, **options)
-                return
-            except FileNotFoundError:
-                if attempt == _RETRIES - 1:
-                    raise
-                self.fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+        _in_folder(
+            _RACES,
+            partial(self.fs.pipe_file, path, value, **options),
+            partial(self.fs.makedirs, path.rpartition("/")[0], exist_ok=True),
+        )
 
     def remove(self, path: str) -> None:
         self._call(path, lambda: self.fs.rm_file(path))
@@ -273,26 +294,9 @@ class LoopedFiles:
         self.deadline = deadline
         self.http = filesystems.is_http(fs)
 
-    # -- calling ------------------------------------------------------------------------------
-    def _run(self, work: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
-        loop = self.fs.loop
-        try:
-            inside = asyncio.get_running_loop() is loop
-        except RuntimeError:
-            inside = False
-        if inside:
-            raise StoreError("called by fsspec's own event loop, which would wait for itself")
-        future = asyncio.run_coroutine_threadsafe(work(), loop)
-        try:
-            return future.result(seconds + _GRACE)
-        except BaseException:
-            future.cancel()
-            raise
-
     def _call(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        return self._run(
-            lambda: asyncio.wait_for(method(*args, **options), self.deadline), self.deadline
-        )
+        work = partial(method, *args, **options)
+        return event_loops.run(work, self.deadline, self.fs.loop)
 
     # -- reading ------------------------------------------------------------------------------
     async def _fetch(self, path: str, byte_range: ByteRange | None) -> bytes:
@@ -305,17 +309,8 @@ class LoopedFiles:
         return bytes(self._call(self._fetch, path, byte_range))
 
     def read_many(self, requests: Sequence[Request]) -> list[bytes | BaseException]:
-        async def one(path: str, byte_range: ByteRange | None, turn: asyncio.Semaphore) -> bytes:
-            async with turn:
-                return await asyncio.wait_for(self._fetch(path, byte_range), self.deadline)
-
-        async def every() -> list[bytes | BaseException]:
-            turn = asyncio.Semaphore(REQUESTS)
-            work = [one(path, byte_range, turn) for path, byte_range in requests]
-            return await asyncio.gather(*work, return_exceptions=True)
-
-        rounds = 1 + len(requests) // REQUESTS
-        return self._run(every, self.deadline * rounds)
+        work = [partial(self._fetch, *request) for request in requests]
+        return event_loops.run_all(work, self.deadline, REQUESTS, self.fs.loop)
 
     def info(self, path: str) -> FileInfo:
         self.fs.invalidate_cache()
@@ -332,48 +327,31 @@ class LoopedFiles:
         if type(self.fs)._find is not base._find:
             self.fs.invalidate_cache()
             return list(self._call(self.fs._find, path))
-        found: list[str] = []
-        waiting = [path]
-        while waiting:  # fsspec's own walk passes over folders that cannot be listed
-            self.fs.invalidate_cache()
-            rounds = 1 + len(waiting) // _LISTINGS
-            listed = self._run(partial(self._listed, waiting), self.deadline * rounds)
-            below: list[str] = []
-            for folder, entries in zip(waiting, listed, strict=True):
-                for entry in entries:
-                    name = str(entry["name"]).rstrip("/")
-                    if name != folder.rstrip("/"):
-                        (below if entry["type"] == "directory" else found).append(name)
-            waiting = below
-        return found
+        return _walk(path, self._listed)
 
-    async def _listed(self, folders: Sequence[str]) -> list[list[FileInfo]]:
-        turn = asyncio.Semaphore(_LISTINGS)
-
-        async def one(folder: str) -> list[FileInfo]:
-            # A web server shows a folder under its own URL only.
-            path = folder.rstrip("/") + "/" if self.http else folder
-            async with turn:
-                try:
-                    return list(await asyncio.wait_for(self.fs._ls(path), self.deadline))
-                except FileNotFoundError:
-                    if folder == folders[0] and len(folders) == 1:
-                        raise
-                    return []  # removed while its neighbours were listed
-
-        return await asyncio.gather(*map(one, folders))
+    def _listed(self, folders: Sequence[str]) -> list[list[FileInfo]]:
+        self.fs.invalidate_cache()
+        # A web server shows a folder under its own URL only.
+        paths = [folder.rstrip("/") + "/" if self.http else folder for folder in folders]
+        work = [partial(self.fs._ls, path) for path in paths]
+        listed: list[list[FileInfo]] = []
+        for answer in event_loops.run_all(work, self.deadline, _LISTINGS, self.fs.loop):
+            if isinstance(answer, FileNotFoundError) and len(folders) > 1:
+                listed.append([])  # removed while its neighbours were listed
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                listed.append(list(answer))
+        return listed
 
     # -- writing ------------------------------------------------------------------------------
     def write(self, path: str, value: bytes, create: bool = False) -> None:
         options = {"mode": "create"} if create else {}
-        for attempt in range(2):
-            try:
-                self._call(self.fs._pipe_file, path, value, **options)
-                return
-            except FileNotFoundError:
-                if attempt:
-                    raise
-                self._call(self.fs._makedirs, path.rpartition("/")[0], exist_ok=True)
+        _in_folder(
+            _ONCE_MORE,
+            partial(self._call, self.fs._pipe_file, path, value, **options),
+            partial(self._call, self.fs._makedirs, path.rpartition("/")[0], exist_ok=True),
+        )
 
     def remove(self, path: str) -> None:
         self._call(self.fs._rm_file, path)

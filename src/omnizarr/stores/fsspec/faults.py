@@ -1,7 +1,7 @@
-"""What went wrong in a filesystem of fsspec, in our words: missing, refused, too late, or failed.
+"""Tell a missing file from a fault of a filesystem of fsspec, and turn faults into our errors.
 
-`FileNotFoundError` is what filesystems raise for a missing file, and some of them for other faults
-too, with the fault as its cause: so the cause is looked at.
+Filesystems raise `FileNotFoundError` for a missing file. Some raise it for other faults too, with
+the fault as its cause, so the cause is examined.
 
 This module knows exceptions. It must not know which filesystem raised them.
 """
@@ -65,22 +65,22 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
-def failure(error: BaseException, where: str, doing: str, secrets: Iterable[str]) -> StoreError:
-    """Our own error for what a filesystem raised."""
+def failure(error: BaseException, doing: str, secrets: Iterable[str] = ()) -> StoreError:
+    """Our own error for an exception of a filesystem; it does not say where."""
+    cannot = f"cannot {doing}"
     if isinstance(error, StoreError):
-        return error.at(f"{where}: cannot {doing}")
+        return error.at(cannot)
     chain = [error] if error.__cause__ is None else [error, error.__cause__]
     status = next((found for each in chain if (found := status_of(each)) is not None), None)
-    names = {type(each).__name__ for each in chain}
     text = masked_text(str(error), secrets).strip().partition("\n")[0][:300]
-    message = f"{where}: cannot {doing}: {type(error).__name__}: {text}"
+    message = f"{cannot}: {type(error).__name__}: {text}"
     if isinstance(error, TimeoutError):
-        return StoreTimeoutError(f"{where}: cannot {doing}: no answer before the deadline")
+        return StoreTimeoutError(f"{cannot}: no answer before the deadline")
     if isinstance(error, NotImplementedError):
-        return StoreError(f"{where}: cannot {doing}: the filesystem does not offer it")
+        return StoreError(f"{cannot}: the filesystem does not offer it")
     if isinstance(error, PermissionError) or status in (401, 403):
         return StoreAccessError(f"{message}: check the credentials in storage_options")
-    if any("Credentials" in name for name in names):
+    if any("Credentials" in type(each).__name__ for each in chain):
         return StoreAccessError(f"{message}: give credentials in storage_options")
     if status is not None:
         return HTTPStatusError(f"{message} (status {status})", status)

@@ -65,7 +65,7 @@ def filesystem_of(url: str, options: dict[str, Any]) -> tuple[Any, str]:
             error, secrets
         )
     except Exception as error:
-        raise failure(error, repr(shown), "be opened", secrets) from cause(error, secrets)
+        raise failure(error, "open it", secrets).at(repr(shown)) from cause(error, secrets)
     return fs, str(path)
 
 

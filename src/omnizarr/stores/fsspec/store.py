@@ -14,13 +14,12 @@ import os
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from urllib.parse import quote, unquote
 
 from omnizarr.errors import (
     InvalidKeyError,
     NotListableError,
-    StoreError,
 )
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
@@ -38,14 +37,10 @@ from omnizarr.runtime import parallel
 from omnizarr.stores.exact_ranges import exact
 from omnizarr.stores.fsspec import filesystems
 from omnizarr.stores.fsspec.calls import FileInfo, Files, files_of
-from omnizarr.stores.fsspec.faults import (
-    cause,
-    failure,
-    is_missing,
-    status_of,
-)
+from omnizarr.stores.fsspec.faults import cause, failure, is_missing, status_of
 from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
+from omnizarr.stores.retries import RetryPolicy, attempts
 from omnizarr.stores.secrets import Secret, masked_url, secrets_in, secrets_in_url, without
 
 if TYPE_CHECKING:
@@ -53,7 +48,7 @@ if TYPE_CHECKING:
 
 DEADLINE = 60.0
 _MIB = 1 << 20
-_CONFLICTS = 10
+_CONFLICTS = RetryPolicy(10, first_delay=0.01, cap=0.1)
 _NOT_HTTP = "/!$&'()*+,;=:@~"
 
 
@@ -114,7 +109,8 @@ class FsspecStore(Store):
         if shown is None:
             at = self.root.lstrip("/")
             shown = at if "://" in at else f"{filesystems.protocol_of(fs)}://{at}"
-        self._shown = masked_url(without(shown, given))
+        self.url = masked_url(without(shown, given))
+        """The URL, without secrets."""
         self._secrets = given.union(secrets_in_url(shown))
         self.deadline = deadline
         self.read_only = read_only or filesystems.is_read_only(fs)
@@ -173,7 +169,7 @@ class FsspecStore(Store):
             parent, _, name = parent.rpartition("/")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._shown!r})"
+        return f"{type(self).__name__}({self.url!r})"
 
     def __getstate__(self) -> dict[str, Any]:
         fs = self._files.fs
@@ -195,8 +191,8 @@ class FsspecStore(Store):
         check_key(key)
         if self._reserves and RESERVED in key and is_reserved(key):
             raise InvalidKeyError(
-                f"invalid key {key!r}: {self!r} reserves names that begin with {RESERVED!r}"
-            )
+                f"invalid key {key!r}: names that begin with {RESERVED!r} are reserved"
+            ).at(self)
         if self._http:
             key = quote(key, safe=_NOT_HTTP)
         return f"{self.root}/{key}" if self.root else key
@@ -220,11 +216,12 @@ class FsspecStore(Store):
             return None
         return key
 
-    def _failure(self, doing: str, error: BaseException) -> StoreError:
-        return failure(error, repr(self), doing, self._secrets)
-
-    def _cause(self, error: BaseException) -> BaseException:
-        return cause(error, self._secrets)
+    def _fail(
+        self, doing: str, error: BaseException, *, key: str | None = None, path: str | None = None
+    ) -> NoReturn:
+        """Raise our own error for an exception of the filesystem."""
+        ours = failure(error, doing, self._secrets).at(self, key=key, path=path)
+        raise ours from cause(error, self._secrets)
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -238,7 +235,7 @@ class FsspecStore(Store):
         except Exception as error:
             if is_missing(error):
                 return None
-            raise self._failure(f"read {key!r}", error) from self._cause(error)
+            self._fail("read", error, key=key)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         parts = [byte_range or self._whole for _, byte_range in requests]
@@ -247,25 +244,28 @@ class FsspecStore(Store):
             span(part or ByteRange(0), 0)
         if self.capabilities.requests < 2 or len(requests) < 2:
             return [self.get(key, byte_range) for key, byte_range in requests]
-        answers: list[Any] = self._calls.read_many(paths)
+        try:
+            answers = self._calls.read_many(paths)
+        except Exception as error:
+            self._fail("read many values", error)
         settled: list[Buffer | None] = []
         for (key, _), part, answer in zip(requests, parts, answers, strict=True):
             settled.append(exact(part, self._reader(key, answer), partial(self.size, key)))
         return settled
 
     def _reader(self, key: str, answer: bytes | BaseException) -> Read:
-        """What `get` would fetch, the first time from an answer that is there already."""
+        """A function as `get` calls it, whose first call takes an answer that came already."""
         answers = [answer]
 
         def fetch(byte_range: ByteRange | None) -> Buffer | None:
             if not answers:
                 return self._fetch(key, self._path(key), byte_range)
             first = answers.pop()
-            if not isinstance(first, BaseException):
-                return first
-            if is_missing(first):
-                return None
-            raise self._failure(f"read {key!r}", first) from self._cause(first)
+            if isinstance(first, BaseException):
+                if is_missing(first):
+                    return None
+                self._fail("read", first, key=key)
+            return first
 
         return fetch
 
@@ -284,7 +284,7 @@ class FsspecStore(Store):
         except Exception as error:
             if is_missing(error):
                 return None
-            raise self._failure(f"read the size of {key!r}", error) from self._cause(error)
+            self._fail("read its size", error, key=key)
         if info.get("type") == "directory":
             return None
         size = info.get("size")
@@ -300,24 +300,24 @@ class FsspecStore(Store):
         try:
             self._calls.write(path, bytes(value))
         except Exception as error:
-            raise self._failure(f"write {key!r}", error) from self._cause(error)
+            self._fail("write", error, key=key)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         path = self._path(key)
         if not self.capabilities.conditional:
             return super().set_if_absent(key, value)
-        for attempt in range(_CONFLICTS):
+        for attempt in attempts(_CONFLICTS):
             try:
                 self._calls.write(path, bytes(value), create=True)
                 return True
             except Exception as error:
                 taken = isinstance(error, FileExistsError) or _status(error) == 412
-                conflict = _status(error) == 409  # another one creates it at this moment
+                conflict = _status(error) == 409  # another writer creates it at this moment
                 if (taken or conflict) and self.exists(key):
                     return False
-                if not conflict or attempt == _CONFLICTS - 1:
-                    raise self._failure(f"write {key!r}", error) from self._cause(error)
+                if not conflict or attempt.number == _CONFLICTS.attempts:
+                    self._fail("write", error, key=key)
         raise AssertionError("unreachable: the last attempt raises")
 
     def delete(self, key: str) -> None:
@@ -327,7 +327,7 @@ class FsspecStore(Store):
             self._calls.remove(path)
         except Exception as error:
             if not is_missing(error) and self.size(key) is not None:
-                raise self._failure(f"delete {key!r}", error) from self._cause(error)
+                self._fail("delete", error, key=key)
             return
         self._prune(key)
 
@@ -349,12 +349,9 @@ class FsspecStore(Store):
 
     # -- listable -----------------------------------------------------------------------------
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        found = self._listed(prefix, self._find)
+        found = self._listed(prefix, self._calls.find)
         keys = {key for name in found if (key := self._key(name)) is not None}
         return iter(sorted(key for key in keys if key.startswith(prefix)))
-
-    def _find(self, path: str) -> list[str]:
-        return self._calls.find(path)
 
     def list_dir(self, prefix: str) -> Listing:
         keys: set[str] = set()
@@ -379,12 +376,12 @@ class FsspecStore(Store):
             return found
         except Exception as error:
             if not is_missing(error):
-                raise self._failure(f"list {prefix!r}", error) from self._cause(error)
+                self._fail("list", error, path=prefix.strip("/"))
             if self._http and not prefix:
                 raise NotListableError(
-                    f"{self!r}: the server shows no list of its files; open a node by its path, or"
-                    " use consolidated metadata"
-                ) from self._cause(error)
+                    "the server shows no list of its files; open a node by its path, or use"
+                    " consolidated metadata"
+                ).at(self) from cause(error, self._secrets)
         if self._http:
             self._listed("", self._entries)  # "no such folder" counts where folders are shown
         return []

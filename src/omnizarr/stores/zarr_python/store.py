@@ -4,19 +4,18 @@ Its methods are awaited in a loop of our own (`loop`), or called at once where t
 can do that. What it holds is what zarr-python sees: both may work on it side by side.
 
 Icechunk: values go into the session; `session.commit` makes them a snapshot, and finds what another
-session changed meanwhile (`icechunk.ConflictError`). Until then nobody else sees them.
+session changed meanwhile (`icechunk.ConflictError`). Until then no other session sees them.
 
 This module knows zarr-python's interface. What single stores make of it, `rules` says.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import pickle
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from omnizarr.errors import NotListableError, ReadOnlyError, StoreError
 from omnizarr.keywords import suggests
@@ -34,10 +33,11 @@ from omnizarr.model.store import (
 )
 from omnizarr.runtime import parallel
 from omnizarr.runtime.properties import cached_property
+from omnizarr.stores import event_loops
 from omnizarr.stores.exact_ranges import exact
 from omnizarr.stores.fsspec.faults import cause, failure
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore
-from omnizarr.stores.zarr_python import loop, rules
+from omnizarr.stores.zarr_python import rules
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store as ZarrStore
@@ -148,37 +148,42 @@ class ZarrPythonStore(Store):
         )
 
     # -- asking -------------------------------------------------------------------------------
-    def _run(self, work: Callable[[], Coroutine[Any, Any, T]], doing: str, rounds: int = 1) -> T:
-        """What a coroutine of the store gives; `LookupError`s of missing keys pass."""
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]], doing: str) -> T:
+        """The result of a coroutine of the store; `LookupError`s of missing keys pass."""
+        return self._call(lambda: event_loops.run(work, self.deadline), doing)
+
+    def _call(self, function: Callable[[], T], doing: str) -> T:
         if not self._rules.forks and self._process != os.getpid():
             raise StoreError(
-                f"{self!r}: cannot {doing}: {self._rules.name} has threads that a forked process"
-                " lacks; start processes with spawn, or open the store in each of them"
-            )
+                f"cannot {doing}: {self._rules.name} has threads that a forked process lacks;"
+                " start processes with spawn, or open the store in each of them"
+            ).at(self)
         try:
-            return loop.run(work, self.deadline * rounds)
+            return function()
         except _MISSING:
             raise
         except Exception as error:
-            raise self._failed(doing, error) from cause(error)
+            self._fail(doing, error)
 
-    def _failed(self, doing: str, error: BaseException) -> StoreError:
-        """Our own error for one of the store's; one of ours is itself."""
+    def _fail(self, doing: str, error: BaseException) -> NoReturn:
+        """Raise our own error for one of the store's; raise one of ours as it is."""
         if isinstance(error, StoreError):
-            return error
+            raise error
         if "read-only" in str(error):
             hint = f": {self._rules.committed}" if self._rules.committed else ""
-            return ReadOnlyError(f"{self!r}: cannot {doing}: the store is read-only{hint}")
-        return failure(error, repr(self), doing, ())
+            ours: StoreError = ReadOnlyError(f"cannot {doing}: the store is read-only{hint}")
+        else:
+            ours = failure(error, doing)
+        raise ours.at(self) from cause(error)
 
     def check_storable(self, key: str) -> None:
         self.check_writable()
         if not self._rules.holds(check_key(key)):
             raise StoreError(
-                f"{self!r}: cannot write {key!r}: {self._rules.name} holds nothing but the"
-                " documents (zarr.json) and chunks of Zarr format 3, with '/' between the"
-                " coordinates of chunks"
-            )
+                f"cannot write {key!r}: {self._rules.name} holds nothing but the documents"
+                " (zarr.json) and chunks of Zarr format 3, with '/' between the coordinates of"
+                " chunks"
+            ).at(self)
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -200,7 +205,7 @@ class ZarrPythonStore(Store):
                 return rules.contents(found)
             return self._run(lambda: self._rules.fetch(self.store, key, byte_range), doing)
         except Exception as error:  # a store answers None for what is missing
-            raise self._failed(doing, error) from cause(error)
+            self._fail(doing, error)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         if self._direct or len(requests) < 2:
@@ -208,17 +213,10 @@ class ZarrPythonStore(Store):
         requests = [(key, None if part == _WHOLE else part) for key, part in requests]
         asked = list(dict.fromkeys(filter(self._askable, requests)))
 
-        async def every() -> list[Any]:
-            turn = asyncio.Semaphore(REQUESTS)
-
-            async def one(key: str, byte_range: ByteRange | None) -> Any:
-                async with turn:
-                    found = self._rules.fetch(self.store, key, byte_range)
-                    return await asyncio.wait_for(found, self.deadline)
-
-            return await asyncio.gather(*(one(*each) for each in asked), return_exceptions=True)
-
-        found = self._run(every, "read many values", 1 + len(asked) // REQUESTS) if asked else []
+        work = [partial(self._rules.fetch, self.store, *each) for each in asked]
+        found = self._call(
+            lambda: event_loops.run_all(work, self.deadline, REQUESTS), "read many values"
+        )
         answers = dict(zip(asked, found, strict=True))
         return [
             self._exact(key, byte_range, self._reader(key, byte_range, answers))
@@ -243,7 +241,7 @@ class ZarrPythonStore(Store):
                 return self._fetch(key, byte_range)
             found: Buffer | BaseException | None = answers[key, asked]
             if isinstance(found, BaseException):
-                raise self._failed(f"read {key!r}", found) from cause(found)
+                self._fail(f"read {key!r}", found)
             return found
 
         return fetch
@@ -279,9 +277,9 @@ class ZarrPythonStore(Store):
         except Exception as error:
             if isinstance(error, KeyError) and self._rules.nodes:
                 raise StoreError(
-                    f"{self!r}: cannot {doing}: there is no array; write its zarr.json first"
-                ) from error
-            raise self._failed(doing, error) from cause(error)
+                    f"cannot {doing}: there is no array; write its zarr.json first"
+                ).at(self) from error
+            self._fail(doing, error)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_storable(key)
@@ -293,7 +291,7 @@ class ZarrPythonStore(Store):
             return
         doing = f"delete {key!r}"
         if not self.store.supports_deletes:
-            raise StoreError(f"{self!r}: cannot {doing}: the store does not delete")
+            raise StoreError(f"cannot {doing}: the store does not delete").at(self)
         if not self._rules.nodes and not self.exists(key):
             return  # some remove a whole folder of that name
         try:
@@ -304,7 +302,7 @@ class ZarrPythonStore(Store):
         except _MISSING:
             return
         except Exception as error:
-            raise self._failed(doing, error) from cause(error)
+            self._fail(doing, error)
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -330,7 +328,7 @@ class ZarrPythonStore(Store):
     # -- listable -----------------------------------------------------------------------------
     def _listed(self, names: Callable[[], AsyncIterator[str]], prefix: str) -> list[str]:
         if not self.capabilities.listable:
-            raise NotListableError(f"{self!r}: the store does not list its keys")
+            raise NotListableError("the store does not list its keys").at(self)
 
         async def collect() -> list[str]:
             return [name async for name in names()]
@@ -339,7 +337,7 @@ class ZarrPythonStore(Store):
         try:
             return self._run(collect, doing)
         except _MISSING as error:
-            raise self._failed(doing, error) from cause(error)
+            self._fail(doing, error)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         check_prefix(prefix)
@@ -389,7 +387,7 @@ class ZarrPythonStore(Store):
 
 
 def _documents_first(key: str) -> tuple[bool, int, str]:
-    """The order in which keys of nodes are written, groups before what lies in them."""
+    """The order in which keys of nodes are written, groups before their members."""
     return not key.endswith("zarr.json"), key.count("/"), key
 
 
