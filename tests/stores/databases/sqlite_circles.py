@@ -1,4 +1,4 @@
-"""SQLite files whose trees lead from page to page so often that nobody gets to their end."""
+"""SQLite files whose trees lead from page to page so often that reading them never ends."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def facts(server: Callable[[str], Any]) -> MongoDB:
 
 @pytest.fixture
 def name() -> str:
-    """Of a collection that nobody else uses."""
+    """Of a collection of its own."""
     return f"c{uuid.uuid4().hex}"
 
 

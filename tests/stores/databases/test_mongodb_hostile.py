@@ -82,18 +82,6 @@ def test_values_of_another_type(documents: Any, store: MongoDBStore, fields: Any
     assert list(store.list()) == ["b"]
 
 
-@pytest.mark.parametrize("key", [["a"], ["a", "b"], ["b", "a", 5], [["a"], "a"]])
-def test_a_list_of_keys_is_no_key(documents: Any, store: MongoDBStore, key: Any) -> None:
-    """The server finds a list by what is in it."""
-    documents.insert_one({"key": key, "value": b"alias"})
-    for call in (store.get, store.exists, store.size, store.get_versioned):
-        with pytest.raises(StoreError, match="a key of type list"):
-            call("a")
-    with pytest.raises(StoreError, match="a key of type list"):
-        store.get_many([("c", None), ("a", None)])
-    assert list(store.list()) == [] and store.list_dir("") == ([], [])
-
-
 def test_keys_of_other_types(documents: Any, store: MongoDBStore) -> None:
     odd = [5, None, 1.5, b"a", {"a": 1}, bson.ObjectId(), True, bson.Code("a"), [1, 2]]
     documents.insert_many([{"key": key, "value": b"1"} for key in odd])

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import omnizarr
 from omnizarr.errors import NodeNotFoundError, ReadOnlyError, StoreError, StoreTimeoutError
 from omnizarr.stores import ByteRange, SQLiteStore, Store, as_store, kinds
 from omnizarr.testing import StoreSuite
@@ -412,3 +413,12 @@ def test_an_open_file_is_not_opened_once_more(tmp_path: Path, monkeypatch: Any) 
         monkeypatch.setattr("builtins.open", refuse)
         kind = kinds.for_path(str(path))
         assert kind is not None and kind.module == "databases.sqlite"
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "bad.sqlite"
+    path.write_bytes(b"this is text, and no database" * 100)
+    with pytest.raises(StoreError, match="is not a SQLite database") as refused:
+        omnizarr.open(path, mode="r")
+    assert refused.value.location is not None and refused.value.location.name == str(path)
+    assert "cannot read many keys" not in str(refused.value)

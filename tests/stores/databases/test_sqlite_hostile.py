@@ -346,5 +346,5 @@ def test_a_tree_without_an_end(path: Path, tree: int, keys: str) -> None:
             except StoreError as error:
                 assert "damaged" in str(error) or "malformed" in str(error)
                 refused += 1
-            assert time.monotonic() - begun < 10
+            assert time.monotonic() - begun < 120
     assert refused > 0

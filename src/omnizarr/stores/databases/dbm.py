@@ -3,7 +3,7 @@
 Keys are stored as their UTF-8 bytes, as zarr-python 2 does. None of these libraries is safe to use
 from several processes (some refuse a second one, some lose its changes), so every call takes a lock
 file beside the database and opens the database anew, or, for `dbm.dumb`, reads what was appended
-since (see `dbm_dumb`). Others that use the database at the same time do not know that lock.
+since (see `dbm_dumb`). Other programs do not take that lock.
 
 This module knows `dbm`. It must not know what values mean.
 """
@@ -54,7 +54,7 @@ class MappedDatabase:
         try:
             value = bytes(self._db[key])
         except KeyError:
-            # `dbm.ndbm` says this of empty values too; only the list of all keys tells.
+            # `dbm.ndbm` raises this for empty values too; only the list of all keys tells.
             if type(self._db).__module__ != "_dbm" or key not in self.keys():
                 return None
             value = b""
@@ -168,7 +168,7 @@ class DBMStore(FileDatabase):
         import dbm
 
         if self.open is not None:
-            for name in _FLAVOURS:  # whoever has its function has loaded the module
+            for name in _FLAVOURS:
                 if self.open is getattr(sys.modules.get(name), "open", None):
                     return name
             return None
@@ -179,13 +179,13 @@ class DBMStore(FileDatabase):
             raise StoreError("the file is no database of any flavour of dbm").at(self)
         if found == "dbm.ndbm":
             raise StoreError(
-                f"{self!r} is a database of dbm.ndbm, whose library crashes on damaged files; if"
-                " you trust this one, pass open=dbm.ndbm.open"
-            )
+                "this is a database of dbm.ndbm, whose library crashes on damaged files; if you"
+                " trust this one, pass open=dbm.ndbm.open"
+            ).at(self)
         if not _is_there(found):
             raise StoreError(
-                f"{self!r} is a database of {found}, which this Python was built without"
-            )
+                f"this is a database of {found}, which this Python was built without"
+            ).at(self)
         return found
 
     def flush(self) -> None:
@@ -193,13 +193,12 @@ class DBMStore(FileDatabase):
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        name = check_key(key).encode()
-        with self._using(f"read {key!r}") as values:
-            return values.get(name, byte_range)
+        return self.get_many([(key, byte_range)])[0]
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         names = [(check_key(key).encode(), byte_range) for key, byte_range in requests]
-        with self._using("read many keys") as values:
+        what = f"read {requests[0][0]!r}" if len(requests) == 1 else "read many keys"
+        with self._using(what) as values:
             return [values.get(name, byte_range) for name, byte_range in names]
 
     def size(self, key: str) -> int | None:
@@ -240,7 +239,7 @@ class DBMStore(FileDatabase):
         self.check_writable()
         name = check_key(key).encode()
         if not _exists(self.path) and self._end.alive:
-            return  # nothing is created in order to delete
+            return  # deleting a missing key creates no file
         with self._using(f"delete {key!r}", write=True) as values:
             if values.size(name) is not None:
                 values.delete([name])
@@ -267,7 +266,7 @@ class DBMStore(FileDatabase):
     # -- the open database --------------------------------------------------------------------
     @contextmanager
     def _using(self, what: str, write: bool = False) -> Iterator[DumbDatabase | MappedDatabase]:
-        """The database, with everybody else who takes the lock kept out."""
+        """The database, under the lock file."""
         self._check_open(what)
         if not write and not _exists(self.path):
             yield MappedDatabase({})
@@ -322,7 +321,7 @@ def _locked(lock: FileLock, write: bool) -> Iterator[None]:
     except OSError as error:
         if write or error.errno not in _NO_LOCK:
             raise
-        yield  # where no lock can be made, nothing can be written either
+        yield  # where no lock file can be made, there is no writer either
         return
     try:
         yield

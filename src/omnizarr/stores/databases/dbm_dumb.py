@@ -2,11 +2,10 @@
 
 `NAME.dir` is the index: one line per key, `'key', (position, size)`, where a later line replaces an
 earlier one. `NAME.dat` holds the values, each from a multiple of 512 bytes on. The standard library
-overwrites values in place, keeps changes of the index in memory, and evaluates the index as Python.
-Here a value goes to a free place and is then named by one appended line, so that a reader, or
-whatever comes after a crash, finds the old value or the new one; a line is read by its grammar; and
-what others appended meanwhile is read on, not all anew. The standard library reads these files,
-and its files are read here.
+overwrites values in place and keeps changes of the index in memory, so a crash tears both. Here a
+value is written to free blocks and then named by one appended line: a reader finds the old value or
+the new one, also after a crash. Lines that other processes appended are read on, not all anew. The
+standard library reads and writes the same files.
 
 The caller holds a lock that excludes all other users of these functions.
 
@@ -69,7 +68,8 @@ class DumbDatabase:
 
     # -- the caller holds the lock ------------------------------------------------------------
     def refresh(self, write: bool) -> bool:
-        """Learn what others changed; False if there is no database. With `write` it is created."""
+        """Read what other processes changed; False if there is no database. With `write` it is
+        created."""
         if not self._is_current() or (write and not self._writable):
             self.close()
             flags = (os.O_RDWR | os.O_CREAT if write else os.O_RDONLY) | _CLOEXEC
@@ -90,8 +90,7 @@ class DumbDatabase:
         return True
 
     def _is_current(self) -> bool:
-        """Whether the open files are still those of these names. (An open file keeps its number,
-        so no other can have it.)"""
+        """Whether the open files are still those of these names."""
         pairs = (self._index_path, self._index_file), (self._data_path, self._data_file)
         for path, file in pairs:
             if file < 0:
@@ -113,12 +112,12 @@ class DumbDatabase:
         lines = bytes(text).decode("latin-1").split("\n")
         last = lines.pop()
         parsed = [self._parse(line) for line in lines if line]
-        if last and _LINE.match(last):  # nobody's end of line is missing, but an editor's may be
+        if last and _LINE.match(last):  # an editor may have removed the last end of line
             parsed.append(self._parse(last))
             if write:
                 write_fully(self._index_file, b"\n")
                 size += 1
-        elif last:  # a writer was killed in the middle of it
+        elif last:  # a writer was killed before it had written the whole line
             size -= len(last)
             if write:
                 os.ftruncate(self._index_file, size)
@@ -194,7 +193,7 @@ class DumbDatabase:
         return f"{key.decode('latin-1')!r}, ({position}, {size})\n".encode("latin-1")
 
     def _rewrite(self) -> None:
-        """Replace the index by one without lines that no longer count."""
+        """Replace the index by one without outdated lines."""
         data = b"".join(self._line(key, *place) for key, place in self._places.items())
         temporary = os.path.join(os.path.dirname(self._index_path), temporary_name())
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | _CLOEXEC
@@ -213,7 +212,7 @@ class DumbDatabase:
 
     # -- free blocks --------------------------------------------------------------------------
     def _free_block(self, needed: int) -> int:
-        """The first of so many blocks that no value uses."""
+        """The first of `needed` blocks in a row that no value uses."""
         if self._gaps is None or len(self._gaps) > 2 * len(self._places) + 1000:
             self._gaps = self._find_gaps()
         for index, (first, count) in enumerate(self._gaps):

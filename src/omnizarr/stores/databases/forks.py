@@ -1,10 +1,9 @@
-"""Files that a library keeps open and that must not cross a fork: closed before it, opened after.
+"""Close database files before a fork, so that parent and child open them anew.
 
-SQLite and LMDB both forbid that a child uses what its parent opened, or even closes it: their idea
-of the locks that the process holds would be wrong. So every use is announced here. Before a fork
-the uses of other threads are awaited and everything that is then idle is closed; parent and child
-open anew when they need to. A file that is still in use, because the forking thread itself is in
-the middle of reading, or another thread does not finish, is refused in the child.
+SQLite and LMDB forbid that a child uses what its parent opened, or even closes it: the locks that
+they believe to hold would be wrong. So every use is announced here. A fork waits for the uses of
+other threads, then everything idle is closed. A file that is still in use, because the forking
+thread itself is reading it, or another thread does not finish in time, is refused in the child.
 
 This module knows forks. It must not know any database.
 """
@@ -19,7 +18,7 @@ from typing import Protocol
 
 from omnizarr.errors import StoreError
 
-# Its hooks are registered before those below, so that they hold nothing up while these wait.
+# Hooks before a fork run in reverse order: these below first, while those of `forks` hold no lock.
 from omnizarr.runtime import forks
 
 PATIENCE = forks.PATIENCE
@@ -44,8 +43,8 @@ _inherited: set[str] = set()
 
 
 def watch(closing: Closing) -> None:
-    """Have `before_fork` called, as long as the object lives."""
-    # Without the lock: the caller may hold one that somebody else awaits with this one.
+    """Call `before_fork` before every fork, as long as the object lives."""
+    # Without `_changed`: a thread that holds it may wait for a lock of the caller.
     _closing[forks.Reference(closing, _closing.__delitem__)] = None
 
 
@@ -66,8 +65,8 @@ class Using:
         self._process = os.getpid()
         self._thread = threading.get_ident()
         with _changed:
-            # A thread that is inside already must not wait: the fork waits for it. Nor must the one
-            # that forks, which may come here because it collects a store.
+            # A thread that is inside already must not wait: the fork waits for it. Nor must the
+            # thread that forks, where garbage collection may close a store.
             while _forking and not (_users[self._thread] or self._thread in _forking):
                 _changed.wait(PATIENCE)
             if self._name in _inherited:

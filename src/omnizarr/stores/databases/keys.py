@@ -1,7 +1,7 @@
-"""Keys in an ordered index: where a prefix ends, and what lies directly below one.
+"""Keys in an ordered index: where a prefix ends, and the direct children of one.
 
 Keys are ordered as their UTF-8 bytes are, which is how Python orders str too. An index that is not
-in order is damaged, and might be gone through for ever.
+in order is damaged, and reading it might never end.
 
 This module knows keys. It must not know any database.
 """
@@ -30,8 +30,8 @@ def listing_by_jumps(
     where: str = "the index",
     room: int | None = None,
 ) -> Listing:
-    """`Store.list_dir` where `seek(start)` gives the stored keys from `start` on, in order: what
-    lies below a name is jumped over, not read. `room`: all keys together are shorter than this."""
+    """`Store.list_dir` where `seek(start)` gives the stored keys from `start` on, in order. Keys
+    below a child are skipped, not read. `room`: all keys together are shorter than this."""
     keys: list[str] = []
     prefixes: list[str] = []
     begin = len(prefix)

@@ -1,9 +1,9 @@
 """`LMDBStore`: values in an LMDB environment, a memory-mapped tree of sorted keys.
 
 Keys are stored as their UTF-8 bytes in the unnamed database, as zarr-python 2 does. A value is its
-own version: it is replaced only if it still is what was read, inside the one write transaction that
-LMDB allows at a time, whichever process asks. What is read is copied out of the map. LMDB trusts
-its file: a damaged one can crash the process, so a file must come from a source that is trusted.
+own version: it is replaced only if it still holds the bytes that were read, inside the one write
+transaction that LMDB allows at a time in all processes. Values are copied out of the map. LMDB
+trusts its file: a damaged one can crash the process, so open only files that you trust.
 
 This module knows keys and transactions. `lmdb_environment` knows the environment.
 """
@@ -169,7 +169,7 @@ class LMDBStore(FileDatabase):
     def delete(self, key: str) -> None:
         self.check_writable()
         name = self._name(key)
-        if self.exists(key):  # nothing is created, and no transaction taken, in order to delete
+        if self.exists(key):  # deleting a missing key creates no file
             self._write(f"delete {key!r}", lambda transaction: transaction.delete(name))
 
     def delete_prefix(self, prefix: str) -> None:
@@ -265,7 +265,7 @@ def _keys(transaction: Any, prefix: str) -> list[str]:
 
 
 def _is_there(path: str) -> bool:
-    library()  # what is missing first is the package
+    library()  # a missing package is reported first
     return os.path.exists(os.path.join(path, "data.mdb") if os.path.isdir(path) else path)
 
 

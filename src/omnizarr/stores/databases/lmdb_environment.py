@@ -1,11 +1,11 @@
 """The LMDB environment of one path: shared, grown, closed before a fork.
 
 LMDB forbids that a process opens a path twice, so all stores on one path share one environment,
-which is closed when the last of them is. If its file is deleted or replaced meanwhile, it is opened
-anew by the next store and before the next change: what the old one took would be lost.
+which is closed with the last of them. If its file was deleted or replaced, the next store and the
+next change open the new one: a change to the old file would be lost.
 
-Its memory map cannot change while a transaction of this process is open; growing waits for that
-moment and lets nobody in.
+The memory map cannot change while a transaction of this process is open. Growing waits until there
+is none, and new transactions wait until it has grown.
 
 This module knows LMDB. It must not know what a store is.
 """
@@ -47,7 +47,7 @@ def library() -> Any:
 
 
 class Environment:
-    """What `acquire` gives; `release` it once for every `acquire`."""
+    """The environment of a path; `release` it once for every `acquire`."""
 
     def __init__(self, path: str, map_size: int, fsync: bool, given: Any) -> None:
         self.path = path
@@ -74,7 +74,7 @@ class Environment:
         self._inside: Counter[int] = Counter()
         """Open transactions by thread."""
         self._waiting = 0
-        """How many threads wait to be alone; nobody else is let in meanwhile."""
+        """How many threads wait to be alone; no other transaction may begin meanwhile."""
 
     def __repr__(self) -> str:
         return f"LMDBStore({self.path!r})"
@@ -105,8 +105,8 @@ class Environment:
         return _file_at(self.data_path) != self._file
 
     def follow(self) -> None:
-        """Close an environment whose file was deleted or replaced; the next call opens the one
-        that is there then."""
+        """Close an environment whose file was deleted or replaced; the next call opens the file
+        that it then finds."""
         with self._changed:
             if self._env is None or self._process != os.getpid() or not self._moved():
                 return
@@ -119,7 +119,7 @@ class Environment:
                 ).at(self)
 
     def _ready(self, write: bool, timeout: float) -> Any:
-        """The open environment; None if there is nothing and nothing is to be written."""
+        """The open environment; None for a read if there is no file."""
         if self._given is not None:
             if self._process != os.getpid():
                 raise StoreError("the environment was opened by the parent process").at(self)
@@ -154,11 +154,11 @@ class Environment:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
         try:
             env = self.lmdb.open(self.path, **options)
-        except (self.lmdb.ReadonlyError, self.lmdb.LockError, self.lmdb.Error) as error:
+        except self.lmdb.Error as error:
             folder = os.path.dirname(self.data_path)
             if writable or os.access(folder, os.W_OK):
                 raise
-            # Where no lock can be made, there is no writer either.
+            # Where no lock file can be made, there is no writer either.
             try:
                 env = self.lmdb.open(self.path, **options, lock=False)
             except self.lmdb.Error:
@@ -241,7 +241,7 @@ class Environment:
                     "the memory map cannot be changed while this thread reads a"
                     " snapshot; write after it, or open the store with a larger map_size"
                 ).at(self)
-            # Whoever waits here is between two transactions and counts as outside.
+            # A thread that waits here is between two transactions and counts as outside.
             self._inside.pop(thread)
             self._waiting += 1
             self._changed.notify_all()
@@ -253,7 +253,7 @@ class Environment:
                             f"another thread kept a snapshot open for {timeout} s, so"
                             " the memory map could not be changed"
                         ).at(self)
-                yield  # nobody comes in: the lock is held
+                yield  # no transaction begins: the lock is held
             finally:
                 self._waiting -= 1
                 self._inside[thread] = 1

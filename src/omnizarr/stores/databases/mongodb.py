@@ -22,7 +22,6 @@ from omnizarr.errors import (
     UncertainWriteError,
     ZarrError,
 )
-from omnizarr.model.json import show
 from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Store, Versioned, read_range
 from omnizarr.runtime.optional_packages import package
@@ -43,7 +42,7 @@ _REFUSED = {13, 18, 8000}  # Unauthorized, AuthenticationFailed, Atlas' own
 _DUPLICATE = 11000
 _NOT_PRIMARY = {10107, 13435}  # which writes nothing
 _FIELDS = {"key": 1, "value": 1, "_id": 0}
-"""What is read of a document; others may have put more into it."""
+"""What is read of a document; other programs may have put more into it."""
 
 
 class MongoDBStore(ServerDatabase):
@@ -149,13 +148,13 @@ class MongoDBStore(ServerDatabase):
         return None if value is None else read_range(bytes(value), byte_range)
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
-        value = self._find(key)  # with its subtype, or the server would find it changed
+        value = self._find(key)  # with its subtype, which the server compares too
         return None if value is None else Versioned(read_range(bytes(value), byte_range), value)
 
     def _find(self, key: str) -> bytes | None:
         check_key(key)
         found = self._call(f"read {key!r}", lambda: self._documents.find_one({"key": key}, _FIELDS))
-        return None if found is None else self._value([key], found)
+        return None if found is None else self._value(found)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         keys = list(dict.fromkeys(check_key(key) for key, _ in requests))
@@ -163,14 +162,14 @@ class MongoDBStore(ServerDatabase):
         for begin in range(0, len(keys), BATCH):
             some = keys[begin : begin + BATCH]
 
-            def find(some: list[str] = some) -> list[dict[str, Any]]:
+            def find(some: list[str] = some) -> None:
                 with self._documents.find({"key": {"$in": some}}, _FIELDS) as cursor:
-                    return list(cursor)
+                    for found in cursor:
+                        value = bytes(self._value(found))
+                        if values.setdefault(found["key"], value) != value:
+                            raise self._twice()
 
-            for found in self._call("read many keys", find):
-                value = bytes(self._value(some, found))
-                if values.setdefault(found["key"], value) != value:
-                    raise self._twice()
+            self._call("read many keys", find)
         return [
             read_range(values[key], byte_range) if key in values else None
             for key, byte_range in requests
@@ -178,29 +177,18 @@ class MongoDBStore(ServerDatabase):
 
     def exists(self, key: str) -> bool:
         check_key(key)
-        only_key = {"key": 1, "_id": 0}
-        found = self._call(
-            f"find {key!r}", lambda: self._documents.find_one({"key": key}, only_key)
-        )
-        return found is not None and bool(self._key([key], found))
+        return self._has(f"find {key!r}", {"key": key})
 
-    def _key(self, asked: Sequence[str], document: dict[str, Any]) -> str:
-        """A list that holds a key is found under that key too, and is none."""
-        key = document.get("key")
-        if type(key) is not str or key not in asked:
-            raise StoreError(
-                f"asked for {show(asked[0])}, the server gave a document with a key of"
-                f" type {type(key).__name__}: {show(key)}; remove what no store has written"
-            ).at(self)
-        return key
+    def _has(self, what: str, condition: dict[str, Any]) -> bool:
+        find = self._documents.find_one
+        return self._call(what, lambda: find(condition, {"_id": 1})) is not None
 
-    def _value(self, asked: Sequence[str], document: dict[str, Any]) -> bytes:
-        key, value = self._key(asked, document), document.get("value")
+    def _value(self, document: dict[str, Any]) -> bytes:
+        value = document.get("value")
         if not isinstance(value, bytes):  # `Binary` of another subtype is bytes too
             raise StoreError(
-                f"the document of {key!r} has a value of type {type(value).__name__},"
-                " expected binary data"
-            ).at(self)
+                f"the document has a value of type {type(value).__name__}, expected binary data"
+            ).at(self, key=document["key"])
         return value
 
     # -- writeable ----------------------------------------------------------------------------
@@ -238,8 +226,8 @@ class MongoDBStore(ServerDatabase):
         return bool(done.matched_count)
 
     def _conditionally(self, key: str, write: Callable[[], T]) -> T:
-        """The answer to a write that must not be done twice. The server knows one that the client
-        repeats by its number, so an error means that no answer came to any of them."""
+        """The answer to a write that must not be done twice. A server recognizes what the client
+        repeats by its number, so an error means that no attempt was answered."""
         try:
             return self._call(f"write {key!r}", write)
         except StoreError as error:
@@ -249,10 +237,10 @@ class MongoDBStore(ServerDatabase):
             raise UncertainWriteError(
                 f"whether {key!r} was written is unknown: the server's answer was lost;"
                 f" look at the value before you do the same again ({cause})"
-            ).at(self) from cause
+            ).at(self, key=key) from cause
 
     def _is_lost(self, error: BaseException | None) -> bool:
-        """Whether a write may have been done, and may last, though this was raised."""
+        """Whether a write may have been done although this error was raised."""
         errors = self._pymongo.errors
         if isinstance(error, errors.ServerSelectionTimeoutError):
             return False
@@ -262,13 +250,10 @@ class MongoDBStore(ServerDatabase):
         return isinstance(error, (errors.ConnectionFailure, errors.WriteConcernError))
 
     def _is_there(self, name: object) -> bool:
-        """Whether the document with the name that the client gave it was made. It keeps that name
-        when others replace the value."""
-        if name is None:
-            return False
-        with suppress(StoreError):  # what was lost first is what the caller must hear of
-            find = self._documents.find_one
-            return self._call("look for it", lambda: find({"_id": name}, {"_id": 1})) is not None
+        """Whether the document with this `_id`, which the client made up, was written. Another
+        writer who replaces the value does not change it."""
+        with suppress(StoreError):  # the first error is the one to report
+            return name is not None and self._has("look for a document", {"_id": name})
         return False
 
     def delete(self, key: str) -> None:
@@ -289,18 +274,21 @@ class MongoDBStore(ServerDatabase):
         self._call(f"delete {prefix!r}", lambda: self._documents.delete_many(condition))
 
     def _document(self, key: str, value: Buffer) -> dict[str, Any]:
-        """The document to write, once the index is there."""
+        """The document to write; the first one makes the index."""
         self.check_writable()
         check_key(key)
         data = bytes(value)
         if len(data) > MOST_BYTES:
             raise StoreError(
-                f"cannot write {key!r}: {len(data)} bytes, and a MongoDB document takes"
-                f" at most {MOST_BYTES}; use smaller chunks or shards, or stronger compression"
-            ).at(self)
+                f"cannot write {len(data)} bytes: a MongoDB document takes at most {MOST_BYTES};"
+                " use smaller chunks or shards, or stronger compression"
+            ).at(self, key=key)
         if not self._indexed:
             try:
-                self._call("make the unique index on key", self._make_index)
+                self._call(
+                    "make the unique index on key",
+                    lambda: self._documents.create_index("key", unique=True),
+                )
             except StoreError as error:
                 if _code(error.__cause__) == _DUPLICATE:
                     raise self._twice() from error
@@ -313,9 +301,6 @@ class MongoDBStore(ServerDatabase):
             "two documents have the same key; remove one of them, or neither reading"
             " nor writing is certain"
         ).at(self)
-
-    def _make_index(self) -> None:
-        self._documents.create_index("key", unique=True)
 
     # -- listable -----------------------------------------------------------------------------
     def _keys(self, prefix: str) -> list[str]:
@@ -330,11 +315,11 @@ class MongoDBStore(ServerDatabase):
 
     # -- the server ---------------------------------------------------------------------------
     def _call(self, what: str, function: Callable[[], T], again: bool = False) -> T:
-        """The answer, within the deadline. `again`: once more if somebody else was faster to make
-        the same document."""
+        """The answer, within the deadline. `again`: repeat the call if another writer made the
+        same document first."""
         self._check_open(what)
         if self._process != os.getpid() and self._given is None:
-            self._open()  # the parent's connections are not ours
+            self._open()  # a child must not use its parent's connections
         errors = self._pymongo.errors
         try:
             with self._pymongo.timeout(self.timeout):
@@ -351,7 +336,7 @@ class MongoDBStore(ServerDatabase):
                 raise self._timed_out(what) from error
             kind = StoreAccessError if _code(error) in _REFUSED else StoreError
             raise kind(f"cannot {what}: {error}").at(self) from error
-        except Exception as error:  # whatever the client stumbles over in a document
+        except Exception as error:  # of a document that the client cannot decode
             raise StoreError(f"cannot {what}: {error}").at(self) from error
 
 
@@ -360,7 +345,7 @@ def _code(error: BaseException | None) -> int:
 
 
 def _close(client: Any, process: int) -> None:
-    if os.getpid() == process:  # what a child inherited belongs to its parent
+    if os.getpid() == process:  # a forked child leaves the connections to its parent
         client.close()
 
 

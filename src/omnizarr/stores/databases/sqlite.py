@@ -1,13 +1,12 @@
 """`SQLiteStore`: values as rows of a table in one SQLite file.
 
 The table is `zarr(k TEXT PRIMARY KEY, v BLOB)`, which zarr-python 2 reads and writes too. A
-value is its own version: a row is replaced only if it still holds the bytes that were read, whoever
-wrote them.
+value is its own version: a row is replaced only if it still holds the bytes that were read.
 
-SQLite has no checksums, but each key twice: in the table's rows and in the index of its primary
-key. Every lookup goes through the index and compares its key with that of the row. For a key that
-is not in the index, its neighbours there are compared: a damaged key still stands in its old place.
-The first listing of a store compares the whole index with the table; later ones, what they pass.
+SQLite has no checksums, but it stores each key twice: in the table's row and in the index of the
+primary key. Every lookup goes through the index and compares its key with that of the row. For a
+key that is not in the index its neighbours are compared: a damaged key still has its old position.
+The first listing of a store compares the whole index with the table; later ones, what they read.
 
 This module knows the table. `sqlite_file` knows the file. Neither must know what values mean.
 """
@@ -115,6 +114,7 @@ class SQLiteStore(FileDatabase):
         )
         self._select_keys = f"SELECT i.k, i.k IS r.k {both}"
         self._select_all = f"{self._select_keys} 1 ORDER BY i.k"
+        self._insert = f'INSERT INTO "{self.table}"(k, v) VALUES (?, ?) ON CONFLICT(k) DO'
         self._compared = False  # the whole index with the table
 
     @property
@@ -128,8 +128,10 @@ class SQLiteStore(FileDatabase):
             if db is None:
                 return None
             row = self._row(db, key)
-            if row is None or row.value is not None:
-                return None if row is None else self._part(db, key, row, byte_range)
+            if row is None:
+                return None
+            if row.value is not None:
+                return read_range(row.value, byte_range)
             with _transaction(db):  # the row and its parts must be of one version
                 row = self._row(db, key)
                 return None if row is None else self._part(db, key, row, byte_range)
@@ -250,32 +252,20 @@ class SQLiteStore(FileDatabase):
         self.check_writable()
         check_key(key)
         with self._pool.writing(f"write {key!r}") as db:
-            db.execute(
-                f'INSERT INTO "{self.table}"(k, v) VALUES (?, ?)'
-                " ON CONFLICT(k) DO UPDATE SET v = excluded.v",
-                (key, bytes(value)),
-            )
+            db.execute(f"{self._insert} UPDATE SET v = excluded.v", (key, bytes(value)))
 
     def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values in one transaction."""
         self.check_writable()
         rows = [(check_key(key), bytes(value)) for key, value in values.items()]
         with self._pool.writing(f"write {len(rows)} keys") as db:
-            db.executemany(
-                f'INSERT INTO "{self.table}"(k, v) VALUES (?, ?)'
-                " ON CONFLICT(k) DO UPDATE SET v = excluded.v",
-                rows,
-            )
+            db.executemany(f"{self._insert} UPDATE SET v = excluded.v", rows)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         check_key(key)
         with self._pool.writing(f"write {key!r}") as db:
-            cursor = db.execute(
-                f'INSERT INTO "{self.table}"(k, v) VALUES (?, ?) ON CONFLICT(k) DO NOTHING',
-                (key, bytes(value)),
-            )
-            return cursor.rowcount == 1
+            return db.execute(f"{self._insert} NOTHING", (key, bytes(value))).rowcount == 1
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
         if version is None:
@@ -293,7 +283,7 @@ class SQLiteStore(FileDatabase):
         self.check_writable()
         check_key(key)
         if not os.path.exists(self.path) and not self._pool.closed:
-            return  # nothing is created in order to delete
+            return  # deleting a missing key creates no file
         with self._pool.writing(f"delete {key!r}") as db:
             db.execute(f'DELETE FROM "{self.table}" WHERE k = ?', (key,))
 

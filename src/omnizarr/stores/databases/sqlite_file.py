@@ -1,15 +1,15 @@
 """The connections of one SQLite file: opening, lending, checking.
 
-Threads come and go with every call, so connections belong to none of them: they are lent, one
-thread at a time, and kept for the next. Writers of one process queue here, because SQLite's own
-waiting is a sleep; writers of several processes wait for each other in SQLite.
+Threads come and go with every call, so connections belong to no thread: each is lent to one thread
+at a time, and kept for the next. Writers of one process queue here, because SQLite's own waiting is
+a sleep; writers of several processes wait for each other in SQLite.
 
-A file may be deleted or replaced while it is open. A connection to the old one would take changes
-that nobody sees, and delete the log of the new one when it ends; so such connections are closed
+A file may be deleted or replaced while it is open. Changes through a connection to the old file
+would be lost, and closing it would delete the log of the new file. So such connections are closed
 before another one is opened and before every change.
 
-A file of others is data. Nothing that it defines is run: no trigger, no view, no function, because
-the table must be what its name promises and have none of them.
+A file may come from a stranger. Nothing that it defines is run: a table with triggers, with indexes
+of expressions, or of another form than expected is refused.
 
 This module knows SQLite. It must not know what a store is.
 """
@@ -44,6 +44,7 @@ JOURNAL = "WAL"
 _WAITED = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
 _FORBIDDEN = {3, 8}  # SQLITE_PERM, SQLITE_READONLY
 _CANNOT_OPEN = 14
+_NOT_A_DATABASE = 26
 _TABLE = re.compile(
     r"""
     \s* CREATE \s+ TABLE \s+ ["'`\[]? \w+ ["'`\]]? \s*
@@ -99,8 +100,8 @@ _pools: weakref.WeakSet[ConnectionPool] = weakref.WeakSet()
 
 
 def is_open(path: str) -> bool:
-    """Whether this process has the file open. Whoever opens such a file and closes it again ends
-    every lock that the process has on it, and with that SQLite's."""
+    """Whether this process has the file open. Opening such a file and closing it again would end
+    every lock that the process has on it, SQLite's included."""
     real_path = os.path.realpath(path)
     return any(pool.real_path == real_path for pool in list(_pools))
 
@@ -179,7 +180,9 @@ class ConnectionPool:
             process = os.getpid()
             with self._guard:
                 if self.closed:
-                    raise StoreClosedError(f"{self!r} was closed; open it again to {what}")
+                    raise StoreClosedError(f"the store was closed; open it again to {what}").at(
+                        self
+                    )
                 if create:
                     self._drop_moved()
                 lent = self._idle.pop() if self._idle else None
@@ -227,8 +230,8 @@ class ConnectionPool:
                 self._idle.pop().db.close()
 
     def close(self) -> None:
-        """Close what is idle; what is lent is closed when it comes back. A file that nobody else
-        uses is left as one file, which can be read from a read-only place."""
+        """Close what is idle; what is lent is closed when it comes back. A file without other
+        users is left as one file, which can be read from a read-only place."""
         self.closed = True
         _pools.discard(self)
         if database_forks.was_inherited(self.real_path):
@@ -254,8 +257,8 @@ class ConnectionPool:
         try:
             return self._connect(f"mode={mode}")
         except sqlite3.Error as error:
-            # A write-ahead log that ended well needs files beside it even for reading. Where none
-            # can be made, nobody else can be writing either.
+            # A file with a write-ahead log needs files beside it even for reading. Where none can
+            # be made, there is no writer either.
             alone = not os.path.exists(self.path + "-wal")
             if self.read_only and _code(error) == _CANNOT_OPEN and alone:
                 return self._connect("mode=ro&immutable=1")
@@ -364,6 +367,11 @@ class ConnectionPool:
         if code in _WAITED:
             return self._timed_out(what)
         folder = os.path.dirname(os.path.abspath(self.path))
+        if code == _NOT_A_DATABASE:
+            return StoreError(
+                f"{self.path!r} is not a SQLite database, or is encrypted or damaged; check the"
+                " path, or choose another one for a new store"
+            ).at(self)
         if code == _CANNOT_OPEN and not os.path.isdir(folder):
             return StoreError(f"cannot {what}: there is no folder {folder!r}; make it").at(self)
         kind = StoreAccessError if code in _FORBIDDEN else StoreError
