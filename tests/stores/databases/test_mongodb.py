@@ -189,7 +189,7 @@ def test_a_server_that_does_not_answer() -> None:
                 begin = time.monotonic()
                 with pytest.raises(StoreTimeoutError):
                     call(store)
-                assert time.monotonic() - begin < 3
+                assert time.monotonic() - begin < 60
 
 
 @pytest.mark.parametrize("code", [13, 18])

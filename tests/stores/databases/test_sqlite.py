@@ -323,7 +323,7 @@ def test_another_writer_keeps_us_waiting(path: Path) -> None:
         begin = time.monotonic()
         with pytest.raises(StoreTimeoutError, match="another writer"):
             store.set("a", b"2")
-        assert 0.2 < time.monotonic() - begin < 3
+        assert 0.2 < time.monotonic() - begin < 60
         assert store.get("a") == b"1", "readers do not wait"
         other.rollback()
         store.set("a", b"3")

@@ -42,7 +42,7 @@ OTHER = b"bytes between the values"
 
 
 def references(folder: Path, values: Mapping[str, bytes]) -> dict[str, Any]:
-    """Each value in one of the ways that references have; files lie in `folder`."""
+    """Each value in one of the ways that references have; the files are in `folder`."""
     found: dict[str, Any] = {}
     with open(folder / "data.bin", "wb") as file:
         for number, (key, value) in enumerate(values.items()):
@@ -444,11 +444,11 @@ def test_merged_reads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_many_requests_are_under_way() -> None:
     import time
 
-    target = LatencyStore(MemoryStore({f"f{i}": bytes(10) for i in range(40)}), seconds=0.05)
+    target = LatencyStore(MemoryStore({f"f{i}": bytes(10) for i in range(40)}), seconds=0.5)
     store = ReferenceStore({f"{i}": [f"far://f{i}", 0, 10] for i in range(40)}, fs={"far": target})
     start = time.perf_counter()
     store.get_many([(f"{i}", None) for i in range(40)])
-    assert time.perf_counter() - start < 1.0
+    assert time.perf_counter() - start < 10, "one after the other they take 20 s"
 
 
 def test_every_origin_is_opened_once(tmp_path: Path) -> None:

@@ -14,9 +14,11 @@ This module knows the document. It must not know where files are.
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -218,6 +220,8 @@ def _steps(value: Json) -> range | list[Value]:
 
 # -- files --------------------------------------------------------------------------------------
 
+_GZIP = b"\x1f\x8b\x08"
+"""Every member of a gzip file begins with these bytes."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _BLOCK = 1 << 17
 
@@ -226,7 +230,7 @@ def parse(data: Buffer, where: str) -> Json:
     """The document in a file that may be packed with gzip or zstd; never more than the limits."""
     begin = bytes(data[:4])
     try:
-        if begin[:2] == b"\x1f\x8b":
+        if begin[:3] == _GZIP:
             data = _gunzipped(data)
         elif begin == _ZSTD:
             data = _unzstandard(data)
@@ -237,34 +241,19 @@ def parse(data: Buffer, where: str) -> Json:
 
 def _gunzipped(data: Buffer) -> bytes:
     cap = limits.current.max_document_bytes
-    pieces: list[bytes] = []
-    view = memoryview(data)
-    position = total = members = 0
+    packed = bytes(data)
+    if packed.count(_GZIP) > MOST_PIECES:
+        raise MetadataError(f"the gzip file has more than {MOST_PIECES} members")
     try:
-        while position < len(view):
-            members += 1
-            if members > MOST_PIECES:
-                raise MetadataError(f"the gzip file has more than {MOST_PIECES} members")
-            stream = zlib.decompressobj(wbits=31)
-            # What a member leaves over is copied: so little is fed first, then ever more.
-            step = 1 << 10
-            while not stream.eof:
-                if position == len(view) and not stream.unconsumed_tail:
-                    raise MetadataError("the gzip file is truncated")
-                fed = stream.unconsumed_tail or view[position : position + step]
-                position += 0 if stream.unconsumed_tail else len(fed)
-                piece = stream.decompress(fed, cap - total + 1)
-                total += len(piece)
-                if total > cap:
-                    raise MetadataError(
-                        f"unpacks to more than limits.max_document_bytes, {cap} bytes"
-                    )
-                pieces.append(piece)
-                step = min(2 * step, 1 << 20)
-            position -= len(stream.unused_data)
-    except zlib.error as error:
+        with gzip.GzipFile(fileobj=BytesIO(packed)) as file:
+            found = file.read(cap + 1)
+    except EOFError as error:
+        raise MetadataError("the gzip file is truncated") from error
+    except (OSError, zlib.error) as error:
         raise MetadataError(f"broken gzip file: {error}") from error
-    return b"".join(pieces)
+    if len(found) > cap:
+        raise MetadataError(f"unpacks to more than limits.max_document_bytes, {cap} bytes")
+    return found
 
 
 def _unzstandard(data: Buffer) -> bytes:

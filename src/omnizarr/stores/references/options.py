@@ -1,4 +1,4 @@
-"""Which options a store gets in which files lie that references name; and what tells two apart.
+"""The options for the stores of files that references name, and the identity of such a store.
 
 `remote_options` are of one of two kinds. Either each name in them is a protocol or the beginning of
 a URL, with the options for its store:

@@ -6,9 +6,9 @@
 with the columns path, offset and size, and raw for values that are in the file itself. A row with
 neither path nor raw is a chunk that does not exist; so are all rows of a file that does not.
 
-Files are read when a chunk in them is first wanted, and the latest are kept, `KEPT` bytes in all.
+A file is read when a chunk in it is first read, and the latest files are kept, `KEPT` bytes in all.
 They are parsed by pyarrow, after rows and pages were counted: what a file unpacks to is bounded by
-`limits.max_document_bytes` as the file itself is.
+`limits.max_document_bytes`, as the file itself is. pyarrow has no such bound of its own.
 
 This module knows the folder. It must not know where the files are that its rows name.
 """
@@ -24,12 +24,12 @@ from math import prod
 from typing import Any
 
 from omnizarr import limits
-from omnizarr.errors import MetadataError, StoreError
+from omnizarr.errors import ErrorLocation, MetadataError, StoreError
 from omnizarr.model import json
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
 from omnizarr.model.paths import ancestors, is_key
-from omnizarr.model.store import ByteRange, Listing, Store, listing_of
+from omnizarr.model.store import Buffer, ByteRange, Listing, Store, listing_of
 from omnizarr.runtime import forks, optional_packages
 from omnizarr.stores.references.json import BASE64, FileSpan, Reference, inline
 from omnizarr.stores.references.parquet_pages import check_pages
@@ -38,7 +38,6 @@ KEPT = 64 * limits.MIB
 METADATA = ".zmetadata"
 _ROW = 24  # bytes that a row takes in memory, at the least
 _ARRAY = "/.zarray"
-_COLUMNS = ("path", "offset", "size", "raw")
 _TEXT, _BYTES = {"string", "large_string"}, {"binary", "large_binary"}
 _WHOLE = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _VALUES = ("path", "raw")
@@ -59,17 +58,14 @@ class ReferenceFolder:
         self._pyarrow = optional_packages.package(
             "pyarrow.parquet", "arrow", "reading parquet references"
         )
-        data = store.get(METADATA, ByteRange(0, limits.current.max_document_bytes + 1))
-        where = f"{store!r}, key {METADATA!r}"
-        document = None if data is None else json.loads(data, where)
-        if not isinstance(document, Mapping):
-            raise MetadataError(f"{where}: expected an object with 'metadata' and 'record_size'")
-        metadata, record_size = document.get("metadata"), document.get("record_size")
+        document = _metadata(store)
+        members = document if isinstance(document, Mapping) else {}
+        metadata, record_size = members.get("metadata"), members.get("record_size")
         if not isinstance(metadata, Mapping) or not isinstance(record_size, int) or record_size < 1:
             raise MetadataError(
-                f"{where}: expected 'metadata' and a positive 'record_size';"
+                "expected an object with 'metadata' and a positive 'record_size';"
                 f" found {show(record_size)}"
-            )
+            ).at(store, key=METADATA)
         self._record_size = record_size
         self._documents = {key: value for key, value in metadata.items() if is_key(key)}
         self._grids = {
@@ -89,7 +85,10 @@ class ReferenceFolder:
             return None
         array, index = number
         table = self._table(array, index // self._record_size)
-        return None if table is None else self._row(table, index % self._record_size, key)
+        try:
+            return None if table is None else _row(table, index % self._record_size)
+        except MetadataError as error:
+            raise error.at(f"the row of {key!r}").at(self._store) from error
 
     def _number(self, key: str) -> tuple[str, int] | None:
         """The array that a chunk belongs to, and its number in C order."""
@@ -106,25 +105,6 @@ class ReferenceFolder:
                     number = number * count + int(name)
                 return array, number
         return None
-
-    def _row(self, table: Any, row: int, key: str) -> Reference | None:
-        if row >= table.num_rows:
-            return None
-        columns = {name: table.column(name)[row].as_py() for name in table.column_names}
-        raw, path = columns.get("raw"), columns.get("path")
-        if raw is not None:
-            if isinstance(raw, bytes) and not raw.startswith(BASE64.encode()):
-                return raw
-            try:
-                return inline(raw if isinstance(raw, str) else raw.decode("latin-1"))
-            except MetadataError as error:
-                raise error.at(f"{self._store!r}, the row of {key!r}") from error
-        if path is None:
-            return None
-        offset, size = columns.get("offset") or 0, columns.get("size") or 0
-        if offset < 0 or size < 0:
-            raise MetadataError(f"the row of {key!r} must have positive numbers").at(self._store)
-        return FileSpan(path, offset, size) if offset or size else FileSpan(path, 0, None)
 
     # -- files --------------------------------------------------------------------------------
     def _table(self, array: str, record: int) -> Any:
@@ -148,59 +128,57 @@ class ReferenceFolder:
         data = self._store.get(key, ByteRange(0, most + 1))
         if data is None:
             return None
-        where = f"{self._store!r}, key {key!r}"
-        if len(data) > most:
-            raise MetadataError(f"{where}: more than limits.max_document_bytes, {most} bytes")
-        pyarrow = self._pyarrow
-        buffer = optional_packages.package(
-            "pyarrow", "arrow", "reading parquet references"
-        ).py_buffer(data)
         try:
-            file = pyarrow.ParquetFile(buffer)
-            rows, columns = file.metadata.num_rows, file.schema_arrow.names
-            if rows > self._record_size:
-                raise MetadataError(f"{where}: more than the {self._record_size} rows it may have")
-            if rows > most // _ROW:  # columns of one value take no space in the file
-                raise MetadataError(f"{where}: {rows} rows; limits.max_document_bytes is {most}")
-            wanted = [name for name in columns if name in _COLUMNS]
-            if len(wanted) > len(set(wanted)):
-                raise MetadataError(f"{where}: two columns have the same name: {wanted}")
-            for name in wanted:
-                _check_type(file.schema_arrow.field(name).type, name, where)
-            check_pages(memoryview(data).cast("B"), _leaves(file, wanted), rows, most)
-            # A value that many rows share is in the file once, and so it stays.
-            shared = [name for name in wanted if name in _VALUES]
-            file = pyarrow.ParquetFile(
-                buffer,
-                metadata=file.metadata,
-                read_dictionary=shared,
-                page_checksum_verification=True,
-            )
-            table = file.read(columns=wanted, use_threads=False)
-            table.validate(full=True)  # positions, and that text is text
-            return table
-        except MetadataError:
-            raise
+            if len(data) > most:
+                raise MetadataError(f"more than limits.max_document_bytes, {most} bytes")
+            return self._parse(data, most)
+        except MetadataError as error:
+            raise error.at(self._store, key=key) from error
         except Exception as error:
-            raise MetadataError(f"{where}: not a parquet file of references: {error}") from error
+            raise MetadataError(f"not a parquet file of references: {error}").at(
+                self._store, key=key
+            ) from error
+
+    def _parse(self, data: Buffer, most: int) -> Any:
+        package = optional_packages.package("pyarrow", "arrow", "reading parquet references")
+        buffer = package.py_buffer(data)
+        file = self._pyarrow.ParquetFile(buffer)
+        rows, columns = file.metadata.num_rows, file.schema_arrow.names
+        if rows > self._record_size:
+            raise MetadataError(f"more than the {self._record_size} rows it may have")
+        if rows > most // _ROW:  # columns of one value take no space in the file
+            raise MetadataError(f"{rows} rows; limits.max_document_bytes is {most}")
+        wanted = [name for name in columns if name in _TYPES]
+        if len(wanted) > len(set(wanted)):
+            raise MetadataError(f"two columns have the same name: {wanted}")
+        for name in wanted:
+            _check_type(file.schema_arrow.field(name).type, name)
+        check_pages(memoryview(data).cast("B"), _leaves(file, wanted), rows, most)
+        file = self._pyarrow.ParquetFile(
+            buffer,
+            metadata=file.metadata,
+            read_dictionary=[name for name in wanted if name in _VALUES],  # shared values stay so
+            page_checksum_verification=True,
+        )
+        table = file.read(columns=wanted, use_threads=False)
+        table.validate(full=True)  # positions, and that text is text
+        return table
 
     # -- listing ------------------------------------------------------------------------------
     def keys(self, prefix: str) -> Iterator[str]:
-        found = [key for key in self._documents if key.startswith(prefix)]
-        for array in self._grids:
-            begin = f"{array}/" if array else ""
-            if begin.startswith(prefix) or prefix.startswith(begin):
-                found += (key for key in self._chunks(array) if key.startswith(prefix))
-        return iter(sorted(set(found)))
+        return iter(sorted(self._keys(prefix, chunks_below=True)))
 
     def list_dir(self, prefix: str) -> Listing:
-        # Whether an array has chunks does not matter above it, so no file is read there.
-        found = [key for key in self._documents if key.startswith(prefix)]
+        # Above an array only its name is listed, so its files are not read.
+        return listing_of(self._keys(prefix, chunks_below=False), prefix)
+
+    def _keys(self, prefix: str, chunks_below: bool) -> set[str]:
+        found = {key for key in self._documents if key.startswith(prefix)}
         for array in self._grids:
             begin = f"{array}/" if array else ""
-            if prefix.startswith(begin):
-                found += (key for key in self._chunks(array) if key.startswith(prefix))
-        return listing_of(set(found), prefix)
+            if prefix.startswith(begin) or (chunks_below and begin.startswith(prefix)):
+                found.update(key for key in self._chunks(array) if key.startswith(prefix))
+        return found
 
     def _chunks(self, array: str) -> Iterator[str]:
         separator, counts = self._grids[array]
@@ -217,6 +195,23 @@ class ReferenceFolder:
                     yield begin + _name(first + row, counts, separator)
 
 
+def _row(table: Any, row: int) -> Reference | None:
+    if row >= table.num_rows:
+        return None
+    columns = {name: table.column(name)[row].as_py() for name in table.column_names}
+    raw, path = columns.get("raw"), columns.get("path")
+    if raw is not None:
+        if isinstance(raw, bytes) and not raw.startswith(BASE64.encode()):
+            return raw
+        return inline(raw if isinstance(raw, str) else raw.decode("latin-1"))
+    if path is None:
+        return None
+    offset, size = columns.get("offset") or 0, columns.get("size") or 0
+    if offset < 0 or size < 0:
+        raise MetadataError(f"an offset of {offset} and a size of {size} bytes")
+    return FileSpan(path, offset, size) if offset or size else FileSpan(path, 0, None)
+
+
 def _leaves(file: Any, wanted: list[str]) -> list[int]:
     """The numbers of these columns among all that have values."""
     paths = [file.schema.column(i).path for i in range(len(file.schema))]
@@ -226,17 +221,17 @@ def _leaves(file: Any, wanted: list[str]) -> list[int]:
     return leaves
 
 
-def _check_type(found: Any, name: str, where: str) -> None:
+def _check_type(found: Any, name: str) -> None:
     dictionary = hasattr(found, "index_type")
     values = str(found.value_type if dictionary else found)
     if values != "null" and values not in _TYPES[name]:
         raise MetadataError(
-            f"{where}: the column {name!r} holds {found}, expected one of {sorted(_TYPES[name])}"
+            f"the column {name!r} holds {found}, expected one of {sorted(_TYPES[name])}"
         )
 
 
 def _there(table: Any) -> list[bool]:
-    """Whether each row is a reference; no value is copied for that."""
+    """Whether each row is a reference; values are not copied."""
     names = [] if table is None else table.column_names
     columns = [table.column(name).is_valid().to_pylist() for name in names if name in _VALUES]
     return [any(row) for row in zip(*columns, strict=True)]
@@ -247,7 +242,7 @@ def _nbytes(table: Any) -> int:
 
 
 def _grid(document: Json, key: str) -> tuple[str, tuple[int, ...]]:
-    """What stands between the numbers of a chunk key, and how many chunks there are each way."""
+    """The separator of chunk keys, and the number of chunks in each dimension."""
     if isinstance(document, Mapping):
         shape, chunks = document.get("shape"), document.get("chunks")
         separator = document.get("dimension_separator", ".")
@@ -274,8 +269,13 @@ def _name(number: int, counts: tuple[int, ...], separator: str) -> str:
 def is_folder(store: Store) -> bool:
     """Whether `store` shows a folder of parquet references, and not one of values."""
     try:
-        data = store.get(METADATA, ByteRange(0, limits.current.max_document_bytes + 1))
-        document = None if data is None else json.loads(data)
+        document = _metadata(store)
     except (MetadataError, StoreError):
         return False
     return isinstance(document, Mapping) and "record_size" in document
+
+
+def _metadata(store: Store) -> Json:
+    data = store.get(METADATA, ByteRange(0, limits.current.max_document_bytes + 1))
+    where = ErrorLocation.of(store, key=METADATA)
+    return None if data is None else json.loads(data, where)

@@ -1,9 +1,9 @@
 """How much memory the pages of a parquet file take when they are unpacked, before they are.
 
-What the footer says of that is only said. The header of each page says it too, and that is what
-pyarrow believes: a page that unpacks to more or less than its header says is an error there. So
-footer and headers are walked here as pyarrow will walk them, and whatever is unusual in them is
-refused. (pyarrow's own view of the columns of a footer ends the process for some broken ones.)
+Sizes in the footer are untrusted, and pyarrow does not use them. It allocates what the header of
+each page says, without a bound, and raises if a page unpacks to another size. So footer and headers
+are read here as pyarrow will read them, and whatever is unusual in them is refused. (pyarrow's own
+view of the columns of a footer ends the process for some broken ones.)
 
 This module knows footers and page headers (parquet.thrift). It must not know what columns mean.
 """

@@ -1,4 +1,4 @@
-"""`ReferenceStore`: values that lie in other files, as a kerchunk reference file names them.
+"""`ReferenceStore`: values inside other files, as a kerchunk reference file names them.
 
 Read-only. `json` and `parquet` know the two kinds of reference files,
 `targets` the files that they name; this module brings them together and must know
@@ -14,7 +14,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from omnizarr import limits
-from omnizarr.errors import MetadataError, NodeNotFoundError, ReadOnlyError, StoreError, ZarrError
+from omnizarr.errors import (
+    ErrorLocation,
+    MetadataError,
+    NodeNotFoundError,
+    ReadOnlyError,
+    StoreError,
+    ZarrError,
+)
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
@@ -125,7 +132,7 @@ class ReferenceStore(Store):
         )
 
     def _load(self) -> tuple[_References, str | None]:
-        """The references, and the folder or URL in which they lie."""
+        """The references, and the folder or URL of their file."""
         if isinstance(self._given, Mapping):
             return Document(self._given, self._templates), None
         place = self._given
@@ -209,13 +216,13 @@ class ReferenceStore(Store):
                 start, stop = span(byte_range or ByteRange(0), size)
                 places.append(index)
                 part = ByteRange(offset + start, offset + stop)
-                wanted.append(WantedRange(target, part, f"{self!r}, key {key!r}"))
+                wanted.append(WantedRange(target, part, ErrorLocation.of(self, key=key)))
         for index, data in zip(places, targets.read(wanted), strict=True):
             answers[index] = data
         return answers
 
     def _find(self, key: str) -> bytes | tuple[Target, int, int | None] | None:
-        """The value itself, or where it lies."""
+        """The value itself, or its position in a file."""
         check_key(key)
         try:
             found = self._references.get(key)
@@ -259,7 +266,7 @@ class ReferenceStore(Store):
                     return data
                 start, stop = span(byte_range or ByteRange(0), size)
                 part = ByteRange(offset + start, offset + stop)
-                return targets.part(target, part, f"{self!r}, key {key!r}", inner)
+                return targets.part(target, part, ErrorLocation.of(self, key=key), inner)
 
             yield read
 
@@ -311,7 +318,7 @@ _OPTIONS = {
     *("target_options", "templates"),
 }
 _IGNORED = {"asynchronous", "target_protocol", "simple_templates", "skip_instance_cache", "lazy"}
-"""What fsspec understands and nobody needs here."""
+"""Options of fsspec that have no effect here."""
 
 
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:

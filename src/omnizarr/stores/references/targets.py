@@ -4,9 +4,8 @@ A reference file may come from anywhere, and could name any file of this machine
 it may name are bounded: those below its own folder, and what `allow` lists: folders, and beginnings
 of URLs. By default that is every web server and object store, and no other local file.
 
-Every origin (a folder, a server, a bucket) is one store. Ranges of one file that lie close together
-are read as one; whatever comes back shorter than promised, or not at all, is an error, because the
-reference says that it is there.
+Every origin (a folder, a server, a bucket) is one store. Ranges of one file that are close together
+are read as one. An answer that is missing or shorter than the reference promises is an error.
 
 This module knows URLs and ranges. It must not know reference documents.
 """
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from omnizarr import limits
-from omnizarr.errors import InvalidKeyError, StoreAccessError, StoreError
+from omnizarr.errors import ErrorLocation, InvalidKeyError, StoreAccessError, StoreError
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Buffer, ByteRange, Read, Store
 from omnizarr.runtime import parallel
@@ -47,11 +46,11 @@ class Target(NamedTuple):
 
 
 class WantedRange(NamedTuple):
-    """One part of a file that is wanted; `name` is for messages."""
+    """One part of a file, and the reference that names it."""
 
     target: Target
     byte_range: ByteRange
-    name: str
+    where: ErrorLocation
 
 
 class Targets:
@@ -251,7 +250,7 @@ def read(wanted: Sequence[WantedRange]) -> list[Buffer]:
         first = wanted[group[0]]
         start = first.byte_range.start
         stop = max(wanted[index].byte_range.stop or 0 for index in group)
-        data = part(first.target, ByteRange(start, stop), first.name)
+        data = part(first.target, ByteRange(start, stop), first.where)
         view = memoryview(data)
         for index in group:
             begin, end = wanted[index].byte_range
@@ -263,7 +262,9 @@ def read(wanted: Sequence[WantedRange]) -> list[Buffer]:
     return answers
 
 
-def part(target: Target, byte_range: ByteRange, name: str, snapshot: Read | None = None) -> Buffer:
+def part(
+    target: Target, byte_range: ByteRange, where: ErrorLocation, snapshot: Read | None = None
+) -> Buffer:
     """A part of a file, all of it or an error; of one version, if a snapshot is given."""
     start, stop = byte_range.start, byte_range.stop or 0
     if start >= stop:
@@ -275,14 +276,14 @@ def part(target: Target, byte_range: ByteRange, name: str, snapshot: Read | None
     if data is None or len(data) != stop - start:
         found = "there is no such file" if data is None else f"found {len(data)} bytes"
         raise StoreError(
-            f"{name}: the reference promises {stop - start} bytes at offset {start} of"
+            f"the reference promises {stop - start} bytes at offset {start} of"
             f" {target.key!r} in {target.store!r}; {found}"
-        )
+        ).at(where)
     return data
 
 
 def _merge(wanted: Sequence[WantedRange], indices: list[int]) -> Iterator[list[int]]:
-    """Parts of one file, in groups that lie close together."""
+    """Parts of one file, in groups that are close together."""
     gap = wanted[indices[0]].target.store.capabilities.gap
     group: list[int] = []
     start = stop = 0

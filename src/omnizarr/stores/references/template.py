@@ -11,9 +11,10 @@ This module knows text and integers. It must not know what is made of them.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +33,14 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+)|(?P<name>[^\W\d]\w*)"
     r"|(?P<text>'[^'\\]*'|\"[^\"\\]*\")|(?P<sign>//|[-+*%()=,|]))"
 )
+_END = ("end", "")
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
 _FORMAT = re.compile(r"%(?:%|(?P<flags>[-0 +]*)(?P<width>\d{0,3})(?P<kind>[dsi]))")
 
 
@@ -58,35 +67,36 @@ def render(text: str, names: Mapping[str, Value], budget: Budget, depth: int = 0
     if depth > DEEPEST:
         raise MetadataError(f"templates call each other more than {DEEPEST} levels deep")
     result: list[str] = []
-    position = length = 0
-    while True:
-        begin = text.find("{{", position)
-        piece = text[position:] if begin < 0 else text[position:begin]
-        if begin >= 0:
-            end = text.find("}}", begin)
-            if end < 0:
-                raise MetadataError(f"'{{{{' without '}}}}' in {show(text)}")
-            result.append(piece)
-            length += len(piece)
-            budget.spend(len(piece))
-            piece = str(_evaluate(text[begin + 2 : end], names, budget, depth))
-            position = end + 2
-        result.append(piece)
-        length += len(piece)
-        budget.spend(len(piece))
+    length = 0
+    for literal, source in _pieces(text):
+        budget.spend(len(literal))
+        value = "" if source is None else str(_evaluate(source, names, budget, depth))
+        budget.spend(len(value))
+        result += (literal, value)
+        length += len(literal) + len(value)
         if length > LONGEST:
             raise MetadataError(f"the template {show(text)} makes more than {LONGEST} characters")
-        if begin < 0:
-            return "".join(result)
+    return "".join(result)
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str | None]]:
+    """Each literal piece of a text and the expression after it; None after the last one."""
+    position = 0
+    while (begin := text.find("{{", position)) >= 0:
+        end = text.find("}}", begin)
+        if end < 0:
+            raise MetadataError(f"'{{{{' without '}}}}' in {show(text)}")
+        yield text[position:begin], text[begin + 2 : end]
+        position = end + 2
+    yield text[position:], None
 
 
 def least_cost(text: str) -> int:
     """What `render` spends on a text at the least, whatever its names mean."""
-    if "{{" not in text:
-        return len(text)
-    expressions = re.findall(r"\{\{(.*?)\}\}", text, re.DOTALL)
-    literal = len(text) - sum(4 + len(source) for source in expressions)
-    return max(literal, 0) + sum(TOKEN * len(_tokens(source)) for source in expressions)
+    return sum(
+        len(literal) + (0 if source is None else TOKEN * len(_tokens(source)))
+        for literal, source in _pieces(text)
+    )
 
 
 def integer(value: object, names: Mapping[str, Value], budget: Budget) -> int:
@@ -109,10 +119,10 @@ def _evaluate(source: str, names: Mapping[str, Value], budget: Budget, depth: in
     try:
         tokens = _tokens(source)
         budget.spend(TOKEN * len(tokens))
-        parser = _Parser(tokens, names, budget, depth)
+        parser = _Parser((*tokens, _END), names, budget, depth)
         value = parser.expression(0)
-        if parser.token is not None:
-            raise MetadataError(f"{show(parser.token[1])} is not expected there")
+        if parser.next() is not _END:
+            raise MetadataError(f"{show(tokens[parser.position - 1][1])} is not expected there")
         return value
     except MetadataError as error:
         raise error.at(f"in {{{{{source[:200]}}}}}") from error
@@ -139,7 +149,8 @@ def _tokens(source: str) -> tuple[tuple[str, str], ...]:
 
 @dataclass
 class _Parser:
-    """Evaluates while it reads; `depth` counts templates inside templates."""
+    """Evaluates while it reads; `depth` counts templates inside templates. `_END` is the last
+    token."""
 
     tokens: tuple[tuple[str, str], ...]
     names: Mapping[str, Value]
@@ -147,61 +158,40 @@ class _Parser:
     depth: int
     position: int = 0
 
-    @property
-    def token(self) -> tuple[str, str] | None:
-        return self.tokens[self.position] if self.position < len(self.tokens) else None
+    def next(self) -> tuple[str, str]:
+        self.position += 1
+        return self.tokens[self.position - 1]
 
-    def take(self, sign: str) -> bool:
-        if self.token == ("sign", sign):
-            self.position += 1
-            return True
-        return False
-
-    @property
-    def sign(self) -> str:
-        """The sign that comes next; "" if there is none."""
-        if self.position < len(self.tokens):
-            kind, text = self.tokens[self.position]
-            return text if kind == "sign" else ""
-        return ""
+    def take(self, *signs: str) -> str:
+        """Pass over the next token if it is one of these signs, and return it; else ""."""
+        kind, text = self.tokens[self.position]
+        if kind != "sign" or text not in signs:
+            return ""
+        self.position += 1
+        return text
 
     def need(self, sign: str) -> None:
         if not self.take(sign):
-            found = "the end" if self.token is None else show(self.token[1])
-            raise MetadataError(f"expected {sign!r}, found {found}")
+            raise MetadataError(f"expected {sign!r}, found {_shown(self.tokens[self.position])}")
 
     def expression(self, level: int) -> Value:
-        value = self.product(level)
-        while (sign := self.sign) in ("+", "-"):
-            self.position += 1
-            other = self.product(level)
-            value = _add(value, other) if sign == "+" else _number(value) - _number(other)
-            value = _bounded(value)
-        return _bounded(value)
+        return _bounded(self._chain(level, ("+", "-"), self.product))
 
     def product(self, level: int) -> Value:
-        value = self.filtered(level)
-        while (sign := self.sign) in ("*", "//", "%"):
-            self.position += 1
-            other = self.filtered(level)
-            if sign == "*":
-                value = _number(value) * _number(other)
-            elif sign == "//":
-                value = _divided(value, other)[0]
-            elif isinstance(value, str):
-                value = _formatted(value, [other])
-            else:
-                value = _divided(value, other)[1]
-            value = _bounded(value)
+        return self._chain(level, ("*", "//", "%"), self.filtered)
+
+    def _chain(self, level: int, signs: Sequence[str], operand: Callable[[int], Value]) -> Value:
+        """Operands with these signs between them, from left to right."""
+        value = operand(level)
+        while sign := self.take(*signs):
+            value = _bounded(_calculated(value, sign, operand(level)))
         return value
 
     def filtered(self, level: int) -> Value:
         value = self.atom(level)
-        while self.sign == "|":
-            self.position += 1
-            if self.token != ("name", "format"):
+        while self.take("|"):
+            if self.next() != ("name", "format"):
                 raise MetadataError("the only filter that is known is format")
-            self.position += 1
             self.need("(")
             arguments: list[Value] = []
             while not self.take(")"):
@@ -214,26 +204,19 @@ class _Parser:
     def atom(self, level: int) -> Value:
         if level > DEEPEST:
             raise MetadataError(f"signs and parentheses more than {DEEPEST} levels deep")
-        sign = self.sign
-        if sign == "-":
-            self.position += 1
+        if self.take("-"):
             return -_number(self.atom(level + 1))
-        if sign == "(":
-            self.position += 1
+        if self.take("("):
             value = self.expression(level + 1)
             self.need(")")
             return value
-        token = self.token
-        if token is None:
-            raise MetadataError("expected a value, found the end")
-        kind, text = token
-        self.position += 1
+        token = kind, text = self.next()
         if kind == "number" and len(text) < 20:
             return int(text)
         if kind == "text":
             return text[1:-1]
         if kind != "name":
-            raise MetadataError(f"expected a value, found {show(text)}")
+            raise MetadataError(f"expected a value, found {_shown(token)}")
         if text not in self.names:
             raise MetadataError(f"no template or dimension has the name {show(text)}")
         value = self.names[text]
@@ -249,13 +232,16 @@ class _Parser:
         while not self.take(")"):
             if found:
                 self.need(",")
-            token = self.token
-            if token is None or token[0] != "name":
+            kind, name = self.next()
+            if kind != "name":
                 raise MetadataError("a template is called with named arguments, f(c='x')")
-            self.position += 1
             self.need("=")
-            found[token[1]] = self.expression(level + 1)
+            found[name] = self.expression(level + 1)
         return found
+
+
+def _shown(token: tuple[str, str]) -> str:
+    return "the end" if token is _END else show(token[1])
 
 
 def _number(value: Value) -> int:
@@ -273,16 +259,16 @@ def _bounded(value: Value) -> Value:
     return value
 
 
-def _add(first: Value, second: Value) -> Value:
-    if isinstance(first, str) and isinstance(second, str):
-        return first + second
-    return _number(first) + _number(second)
-
-
-def _divided(value: Value, by: Value) -> tuple[int, int]:
-    if _number(by) == 0:
+def _calculated(first: Value, sign: str, second: Value) -> Value:
+    if isinstance(first, str):
+        if sign == "%":
+            return _formatted(first, [second])
+        if sign == "+" and isinstance(second, str):
+            return first + second
+    left, right = _number(first), _number(second)
+    if sign in ("//", "%") and right == 0:
         raise MetadataError("division by zero")
-    return divmod(_number(value), _number(by))
+    return _OPERATORS[sign](left, right)
 
 
 def _formatted(pattern: Value, arguments: list[Value]) -> str:

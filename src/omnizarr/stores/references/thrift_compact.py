@@ -1,8 +1,8 @@
 """Structs in Thrift's compact protocol, read strictly.
 
-Who reads the same bytes with another parser must not see anything else in them: fields ascend, so
-none is there twice; numbers fit their type; and a field that has another type than expected is an
-error. Every position is checked, and the fields and elements are counted.
+Another parser must not read the same bytes differently: fields ascend, so none is there twice;
+numbers fit their type; and a field that has another type than expected is an error. Every position
+is checked, and the fields and elements are counted.
 
 This module knows the protocol. It must not know what is written in it.
 """
