@@ -423,3 +423,10 @@ def test_a_walk_upwards_stops_at_the_root(run: Run, tmp_path: Path,
     monkeypatch.chdir(tmp_path)
     assert run("tree", "./here.zarr/deep/../deep/z").status == 0
     assert run("tree", "/").status == 2
+
+
+@pytest.mark.parametrize("damaged", ["no archive at all", "cut off"])
+def test_a_damaged_archive_is_named_by_its_path(run: Run, store: Path, damaged: str) -> None:
+    archive = Path(shutil.make_archive(str(store.parent / "a"), "zip", store))
+    archive.write_bytes(archive.read_bytes()[:-40] if damaged == "cut off" else bytes(5000))
+    refused(run("info", archive), f"omnizarr: {archive}: not a ZIP archive")

@@ -246,18 +246,17 @@ _PERMISSION = "ask its owner, or look with ls -l who may read it"
 # -- what to say when nothing is found ---------------------------------------------------------
 
 
-def _no_store(file: str) -> Problem:
-    """`file` is neither a folder nor an archive."""
+def _no_store(file: str) -> Problem | ZarrError:
+    """The error for a file that is neither a folder nor an archive."""
     folder = os.path.dirname(file) or os.curdir
-    message, hint = f"{file}: it is a file, but no zip archive", None
+    message = f"{file}: it is a file, but no zip archive"
     if _is_store(folder):
-        hint = f"it belongs to the store {folder}; name that folder"
-    else:
-        try:
-            as_store(file, mode="r").close()
-        except ZarrError as error:
-            message = str(error)
-    return Problem(message, hint)
+        return Problem(message, f"it belongs to the store {folder}; name that folder")
+    try:
+        as_store(file, mode="r").close()
+    except ZarrError as error:
+        return error
+    return Problem(message)
 
 
 def _is_store(folder: str) -> bool:

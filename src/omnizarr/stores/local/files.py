@@ -24,7 +24,7 @@ SETTLED = 2.0
 _ATTEMPTS = 1000
 _looks = itertools.count()
 _CREATE = (
-    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -144,14 +144,18 @@ def write_temporary(directory: str, value: Buffer, fsync: bool) -> str:
     return f"{directory}/{_write_temporary(Folder(None, directory + '/'), value, fsync)}"
 
 
-def _write_temporary(folder: Folder, value: Buffer, fsync: bool) -> str:
-    name = temporary_name()
+def create_temporary(folder: Folder) -> tuple[str, int]:
+    """The name and the descriptor of a new temporary."""
     while True:
+        name = temporary_name()
         try:
-            file = os.open(folder.of(name), _CREATE, 0o666, dir_fd=folder.fd)
-            break
-        except FileExistsError:  # left by a dead process of the same number
-            name = temporary_name()
+            return name, os.open(folder.of(name), _CREATE, 0o666, dir_fd=folder.fd)
+        except FileExistsError:
+            continue  # left by a dead process of the same number
+
+
+def _write_temporary(folder: Folder, value: Buffer, fsync: bool) -> str:
+    name, file = create_temporary(folder)
     try:
         try:
             write_fully(file, value)

@@ -125,17 +125,12 @@ class Archive:
 
     def _directory(self) -> Directory:
         """The directory of the file, or the one that a rollback file says is the true one."""
-        read, size = self._file.read_at, self._file.size()
-        try:
-            found: Directory | None = read_directory(read, size)
-        except StoreError:
-            found = None  # not the error: its traceback would keep the store alive
+        found = _directory_of(self._file)
         if self.path is not None and isinstance(self._file, DescriptorFile):
             saved = zip_file.read_rollback(self.path, self._file, found is not None)
             if saved is not None:
-                self._file = zip_file.RolledBack(self._file, *saved)
-                return read_directory(self._file.read_at, self._file.size())
-        return read_directory(read, size) if found is None else found
+                self._file, found = zip_file.RolledBack(self._file, *saved), None
+        return found or read_directory(self._file.read_at, self._file.size())
 
     def start_writing(self) -> None:
         """Keep other writers out, and undo what one of them left unfinished."""
@@ -143,12 +138,7 @@ class Archive:
             return
         file = zip_file.open_for_writing(self.path)
         try:
-            try:
-                read_directory(file.read_at, file.size())
-                is_complete = True
-            except StoreError:
-                is_complete = False
-            saved = zip_file.read_rollback(self.path, file, is_complete)
+            saved = zip_file.read_rollback(self.path, file, _directory_of(file) is not None)
             if saved is not None:
                 start, tail = saved
                 file.write_at(start, tail)
@@ -341,6 +331,14 @@ class Archive:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _directory_of(file: ArchiveFile) -> Directory | None:
+    """The directory of a file; None if it is damaged."""
+    try:
+        return read_directory(file.read_at, file.size())
+    except StoreError:
+        return None  # not the error: its traceback would keep the store alive
 
 
 def _unknown_name(what: str, entry: Member) -> StoreError:

@@ -81,11 +81,9 @@ def _inflate(read: ReadAt, entry: Member, begin: int, start: int, stop: int) -> 
                 )
             if seen >= stop and stop < entry.size:
                 return wanted
-    except (zlib.error, EOFError, ValueError, OSError, struct.error, MemoryError) as error:
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(f"the member cannot be inflated: {error}") from error
-    except Exception as error:  # lzma.LZMAError has no base but Exception
+    except StoreError:
+        raise
+    except Exception as error:  # each decompressor has errors of its own
         raise StoreError(f"the member cannot be inflated: {error}") from error
     if seen != entry.size:
         raise StoreError(f"the member inflates to {seen} bytes, {entry.size} were declared")

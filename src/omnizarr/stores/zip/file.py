@@ -25,8 +25,16 @@ from typing import Any, Protocol
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import forks
-from omnizarr.stores.local.files import flat, read_fully, remove, sync_directory, write_fully
-from omnizarr.stores.local.temporary_names import name_beside, temporary_name
+from omnizarr.stores.local.files import (
+    create_temporary,
+    flat,
+    read_fully,
+    remove,
+    sync_directory,
+    write_fully,
+)
+from omnizarr.stores.local.folder import Folder
+from omnizarr.stores.local.temporary_names import name_beside
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a FIFO must not hold us up
 _LARGEST_ROLLBACK = 1 << 20
@@ -201,15 +209,11 @@ def _unlock(descriptor: int) -> None:
 
 def create_beside(path: str) -> tuple[str, DescriptorFile]:
     """A new temporary in the directory of `path`, which is created if need be."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    while True:
-        temporary = os.path.join(folder, temporary_name())
-        try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC
-            return temporary, DescriptorFile(os.open(temporary, flags, 0o666))
-        except FileExistsError:
-            continue  # left by a dead process of the same number
+    directory = os.path.dirname(path)
+    os.makedirs(directory, exist_ok=True)
+    folder = Folder(None, os.path.join(directory, ""))
+    name, descriptor = create_temporary(folder)
+    return folder.of(name), DescriptorFile(descriptor)
 
 
 def publish(temporary: str, path: str, *, exclusive: bool, fsync: bool) -> None:

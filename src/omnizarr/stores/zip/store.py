@@ -146,7 +146,7 @@ class ZipStore(Store):
         self._closed = False
         forks.wait_for(self, "_guard")
         forks.in_child(self._after_fork)
-        _remember(self)
+        _stores[forks.Reference(self, _stores.__delitem__)] = None
 
     def _open(self, root: str | None, wide: bool, fsync: bool) -> Archive:
         if self.path is None:
@@ -286,9 +286,8 @@ class ZipStore(Store):
                 self._stop_waiting(key)
                 return
             former = self._waiting.get(key)
-            self._waiting[key] = (
-                data  # in one step: an interrupt must not leave the key without one
-            )
+            # In one step: an interrupt must not leave the key without a value.
+            self._waiting[key] = data
             self._waiting_bytes += len(data) + len(key)
             if former is not None:
                 self._waiting_bytes -= len(former) + len(key)
@@ -412,23 +411,7 @@ def _interrupt_again() -> None:
     timer.start()
 
 
-def _remember(store: ZipStore) -> None:
-    if not _stores:
-        _register_once()
-    _stores[forks.Reference(store, _stores.__delitem__)] = None
-
-
-_registered = False
-
-
-def _register_once() -> None:
-    global _registered
-    if _registered:
-        return
-    _registered = True
-    atexit.register(_close_all)
-
-
+@atexit.register
 def _close_all() -> None:
     for reference in list(_stores):
         store = reference()
