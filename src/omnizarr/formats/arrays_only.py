@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
-from omnizarr.formats import hierarchy
+from omnizarr.errors import UnsupportedError
+from omnizarr.formats import hierarchy, members, requests
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
-from omnizarr.formats.core_codecs import FAST, PREFIX, SHUFFLES, from_core, shuffle_name
+from omnizarr.formats.core_codecs import PREFIX, SHUFFLES, from_core, shuffle_name
 from omnizarr.formats.members import Constraint, integer, one_of
 from omnizarr.formats.v2 import data_types
 from omnizarr.model import json
@@ -69,11 +69,7 @@ def text(document: Mapping[str, Json]) -> bytes:
 
 def loads_object(data: Buffer, key: str) -> dict[str, Json]:
     """The JSON object stored under a key."""
-    where = ErrorLocation(key=key)
-    value = json.loads(data, where)
-    if not isinstance(value, dict):
-        raise MetadataError(f"{where}: expected a JSON object, found {show(value)}")
-    return value
+    return members.parsed(key, data, members.document)
 
 
 # -- shape, chunks, type ----------------------------------------------------------------------
@@ -90,13 +86,8 @@ def check_dimensions(shape: Shape, name: FormatName) -> None:
 def check_request(request: ArrayRequest, name: FormatName) -> tuple[int, ...]:
     """The chunk shape of a request, if the format can have it."""
     check_dimensions(request.shape, name)
-    if request.shards is not None:
-        raise UnsupportedError(
-            f"format {name} has no shards; create the array with zarr_format=3", what="shards"
-        )
-    chunks = tuple(int(chunk) for chunk in request.chunks if not isinstance(chunk, tuple))
-    if len(chunks) != len(request.chunks):
-        raise _one_chunk_shape(name)
+    requests.check_no_shards(request, name)
+    chunks = requests.chunk_shape(request, name)
     if request.key_encoding == "default":
         raise UnsupportedError(f"format {name} has the 'v2' chunk key encoding only", what="chunks")
     return chunks
@@ -104,15 +95,7 @@ def check_request(request: ArrayRequest, name: FormatName) -> tuple[int, ...]:
 
 def check_grid(model: ArrayModel, name: FormatName) -> None:
     check_dimensions(model.shape, name)
-    if not model.grid.regular:
-        raise _one_chunk_shape(name)
-
-
-def _one_chunk_shape(name: FormatName) -> UnsupportedError:
-    return UnsupportedError(
-        f"format {name} has chunks of one shape only; create the array with zarr_format=3",
-        what="chunks",
-    )
+    requests.check_grid(model, name)
 
 
 def decode_type(value: Json) -> DataType:
@@ -185,44 +168,17 @@ class Parts(NamedTuple):
 def parts_of(specs: Sequence[CodecSpec], ndim: int, data_type: DataType, name: FormatName) -> Parts:
     """A whole pipeline as order and compressor, under numcodecs' names; UnsupportedError if there
     is more to it."""
-    rest = [*specs]
-    transposed = False
-    if rest and rest[0].name == "transpose":
-        axes = rest.pop(0).configuration.get("order")
-        if axes in ("F", list(range(ndim))[::-1]):
-            transposed = ndim > 1
-        elif axes not in ("C", list(range(ndim))):
-            raise _codecs(name, f"no order but C and F, and no transpose {show(axes)}")
-    found: list[CodecSpec] = []
-    for spec in rest:
-        if spec.name in ("bytes", "endian"):
-            _check_endian(spec, data_type, name)
-        else:
-            known = from_core(spec)
-            if known is None:
-                raise _codecs(name, f"no codec {spec.name!r}")
-            found.append(spec if known.name == BLOSC else known)
+    order, rest = requests.split_order(specs, ndim, data_type, name)
+    # Blosc has defaults of its own under each name.
+    found = [spec if of_blosc(spec) else from_core(spec) or spec for spec in rest]
     if len(found) > 1:
         raise _codecs(name, f"one compressor and no filters; found {[s.name for s in found]}")
-    return Parts(transposed, found[0] if found else None)
+    return Parts(order == "F" and ndim > 1, found[0] if found else None)
 
 
 def requested(request: ArrayRequest, default: CodecSpec, name: FormatName) -> Parts:
     """The same for what a user asks for."""
-    specs: list[CodecSpec] = []
-    if request.codecs is not None:
-        specs.extend(request.codecs)
-    else:
-        if request.filters is not None and request.filters != "auto":
-            specs.extend(request.filters)
-        if isinstance(request.serializer, CodecSpec):
-            specs.append(request.serializer)
-        if request.compressors == "auto":
-            specs.append(default)
-        elif request.compressors == "fast":
-            specs.append(FAST)
-        else:
-            specs.extend(request.compressors or ())
+    specs = requests.codecs_of(request, default)
     return parts_of(specs, len(request.shape), request.data_type, name)
 
 
@@ -240,19 +196,6 @@ def _codecs(name: FormatName, problem: str) -> UnsupportedError:
     return UnsupportedError(f"format {name} has {problem}", what="codecs")
 
 
-def _check_endian(spec: CodecSpec, data_type: DataType, name: FormatName) -> None:
-    endian = spec.configuration.get("endian")
-    order = data_type.numpy.str[:1]
-    if endian is None or data_type.numpy.names is not None or order == "|":
-        return
-    if {"little": "<", "big": ">"}.get(endian) != order:
-        raise _codecs(
-            name,
-            f"the byte order in the dtype: {data_type.numpy.str!r} cannot be written with endian"
-            f" {endian!r}; use the dtype's other byte order",
-        )
-
-
 # -- blosc ------------------------------------------------------------------------------------
 
 
@@ -261,11 +204,11 @@ def blosc_constraints(names: Sequence[str]) -> dict[str, Constraint]:
     return {"cname": one_of(*names), "clevel": integer(0, 9), "shuffle": one_of(0, 1, 2)}
 
 
-def decode_blosc(members: Mapping[str, Json], names: Sequence[str]) -> CodecSpec:
+def decode_blosc(given: Mapping[str, Json], names: Sequence[str]) -> CodecSpec:
     """Blosc from the members cname, clevel and shuffle."""
     configuration: dict[str, Json] = {}
     for name, constraint in blosc_constraints(names).items():
-        configuration[name] = members.get(name)
+        configuration[name] = given.get(name)
         constraint.check(name, configuration[name])
     return CodecSpec(BLOSC, {**configuration, "blocksize": 0})
 

@@ -12,15 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from omnizarr import limits
 from omnizarr.errors import MetadataError
+from omnizarr.model import json
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.model.grids import Shape
 from omnizarr.model.json import show
+from omnizarr.model.store import Buffer
 
+T = TypeVar("T")
 MISSING = object()
 MAX_LENGTH = (1 << 63) - 1
 """The longest dimension that a 64-bit index reaches; the product of several has no bound."""
@@ -75,6 +78,14 @@ LIST = Constraint("a list", lambda value: isinstance(value, list))
 EXTENSION = {"configuration": OBJECT, "must_understand": BOOLEAN}
 ORDER = one_of("C", "F")
 SEPARATOR = one_of(".", "/")
+
+
+def parsed(key: str, data: Buffer, build: Callable[[Json], T]) -> T:
+    """What `build` makes of the document that is stored under a key; errors name the key."""
+    try:
+        return build(json.loads(data))
+    except MetadataError as error:
+        raise error.at(key=key) from error
 
 
 def document(value: Json) -> dict[str, Json]:

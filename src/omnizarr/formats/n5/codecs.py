@@ -25,11 +25,13 @@ zarr-python has put there (it keeps `id`) is that codec. N5 1.x has a name alone
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats import requests
 from omnizarr.formats.base import ArrayRequest
-from omnizarr.formats.core_codecs import FAST, PREFIX, SHUFFLES, shuffle_name, to_core
+from omnizarr.formats.core_codecs import PREFIX, SHUFFLES, shuffle_name, to_core
 from omnizarr.formats.members import Constraint
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
@@ -161,30 +163,15 @@ def _is_xz(given: Mapping[str, Any]) -> bool:
 # -- requests ---------------------------------------------------------------------------------
 def new_compressor(request: ArrayRequest) -> CodecSpec | None:
     """The compressor that a user asks for."""
-    if request.shards is not None:
-        raise UnsupportedError(
-            "N5 has no shards; create the array with zarr_format=3", what="shards"
-        )
+    requests.check_no_shards(request, "n5")
     if request.order == "F":
         raise UnsupportedError(
             "the blocks of N5 have one order of elements, which order='C' means", what="codecs"
         )
-    ndim = len(request.shape)
-    if request.codecs is not None:
-        return split(request.codecs, ndim)
-    specs: list[CodecSpec] = []
-    if request.filters is not None and request.filters != "auto":
-        specs.extend(request.filters)
-    if isinstance(request.serializer, CodecSpec):
-        specs.append(request.serializer)
-    if request.compressors == "auto":
-        if not any(spec.name == BLOCK for spec in specs):
-            specs.append(DEFAULT_COMPRESSOR)
-    elif request.compressors == "fast":
-        specs.append(FAST)
-    elif request.compressors is not None:
-        specs.extend(request.compressors)
-    return split(specs, ndim)
+    has_block = any(spec.name == BLOCK for spec in requests.filters_of(request))
+    if has_block and request.compressors == "auto":
+        request = replace(request, compressors=None)
+    return split(requests.codecs_of(request, DEFAULT_COMPRESSOR), len(request.shape))
 
 
 def split(specs: Sequence[CodecSpec], ndim: int) -> CodecSpec | None:

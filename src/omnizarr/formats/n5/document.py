@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnizarr.errors import ErrorLocation, MetadataError, UnknownDataTypeError, UnsupportedError
-from omnizarr.formats import dimensions, hierarchy, members
+from omnizarr.formats import dimensions, hierarchy, members, requests
 from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.formats.n5 import codecs
 from omnizarr.model import json, paths
@@ -219,13 +219,12 @@ def _is_bare_group(listing: Listing, path: str) -> bool:
 
 def _node(key: str, data: Buffer) -> Node:
     """The node of a document that is known to be N5's."""
-    where = ErrorLocation(key=key)
-    loaded = json.loads(data, where)
-    try:
-        document = members.document(loaded)
+
+    def build(value: Json) -> Node:
+        document = members.document(value)
         return _array(document) if _is_dataset(document) else _group(document)
-    except MetadataError as error:
-        raise error.at(where) from error
+
+    return members.parsed(key, data, build)
 
 
 def _group(document: dict[str, Json]) -> GroupModel:
@@ -311,8 +310,7 @@ def _check_attributes(
 
 def _array_document(model: ArrayModel) -> dict[str, Json]:
     """N5's own members for a model. A member that says the same already stays as it is."""
-    if not model.grid.regular:
-        raise _ragged()
+    requests.check_grid(model, "n5")
     document = dict(model.document)
     itemsize = model.data_type.numpy.itemsize
     document["dimensions"] = list(model.shape[::-1])
@@ -342,17 +340,9 @@ def _type_name(data_type: DataType) -> str:
     return name
 
 
-def _ragged() -> UnsupportedError:
-    return UnsupportedError(
-        "N5 has blocks of one shape only; create the array with zarr_format=3", what="chunks"
-    )
-
-
 def _new_array(request: ArrayRequest) -> ArrayModel:
     shape = tuple(int(length) for length in request.shape)
-    chunks = tuple(int(chunk) for chunk in request.chunks if not isinstance(chunk, tuple))
-    if len(chunks) != len(request.chunks):
-        raise _ragged()
+    chunks = requests.chunk_shape(request, "n5")
     if any(chunk > MAX_BLOCK_LENGTH for chunk in chunks):
         raise UnsupportedError(
             f"a block of N5 has at most {MAX_BLOCK_LENGTH} elements along a dimension, chunks are"
@@ -386,7 +376,7 @@ def _check_fill(value: Any, data_type: DataType) -> None:
     scalar = members.scalar(value, data_type)
     if scalar.tobytes() != data_type.zero.tobytes():
         raise UnsupportedError(
-            f"N5 has no fill value: what is not stored is 0, found fill_value {show(value)};"
-            " leave it out",
+            "N5 has no fill value: a missing chunk reads as 0, not as"
+            f" {data_type.fill_to_json(scalar)}",
             what="fill_value",
         )

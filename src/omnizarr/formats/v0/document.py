@@ -52,15 +52,13 @@ class V0(arrays_only.ArraysOnly):
             return None
         data = documents.get(attributes_key)
         attributes = {} if data is None else arrays_only.loads_object(data, attributes_key)
-        data = documents[key]
+        data = bytes(documents[key])
+        if data[:1] not in _PICKLES:
+            return members.parsed(
+                key, data, lambda value: _array(members.document(value), attributes)
+            )
         try:
-            if bytes(data[:1]) in _PICKLES:
-                return _pickled_array(bytes(data), attributes)
-        except MetadataError as error:
-            raise error.at(key=key) from error
-        document = arrays_only.loads_object(data, key)
-        try:
-            return _array(document, attributes)
+            return _pickled_array(data, attributes)
         except MetadataError as error:
             raise error.at(key=key) from error
 

@@ -7,13 +7,14 @@ bytes of a chunk first (`order`), then filters see that stream, then the compres
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.formats import members
+from omnizarr.formats import members, requests
 from omnizarr.formats.base import ArrayRequest
 from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, FAST, PREFIX, from_core, plain_options
 from omnizarr.formats.members import Constraint
+from omnizarr.formats.requests import Order
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import (
     ArrowBinary,
@@ -22,11 +23,8 @@ from omnizarr.model.dtypes import (
     DataType,
     Object,
     String,
-    Struct,
 )
 from omnizarr.model.json import show
-
-Order = Literal["C", "F"]
 
 OBJECT_CODECS = frozenset(
     {
@@ -98,14 +96,8 @@ def decode_codec(value: Json, member: str) -> CodecSpec:
 
 
 def encode_codec(spec: CodecSpec) -> dict[str, Json]:
-    """A codec as a member; UnsupportedError if format 2 cannot name it."""
-    known = from_core(spec)
-    if known is None:
-        raise UnsupportedError(
-            f"the codec {spec.name!r} cannot be expressed in format 2; create the array with"
-            " zarr_format=3, or choose a numcodecs codec",
-            what="codecs",
-        )
+    """A codec of a `FilterPipeline` as a member."""
+    known = from_core(spec) or spec
     configuration = dict(known.configuration)
     if known.name == "numcodecs.zstd":
         # Not named for the sake of readers that refuse members they do not know.
@@ -150,55 +142,18 @@ def check_fill(value: Json, filters: tuple[CodecSpec, ...]) -> None:
 
 def split(specs: Sequence[CodecSpec], ndim: int, data_type: DataType) -> FilterPipeline:
     """A whole pipeline as order, filters and compressor; UnsupportedError if it is none."""
-    rest = [*specs]
-    order: Order = "C"
-    if rest and rest[0].name == "transpose":
-        axes = rest.pop(0).configuration.get("order")
-        if axes in ("F", list(range(ndim))[::-1]) and (axes == "F" or ndim > 1):
-            order = "F"
-        elif axes not in ("C", list(range(ndim))):
-            raise UnsupportedError(
-                f"format 2 knows the orders C and F only, not the transpose {show(axes)}",
-                what="codecs",
-            )
-    found: list[CodecSpec] = []
-    for spec in rest:
-        if spec.name == "bytes":
-            _check_endian(spec, data_type)
-            continue
-        known = from_core(spec)
-        if known is None:
-            encode_codec(spec)  # raises, naming it
-        else:
-            found.append(known)
+    order, rest = requests.split_order(specs, ndim, data_type, 2)
+    found = [from_core(spec) or spec for spec in rest]
     compressor = None
     if found and found[-1].name not in OBJECT_CODECS | ARRAY_TO_ARRAY:
         compressor = found.pop()
     return FilterPipeline(order, tuple(found), compressor)
 
 
-def _check_endian(spec: CodecSpec, data_type: DataType) -> None:
-    endian = spec.configuration.get("endian")
-    if data_type.variable or endian is None or data_type.numpy.itemsize == 1:
-        return
-    if isinstance(data_type, Struct) or data_type.numpy.byteorder == "|":
-        return
-    wanted = {"little": "<", "big": ">"}.get(endian)
-    if data_type.numpy.str[0] != wanted:
-        raise UnsupportedError(
-            f"format 2 stores the byte order in the dtype: {data_type.numpy.str!r} cannot be"
-            f" written with endian {endian!r}; use the dtype's other byte order",
-            what="codecs",
-        )
-
-
 def new_pipeline(request: ArrayRequest) -> FilterPipeline:
     """The pipeline that a user asks for."""
     data_type, ndim = request.data_type, len(request.shape)
-    if request.shards is not None:
-        raise UnsupportedError(
-            "format 2 has no shards; create the array with zarr_format=3", what="shards"
-        )
+    requests.check_no_shards(request, 2)
     if request.codecs is not None:
         pipeline = split(request.codecs, ndim, data_type)
         if request.order == "F":
@@ -206,35 +161,28 @@ def new_pipeline(request: ArrayRequest) -> FilterPipeline:
     else:
         pipeline = _from_parts(request)
     if data_type.variable:
-        pipeline = _with_object_codec(pipeline, data_type)
+        pipeline = with_object_codec(pipeline, data_type)
     check_objects(pipeline, data_type)
     return pipeline
 
 
 def _from_parts(request: ArrayRequest) -> FilterPipeline:
-    given: list[CodecSpec] = []
-    if request.filters is not None and request.filters != "auto":
-        given.extend(request.filters)
-    if isinstance(request.serializer, CodecSpec):
-        given.append(request.serializer)
-    order: Order = request.order
-    pipeline = split(given, len(request.shape), request.data_type)
-    filters = pipeline.filters + (() if pipeline.compressor is None else (pipeline.compressor,))
-    if pipeline.order == "F":
-        order = "F"
+    ndim, data_type = len(request.shape), request.data_type
+    given = split(requests.filters_of(request), ndim, data_type)
+    filters = given.filters + (() if given.compressor is None else (given.compressor,))
+    order: Order = "F" if given.order == "F" else request.order
     if request.compressors == "auto":
         return FilterPipeline(order, filters, DEFAULT_COMPRESSOR)
     if request.compressors == "fast":
         return FilterPipeline(order, filters, FAST)
-    compressors = split(tuple(request.compressors or ()), len(request.shape), request.data_type)
+    compressors = split(tuple(request.compressors or ()), ndim, data_type)
     # Several compressors run in turn: the last is the compressor, the others are filters.
     return FilterPipeline(order, filters + compressors.filters, compressors.compressor)
 
 
-def _with_object_codec(pipeline: FilterPipeline, data_type: DataType) -> FilterPipeline:
-    if any(spec.name in OBJECT_CODECS for spec in pipeline.filters):
-        return pipeline
+def with_object_codec(pipeline: FilterPipeline, data_type: DataType) -> FilterPipeline:
+    """Text and bytes of variable size become bytes through a filter, which need not be named."""
     codec = {String: "vlen-utf8", Bytes: "vlen-bytes"}.get(type(data_type))
-    if codec is None:
+    if codec is None or any(spec.name in OBJECT_CODECS for spec in pipeline.filters):
         return pipeline
     return pipeline._replace(filters=(CodecSpec(PREFIX + codec, {}), *pipeline.filters))

@@ -8,14 +8,14 @@ missing. Types, fill values and codecs have their own files: `data_types`, `fill
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
-from omnizarr.formats import dimensions, hierarchy, members
+from omnizarr.formats import dimensions, hierarchy, members, requests
 from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.formats.nczarr import document as nczarr
 from omnizarr.formats.v2 import codecs, data_types, fill_values
@@ -40,6 +40,7 @@ CONSTRAINTS = {
 }
 """What members of `.zarray` must be, beside those that have a file of their own."""
 
+Build = Callable[[Mapping[str, Json], dict[str, Json]], Node]
 _DOTS = ChunkKeys("v2", ".")
 _SLASHES = ChunkKeys("v2", "/")
 _DOTS_OR_NESTED = ChunkKeys("v2", ".", (_SLASHES,))
@@ -81,26 +82,12 @@ class V2(hierarchy.BelowPath):
             data = documents.get(key)
             if data is None:
                 continue
-            attributes = self._attributes(path, documents)
-            where = ErrorLocation(key=key)
-            document = json.loads(data, where)
-            try:
-                return build(members.document(document), attributes)
-            except MetadataError as error:
-                raise error.at(where) from error
+            beside = join(path, ATTRIBUTES)
+            attributes: dict[str, Json] = {}
+            if beside in documents:
+                attributes = members.parsed(beside, documents[beside], members.attributes)
+            return _built(build, key, data, attributes)
         return None
-
-    def _attributes(self, path: str, documents: Mapping[str, Buffer]) -> dict[str, Json]:
-        key = join(path, ATTRIBUTES)
-        data = documents.get(key)
-        if data is None:
-            return {}
-        where = ErrorLocation(key=key)
-        value = json.loads(data, where)
-        try:
-            return members.attributes(value)
-        except MetadataError as error:
-            raise error.at(where) from error
 
     # -- writing ------------------------------------------------------------------------------
     def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
@@ -150,14 +137,11 @@ class V2(hierarchy.BelowPath):
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         key = join(path, CONSOLIDATED)
         data = documents.get(key)
-        if data is None:
-            return None
-        where = ErrorLocation(key=key)
-        document = json.loads(data, where)
-        try:
-            return _consolidated(members.document(document))
-        except MetadataError as error:
-            raise error.at(where) from error
+        return None if data is None else members.parsed(key, data, _consolidated)
+
+
+def _built(build: Build, key: str, data: Buffer, attributes: dict[str, Json]) -> Node:
+    return members.parsed(key, data, lambda value: build(members.document(value), attributes))
 
 
 def _text(document: Mapping[str, Json]) -> bytes:
@@ -239,11 +223,7 @@ def _keys(document: Mapping[str, Json], ndim: int) -> ChunkKeys:
 
 def _array_document(model: ArrayModel) -> dict[str, Json]:
     """The `.zarray` of a model. A member that says the same already stays as it is."""
-    if not model.grid.regular:
-        raise UnsupportedError(
-            "format 2 has chunks of one shape only; create the array with zarr_format=3",
-            what="chunks",
-        )
+    requests.check_grid(model, 2)
     document = dict(model.document)
     ndim = model.ndim
     if _differs(document, model):
@@ -301,11 +281,7 @@ def _text_of(fill: Any, data_type: DataType) -> str:
 
 def _new_array(request: ArrayRequest) -> ArrayModel:
     ndim = len(request.shape)
-    if any(isinstance(chunk, tuple) for chunk in request.chunks):
-        raise UnsupportedError(
-            "format 2 has chunks of one shape only; create the array with zarr_format=3",
-            what="chunks",
-        )
+    chunks = requests.chunk_shape(request, 2)
     if request.key_encoding == "default":
         raise UnsupportedError("format 2 has the 'v2' chunk key encoding only")
     pipeline = codecs.new_pipeline(request)
@@ -316,7 +292,7 @@ def _new_array(request: ArrayRequest) -> ArrayModel:
     document: dict[str, Json] = {
         "zarr_format": 2,
         "shape": [int(length) for length in request.shape],
-        "chunks": [int(chunk) for chunk in request.chunks if not isinstance(chunk, tuple)],
+        "chunks": list(chunks),
         "dtype": data_types.encode(data_type),
         "compressor": (
             None if pipeline.compressor is None else codecs.encode_codec(pipeline.compressor)
@@ -340,7 +316,8 @@ def _new_fill(value: Any, data_type: DataType) -> Any:
     return members.scalar(value, data_type)
 
 
-def _consolidated(document: Mapping[str, Json]) -> GroupModel:
+def _consolidated(value: Json) -> GroupModel:
+    document = members.document(value)
     version = document.get("zarr_consolidated_format", 1)
     if type(version) is not int or version != 1:
         raise MetadataError(f"zarr_consolidated_format must be 1, found {show(version)}")

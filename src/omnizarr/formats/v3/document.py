@@ -73,14 +73,7 @@ class V3(hierarchy.BelowPath):
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         key = join(path, DOCUMENT)
         data = documents.get(key)
-        if data is None:
-            return None
-        where = ErrorLocation(key=key)
-        document = json.loads(data, where)
-        try:
-            return _node(document)
-        except MetadataError as error:
-            raise error.at(where) from error
+        return None if data is None else members.parsed(key, data, _node)
 
     # -- writing ------------------------------------------------------------------------------
     def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
@@ -135,22 +128,12 @@ class V3(hierarchy.BelowPath):
         return root
 
     def consolidated_in(self, model: GroupModel) -> GroupModel | None:
-        return _consolidated(model)
+        return _with_members(model)
 
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         key = join(path, DOCUMENT)
         data = documents.get(key)
-        if data is None:
-            return None
-        where = ErrorLocation(key=key)
-        document = json.loads(data, where)
-        try:
-            node = _node(document)
-            if not isinstance(node, GroupModel):
-                return None
-            return _consolidated(node)
-        except MetadataError as error:
-            raise error.at(where) from error
+        return None if data is None else members.parsed(key, data, _consolidated)
 
 
 def _text(document: Mapping[str, Json]) -> bytes:
@@ -332,7 +315,12 @@ def _same_grid(value: Json, model: ArrayModel) -> Any:
     return grids.decode_grid(value, model.shape)
 
 
-def _consolidated(group: GroupModel) -> GroupModel | None:
+def _consolidated(value: Json) -> GroupModel | None:
+    node = _node(value)
+    return _with_members(node) if isinstance(node, GroupModel) else None
+
+
+def _with_members(group: GroupModel) -> GroupModel | None:
     value = group.document.get(CONSOLIDATED)
     if value is None:
         return None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from omnizarr.errors import MetadataError, UnknownExtensionError, UnsupportedError
-from omnizarr.formats import dimensions, members
+from omnizarr.formats import dimensions, members, requests
 from omnizarr.formats.v2 import codecs as v2_codecs
 from omnizarr.formats.v2 import fill_values
 from omnizarr.formats.v3_drafts import codecs as v3draft_codecs
@@ -100,8 +100,7 @@ def read_grid(value: Json, layout: Layout) -> tuple[Shape, Separator]:
 
 # -- writing --------------------------------------------------------------------------------------
 def array_document(model: ArrayModel, layout: Layout) -> dict[str, Json]:
-    if not model.grid.regular:
-        raise UnsupportedError(f"{layout.name} has chunks of one shape only", what="chunks")
+    requests.check_grid(model, layout.name)
     document = dict(model.document)
     before = _read_again(document, layout)
     if before is not None and _encoding(before) == _encoding(model):

@@ -21,14 +21,14 @@ from omnizarr.errors import (
     UnknownExtensionError,
     UnsupportedError,
 )
-from omnizarr.formats import members
+from omnizarr.formats import members, requests
 from omnizarr.formats.core_codecs import PREFIX, from_core, plain_options
-from omnizarr.formats.v2 import codecs as v2_codecs
-from omnizarr.formats.v2.codecs import FilterPipeline, Order
+from omnizarr.formats.requests import Order
+from omnizarr.formats.v2.codecs import FilterPipeline
 from omnizarr.formats.v3 import codecs as v3_codecs
 from omnizarr.formats.v3_drafts.layouts import Layout
 from omnizarr.model.codec import CodecSpec, Json
-from omnizarr.model.dtypes import Bytes, DataType, String
+from omnizarr.model.dtypes import DataType
 from omnizarr.model.grids import Shape
 from omnizarr.model.json import show
 
@@ -246,23 +246,8 @@ def _split_shards(
 def _split(
     specs: Sequence[CodecSpec], ndim: int, data_type: DataType, layout: Layout
 ) -> FilterPipeline:
-    rest = [*specs]
-    order: Order = "C"
-    if rest and rest[0].name == "transpose":
-        axes = rest.pop(0).configuration.get("order")
-        if axes == "F" or (ndim > 1 and axes == list(range(ndim))[::-1]):
-            order = "F"
-        elif axes not in ("C", list(range(ndim))):
-            raise _refused(f"the transpose {show(axes)}: it knows the layouts C and F", layout)
-    found: list[CodecSpec] = []
-    for spec in rest:
-        if spec.name == "bytes":
-            _check_endian(spec, data_type, layout)
-            continue
-        known = from_core(spec)
-        if known is None:
-            raise _refused(f"the codec {_plain_name(spec)!r}", layout)
-        found.append(known)
+    order, rest = requests.split_order(specs, ndim, data_type, layout.name)
+    found = [from_core(spec) or spec for spec in rest]
     compressor = found.pop() if found and found[-1].name in COMPRESSORS else None
     if found and not layout.zarr_python:
         raise _refused(_too_many([*found, compressor] if compressor else found), layout)
@@ -285,23 +270,3 @@ def _refused(what: str, layout: Layout) -> UnsupportedError:
     return UnsupportedError(
         f"{layout.name} cannot express {what}; choose other codecs, or format 3", what="codecs"
     )
-
-
-def _check_endian(spec: CodecSpec, data_type: DataType, layout: Layout) -> None:
-    """The byte order is part of the data type, so that no codec can change it."""
-    wanted = {"little": "<", "big": ">"}.get(spec.configuration.get("endian") or "")
-    dtype = data_type.numpy
-    if wanted is None or data_type.variable or dtype.names or dtype.itemsize == 1:
-        return
-    if dtype.byteorder != "|" and dtype.str[0] != wanted:
-        raise _refused(
-            f"{dtype.str!r} in the other byte order, which belongs to its data types", layout
-        )
-
-
-def with_object_codec(pipeline: FilterPipeline, data_type: DataType) -> FilterPipeline:
-    """Text and bytes of variable size become bytes through a filter, which need not be named."""
-    codec = {String: "vlen-utf8", Bytes: "vlen-bytes"}.get(type(data_type))
-    if codec is None or any(spec.name in v2_codecs.OBJECT_CODECS for spec in pipeline.filters):
-        return pipeline
-    return pipeline._replace(filters=(CodecSpec(PREFIX + codec, {}), *pipeline.filters))

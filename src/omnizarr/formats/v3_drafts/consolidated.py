@@ -81,12 +81,9 @@ def _documents(store: Store, bootstrap: Bootstrap) -> Iterator[tuple[str, Buffer
 
 def parse(path: str, data: Buffer, layout: Layout) -> GroupModel:
     """The group at `path` with every node below it."""
-    where = ErrorLocation(key=CONSOLIDATED_KEY)
-    document = json.loads(data, where)
-    try:
-        return _group(path, members.document(document), layout)
-    except MetadataError as error:
-        raise error.at(where) from error
+    return members.parsed(
+        CONSOLIDATED_KEY, data, lambda value: _group(path, members.document(value), layout)
+    )
 
 
 def _group(path: str, document: Mapping[str, Json], layout: Layout) -> GroupModel:

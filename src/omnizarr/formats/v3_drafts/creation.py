@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.formats import dimensions, members
+from omnizarr.formats import dimensions, members, requests
 from omnizarr.formats.base import DEFAULT, ArrayRequest
-from omnizarr.formats.core_codecs import FAST
 from omnizarr.formats.v2 import codecs as v2_codecs
 from omnizarr.formats.v2 import fill_values
 from omnizarr.formats.v3_drafts import arrays
@@ -17,7 +15,7 @@ from omnizarr.formats.v3_drafts import codecs as v3draft_codecs
 from omnizarr.formats.v3_drafts.codecs import Stored
 from omnizarr.formats.v3_drafts.data_types import encode as encode_type
 from omnizarr.formats.v3_drafts.layouts import Layout
-from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.codec import Json
 from omnizarr.model.dtypes import DataType, Struct
 from omnizarr.model.grids import Shape
 
@@ -29,7 +27,7 @@ def new_array(request: ArrayRequest, layout: Layout) -> arrays.DraftArray:
     if request.data_type.variable:
         encode_type(request.data_type, layout)  # refused before its codecs are
     stored = _stored(request, layout)
-    pipeline = v3draft_codecs.with_object_codec(stored.pipeline, request.data_type)
+    pipeline = v2_codecs.with_object_codec(stored.pipeline, request.data_type)
     stored = replace(stored, pipeline=pipeline)
     data_type = v2_codecs.object_type(request.data_type, pipeline.filters)
     described = encode_type(data_type, layout)
@@ -55,35 +53,20 @@ def new_array(request: ArrayRequest, layout: Layout) -> arrays.DraftArray:
 
 
 def _stored(request: ArrayRequest, layout: Layout) -> Stored:
-    chunks = _chunk_shape(request, layout)
-    data_type = request.data_type
-    if request.codecs is not None:
-        if request.shards is not None:
-            raise MetadataError("codecs names the whole pipeline; put sharding_indexed into it")
-        stored = v3draft_codecs.split(request.codecs, chunks, data_type, layout)
-    else:
-        given = _from_parts(request)
-        if request.shards is not None and not layout.zarr_python:
-            raise UnsupportedError(
-                f"{layout.name} has no shards; use '3-draft2020-10' or format 3", what="shards"
-            )
-        stored = v3draft_codecs.split(given, chunks, data_type, layout)
-        if request.shards is not None:
-            stored = Stored(stored.pipeline, chunks, _per_shard(request, chunks))
+    chunks = requests.chunk_shape(request, layout.name)
+    if request.shards is not None and request.codecs is not None:
+        raise MetadataError("codecs names the whole pipeline; put sharding_indexed into it")
+    if request.shards is not None and not layout.zarr_python:
+        raise UnsupportedError(
+            f"{layout.name} has no shards; use '3-draft2020-10' or format 3", what="shards"
+        )
+    specs = requests.codecs_of(request, v3draft_codecs.DEFAULT_COMPRESSOR)
+    stored = v3draft_codecs.split(specs, chunks, request.data_type, layout)
+    if request.shards is not None:
+        stored = Stored(stored.pipeline, chunks, _per_shard(request, chunks))
     if request.order == "F":
         return replace(stored, pipeline=stored.pipeline._replace(order="F"))
     return stored
-
-
-def _chunk_shape(request: ArrayRequest, layout: Layout) -> Shape:
-    found = []
-    for chunk in request.chunks:
-        if isinstance(chunk, tuple):
-            raise UnsupportedError(
-                f"{layout.name} has chunks of one shape only; use format 3", what="chunks"
-            )
-        found.append(int(chunk))
-    return tuple(found)
 
 
 def _per_shard(request: ArrayRequest, chunks: Shape) -> Shape:
@@ -93,21 +76,6 @@ def _per_shard(request: ArrayRequest, chunks: Shape) -> Shape:
     ):
         raise MetadataError(f"shards {shards} must be a whole multiple of chunks {chunks}")
     return tuple(shard // chunk for shard, chunk in zip(shards, chunks, strict=True))
-
-
-def _from_parts(request: ArrayRequest) -> Sequence[CodecSpec]:
-    given: list[CodecSpec] = []
-    if request.filters is not None and request.filters != "auto":
-        given.extend(request.filters)
-    if isinstance(request.serializer, CodecSpec):
-        given.append(request.serializer)
-    if request.compressors == "auto":
-        given.append(v3draft_codecs.DEFAULT_COMPRESSOR)
-    elif request.compressors == "fast":
-        given.append(FAST)
-    else:
-        given.extend(request.compressors or ())
-    return given
 
 
 def _fill(value: Any, data_type: DataType, layout: Layout) -> Json:

@@ -32,7 +32,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats import members
 from omnizarr.formats.base import ArrayRequest, Format, FormatName, Node, Owned
 from omnizarr.formats.hierarchy import fetch, located
 from omnizarr.formats.v3_drafts import consolidated, creation
@@ -59,7 +60,6 @@ from omnizarr.formats.v3_drafts.layouts import (
     read_bootstrap,
     text,
 )
-from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
 from omnizarr.model.paths import join, name_of
@@ -110,17 +110,16 @@ class Draft:
     ) -> Node | None:
         """The node that the documents at `path` describe; an array wins."""
         array_key, group_key = self.layout.document_keys(path, bootstrap.suffix)
-        for key in (array_key, group_key):
-            if key not in documents:
-                continue
-            where = ErrorLocation(key=key)
-            document = json.loads(documents[key], where)
-            try:
-                if key == array_key:
-                    return read_array(document, self.layout, bootstrap)
-                return read_group(document, bootstrap)
-            except MetadataError as error:
-                raise error.at(where) from error
+        if array_key in documents:
+            return members.parsed(
+                array_key,
+                documents[array_key],
+                lambda value: read_array(value, self.layout, bootstrap),
+            )
+        if group_key in documents:
+            return members.parsed(
+                group_key, documents[group_key], lambda value: read_group(value, bootstrap)
+            )
         return None
 
     def _settled(self, store: Store, nodes: dict[str, Node]) -> dict[str, Node]:

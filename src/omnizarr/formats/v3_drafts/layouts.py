@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from omnizarr.errors import ErrorLocation, MetadataError, UnknownExtensionError, UnsupportedError
+from omnizarr.errors import MetadataError, UnknownExtensionError, UnsupportedError
 from omnizarr.formats import members
 from omnizarr.model import json
 from omnizarr.model.codec import Json
@@ -128,12 +128,7 @@ def read_bootstrap(data: Buffer) -> Bootstrap | None:
     MetadataError, located, if it is one that cannot be honoured."""
     if _MARK.search(data) is None:
         return None
-    where = ErrorLocation(key=BOOTSTRAP)
-    document = json.loads(data, where)
-    try:
-        return _bootstrap(document, bytes(data))
-    except MetadataError as error:
-        raise error.at(where) from error
+    return members.parsed(BOOTSTRAP, data, lambda value: _bootstrap(value, bytes(data)))
 
 
 def _bootstrap(document: Json, data: bytes) -> Bootstrap | None:
