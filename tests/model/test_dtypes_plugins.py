@@ -295,7 +295,7 @@ def test_an_installed_package_adds_a_type_and_a_codec(packages: Path) -> None:
             "12345678-1234-5678-1234-567812345678",
         ]
     )
-    assert second == "example_package (XorCodec(key=85),)"
+    assert second == "example_package (XorCodec(key=85, name='example.xor'),)"
     assert third == "True 3"
     shown = run(packages, "-m", "omnizarr", "info", "ids.zarr")
     assert re.search(r"data type +example\.uuid", shown)

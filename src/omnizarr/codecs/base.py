@@ -1,17 +1,16 @@
-"""The seam of codecs: stages, and what every codec answers.
+"""The interface of codecs.
 
-A chunk passes through *stages*. A codec is a frozen dataclass of what its metadata says; it is
-prepared once for the stage that stands before it (`prepare(stage)`), which checks all that can be
-checked without data and gives a `Step`: the stage behind it and plain functions to encode and
-decode. Every size is thus known before a byte is decoded, and no decoder may yield more than the
-stage before it promises.
+A chunk passes through *stages*. A codec is a frozen dataclass of its configuration. It is prepared
+once for the stage before it: `prepare(stage)` checks everything that needs no data and gives a
+`Step`, which has the stage behind the codec and functions to encode and decode. So every size is
+known before a byte is decoded, and no decoder may yield more than the stage before it promises.
 
 This module knows sizes and shapes. It must not know any codec, store or format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
@@ -41,9 +40,9 @@ class ArrayStage:
     dtype: np.dtype[Any]
     """Type of the elements in memory."""
     fill: object = None
-    """What stands for elements that are not stored, a scalar of `dtype`."""
+    """The value of elements that are not stored, a scalar of `dtype`."""
     type_name: str = ""
-    """Canonical name of the data type where NumPy's dtype does not tell it (`int4`)."""
+    """Canonical name of the data type; several types can have one NumPy dtype."""
 
     @property
     def size(self) -> int:
@@ -72,7 +71,7 @@ class BytesStage:
     itemsize: int = 1
     """Size of the elements that were serialised, for codecs that shuffle."""
     array: ArrayStage | None = None
-    """The array whose memory these bytes are, as long as no codec has changed them."""
+    """The array whose memory these bytes are; None once a codec has changed them."""
 
 
 Stage = ArrayStage | BytesStage
@@ -94,10 +93,10 @@ def unknown(itemsize: int = 1) -> BytesStage:
 
 
 def compressed(stage: BytesStage) -> BytesStage:
-    """What a compressor makes of a stage: an unknown number, but hardly more than came in.
+    """The stage behind a compressor: of unknown size, at most twice the input and 64 KiB.
 
-    Twice the input and 64 KiB is above the worst case of every codec here (base64 needs 4/3). A
-    long row of compressors does not double it without end.
+    That is above the worst case of every codec here (base64 needs 4/3). The limit does not double
+    without end in a long row of compressors.
     """
     twice = 2 * stage.limit + 65536
     if stage.size is None:
@@ -112,11 +111,11 @@ def resized(stage: BytesStage, more: int) -> BytesStage:
 
 
 class ColumnCoder(NamedTuple):
-    """How variable-size elements that lie in a column become bytes, and come back."""
+    """Encodes a column of variable-size elements, and decodes it."""
 
     encode: Callable[[Column], Any]
     decode: Callable[[Any], Column]
-    """All offsets and all text are checked; it may be a view of the given bytes."""
+    """Checks all offsets and all text. The column may be a view of the given bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +132,34 @@ class Step:
     """Decode into a given array. Behind bytes it is C-contiguous `uint8` of exactly the size of
     the stage before; behind an array it has the shape of that stage and any strides."""
     view: Callable[[NDArray], NDArray] | None = None
-    """Array to array by looking at the same memory in another way."""
+    """Array to array as a view of the same memory."""
     raw: bool = False
-    """Array to bytes without change: the bytes are the array's memory in C order, but for …"""
+    """The bytes are the array's memory in C order, except for `finish`."""
     finish: Callable[[NDArray], None] | None = None
-    """… this, done in place after the bytes have been put there (swapping)."""
+    """Changes the decoded array in place, after its bytes have been copied (byte order)."""
     swap: int | None = None
-    """Set if the native core can do both: in groups of how many bytes it then swaps them."""
+    """Set if the native core can do this step: the size of the groups of bytes that it reverses."""
     block: Callable[[], tuple[Any, ...] | None] | None = None
-    """What the native core has to know to decode many chunks at once (`codecs.blocks`); asked for
-    when it is needed, and None where a library does not let others call it."""
+    """Describes the step to the native core, which decodes many chunks at once (`codecs.blocks`).
+    Called on first use; gives None where the library's functions cannot be reached."""
     shard: Shard | None = None
     """Set if parts of the array can be decoded alone."""
     columns: ColumnCoder | None = None
-    """Set if elements of no fixed size need not become Python objects on the way."""
+    """Set if variable-size elements can be coded without a Python object for each."""
     spec: CodecSpec | None = None
-    """The codec's metadata, if preparing it settled options that were left open."""
+    """The codec's metadata, if `prepare` filled in options that were left open."""
+
+
+def split_at_serializer(
+    steps: Sequence[Step],
+) -> tuple[list[Callable[[NDArray], NDArray]], Step, Sequence[Step]]:
+    """The views that a chain begins with, the first step behind them, and all further ones."""
+    views = []
+    for step in steps:
+        if step.view is None:
+            break
+        views.append(step.view)
+    return views, steps[len(views)], steps[len(views) + 1 :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +169,7 @@ class Context:
     allow_pickle: bool = False
     """Whether codecs may run code from the data."""
     depth: int = 0
-    """How many codecs with codecs inside stand around this one."""
+    """In how many other codecs this one is nested."""
 
     def deeper(self) -> Context:
         """Give the context of codecs inside this one; `LimitError` if they are nested too deep."""
@@ -171,7 +182,7 @@ class Context:
 
 
 class Codec(Protocol):
-    """What a codec answers; the implementations are frozen dataclasses.
+    """The methods of a codec; the implementations are frozen dataclasses.
 
     Examples
     --------
@@ -268,7 +279,7 @@ def check_writable(name: str, size: int) -> None:
 
 
 def column_of(name: str, array: NDArray, text: bool) -> Column:
-    """An array of strings, byte strings or objects that are such, as a column."""
+    """An array of strings, of byte strings, or of objects that are either, as a column."""
     try:
         return Column.of(array, text)
     except (TypeError, ValueError) as error:
@@ -301,14 +312,14 @@ def octets(data: Buffer) -> npt.NDArray[np.uint8]:
 
 
 def contiguous(array: NDArray) -> memoryview:
-    """An array's elements in C order, as bytes; without a copy where it can be."""
+    """An array's elements in C order, as bytes; without a copy where possible."""
     if array.itemsize == 0:
         return memoryview(b"")
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def reinterpreted(name: str, stage: ArrayStage, dtype: np.dtype[Any]) -> tuple[Shape, bool]:
-    """Shape of a stage's memory seen as another dtype, and whether that is a change at all."""
+    """Shape of a stage's memory viewed as another dtype, and whether the dtype is another one."""
     if stage.dtype == dtype:
         return stage.shape, False
     if stage.variable or dtype.hasobject:
@@ -331,7 +342,7 @@ def elementwise(
     encode: Callable[[NDArray], NDArray],
     decode: Callable[[NDArray], NDArray],
 ) -> Step:
-    """An array-to-array step that sees its input as `dtype` and gives `astype`, like numcodecs.
+    """An array-to-array step that views its input as `dtype` and gives `astype`, like numcodecs.
 
     `encode` and `decode` get and give C-contiguous arrays, so that "the next element" means the
     next in C order, whatever strides a caller's array has. NumPy's warnings are off in both.
@@ -358,7 +369,7 @@ def elementwise(
 
 
 def encoded_fill(stage: ArrayStage, encode: Callable[[NDArray], NDArray]) -> Any:
-    """What becomes of a stage's fill value; None if it cannot be encoded."""
+    """A stage's fill value, encoded; None if it cannot be encoded."""
     if stage.fill is None:
         return None
     try:

@@ -4,8 +4,8 @@ Possible where the codecs leave an array's memory as it is (or swap its bytes, o
 and wrap it in what the core can undo: one compressor, checksums around it. The compressors are the
 functions of the very libraries that the codecs call, so both ways give the same bytes.
 
-The core never judges: what is not sound and usual it leaves, and the codecs decode it, or say what
-is wrong with it. So there is nothing here that a caller must do differently.
+The core reports no errors: it skips every chunk that is damaged or unusual, and the codecs decode
+it or raise. A caller does nothing differently.
 
 This module knows steps and the core. It must not know stores or plans.
 """
@@ -13,14 +13,13 @@ This module knows steps and the core. It must not know stores or plans.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr.codecs import text
-from omnizarr.codecs.base import ArrayStage, Step
+from omnizarr.codecs.base import ArrayStage, Step, split_at_serializer
 from omnizarr.model.dtypes.struct import is_padded
 from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.store import Buffer
@@ -29,9 +28,9 @@ from omnizarr.runtime import native_core
 Integers = npt.NDArray[np.int64]
 
 MOST_BYTES = 1 << 20
-"""Chunks beyond this decoded size gain nothing: calling Python for each costs next to nothing."""
+"""Larger chunks gain nothing: the cost of calling Python for each is small."""
 CALL_BYTES = 4 << 20
-"""What is decoded in one call at the most: some milliseconds, which a Ctrl-C has to wait."""
+"""Most bytes that one call decodes: Ctrl-C waits for some milliseconds."""
 
 
 MOST_DIMENSIONS = 16
@@ -39,7 +38,7 @@ MOST_DIMENSIONS = 16
 
 
 class Codecs(NamedTuple):
-    """What the core has to undo, from the outside in, and how many bytes it then reverses."""
+    """The steps that the core undoes, the outermost first, and the groups of bytes to reverse."""
 
     steps: tuple[tuple[Any, ...], ...]
     swap: int
@@ -52,7 +51,7 @@ class Blocks:
 
     dtype: np.dtype[Any]
     count: int
-    """How many are worth one call at the most."""
+    """Most chunks for one call."""
 
     def __init__(
         self, stage: ArrayStage, order: Shape, codecs: Callable[[], Codecs | None]
@@ -83,9 +82,9 @@ class Blocks:
         starts: Integers,
         working: NDArray,
     ) -> list[int]:
-        """Decode chunks; the numbers of those that were left.
+        """Decode chunks; give the numbers of those that were skipped.
 
-        Their bytes are a buffer each, or lie in one, where each row of `places` (offset, length)
+        Each has a buffer of its own, or all are in one, where each row of `places` (offset, length)
         says. Each row of `starts` is the index in `working` of a chunk's first element. Only
         after `fit`."""
         core = native_core.core()
@@ -101,8 +100,7 @@ class Blocks:
 
 def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> Blocks | None:
     """How chunks of a chain are decoded many at a time; None where they can only be one by one."""
-    views = [step.view for step in takewhile(lambda step: step.view is not None, steps)]
-    serial, behind = steps[len(views)], steps[len(views) + 1 :]
+    views, serial, behind = split_at_serializer(steps)
     swap, order = serial.swap, _order(len(stage.shape), views)
     if swap is None or order is None or not 0 < (stage.nbytes or 0) <= MOST_BYTES:
         return None
@@ -124,10 +122,10 @@ def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> Blocks | None:
 
 
 def _order(ndim: int, views: Sequence[Any]) -> Shape | None:
-    """What becomes of the dimensions: which of them stands where. None if they are too many."""
+    """The order in which views put the dimensions; None if there are too many."""
     if not views or ndim > MOST_DIMENSIONS:
         return None if views else tuple(range(ndim))
-    # As many elements along each as its number tells, so that it is known again.
+    # Dimension n has n + 1 elements, so that its length identifies it behind the views.
     seen = np.broadcast_to(np.uint8(0), range(1, ndim + 1))
     for view in views:
         seen = view(seen)

@@ -47,6 +47,8 @@ SLACK = 16
 """z5py stored whole buffers: up to this many bytes may follow a container."""
 FORMATS = ("blosclz", "lz4", "snappy", "zlib", "zstd")
 
+MEMBERS = ("typesize", "cname", "clevel", "shuffle", "blocksize")
+
 
 class Header(NamedTuple):
     """The 16 bytes that begin a container, and what follows from them."""
@@ -94,7 +96,7 @@ def check_container(data: Buffer, stage: BytesStage) -> Header:
     nblocks = header.nblocks
     first = 16 + 4 * nblocks
     if first + 4 * nblocks > length:
-        raise DecodeError(f"codec 'blosc': {nblocks} blocks cannot lie in {length} bytes")
+        raise DecodeError(f"codec 'blosc': {nblocks} blocks do not fit into {length} bytes")
     if nblocks == 1:
         lowest = highest = int.from_bytes(data[16:20], "little")
     else:
@@ -102,7 +104,7 @@ def check_container(data: Buffer, stage: BytesStage) -> Header:
         lowest, highest = int(starts.min()), int(starts.max())
     if lowest < first or highest > length - 4:
         raise DecodeError(
-            f"codec 'blosc': block starts between {lowest} and {highest} lie outside"
+            f"codec 'blosc': block starts between {lowest} and {highest} are outside"
             f" {first} to {length - 4}"
         )
     return header
@@ -157,11 +159,10 @@ class BloscCodec:
     def from_spec(cls, spec: CodecSpec, context: Context) -> BloscCodec:
         v3 = spec.name == "blosc"
         if v3:
-            only(spec, "cname", "clevel", "shuffle", "blocksize", "typesize")
-        options = dict(spec.configuration)
-        known = ("cname", "clevel", "shuffle", "blocksize", "typesize")
+            only(spec, *MEMBERS)
+        options = spec.configuration
         values: dict[str, Any] = {} if v3 else {"cname": "lz4", "shuffle": 1}
-        values |= {key: options[key] for key in known if options.get(key) is not None}
+        values |= {key: options[key] for key in MEMBERS if options.get(key) is not None}
         if isinstance(values.get("cname"), bytes):
             values["cname"] = values["cname"].decode("ascii", "replace")
         if v3 and values.get("typesize") == 0:
@@ -170,19 +171,10 @@ class BloscCodec:
         return cls(**values, name=spec.name)
 
     def spec(self) -> CodecSpec:
-        shuffle = self.shuffle
-        if self.name != "blosc" and isinstance(shuffle, str):
-            shuffle = SHUFFLES.index(shuffle)
-        return configured(
-            self.name,
-            {
-                "typesize": self.typesize,
-                "cname": self.cname,
-                "clevel": self.clevel,
-                "shuffle": shuffle,
-                "blocksize": self.blocksize,
-            },
-        )
+        values = {key: getattr(self, key) for key in MEMBERS}
+        if self.name != "blosc" and isinstance(self.shuffle, str):
+            values["shuffle"] = SHUFFLES.index(self.shuffle)
+        return configured(self.name, values)
 
     def _settled(self, stage: BytesStage) -> CodecSpec | None:
         """With the element size and the shuffle that suit the data, where they were left open."""

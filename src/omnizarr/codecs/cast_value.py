@@ -5,10 +5,10 @@ towards-zero, towards-positive, towards-negative, nearest-away), `out_of_range` 
 error if missing) and `scalar_map`, pairs of values that are replaced before casting, for `encode`
 and `decode`.
 
-A value is rounded first and then looked at: it is out of range if the type had to have more bits,
-or a larger exponent, to hold it. Clamping makes it the least or greatest integer, or infinity where
-the type has one. NaN and infinity become no integer unless `scalar_map` says so. What zarr-python
-uses (cast-value-rs up to 0.4) has other ideas of values out of range; 0.5 agrees with this.
+A value is rounded first. It is out of range if the type needed more bits, or a larger exponent, to
+hold the result. Clamping gives the least or greatest integer, or infinity where the type has one.
+NaN and infinity cannot become integers unless `scalar_map` maps them. cast-value-rs up to 0.4,
+which zarr-python uses, treats values out of range in another way; 0.5 agrees with this.
 """
 
 from __future__ import annotations
@@ -384,7 +384,7 @@ def _nearest(values: NDArray, dtype: np.dtype[Any]) -> NDArray:
 
 
 def _compare(values: NDArray, near: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Whether the floats `near` lie above or below the values, and how far away; all exactly."""
+    """Whether the floats `near` are above or below the values, and how far away; all exactly."""
     if values.dtype.kind not in "iu":
         exact = values.astype(np.float64)
         return near > exact, near < exact, np.abs(exact - near)

@@ -1,9 +1,9 @@
 """A pipeline of codecs, prepared once for a chunk's shape and type.
 
 Final v3 asks for array-to-array codecs, one array-to-bytes codec, then bytes-to-bytes codecs. v2
-lists filters and a compressor that may each be any kind. Both are one list here; where two
-neighbours do not meet, the step that v2 implies is put between them: an array becomes its bytes
-as they lie in memory (C order), and bytes become an array of the type that the next codec names.
+lists filters and a compressor that may each be of any kind. Both are one list here. Where a codec
+does not take what the one before it yields, the step that v2 implies is inserted: an array becomes
+its memory in C order, and bytes become an array of the type that the next codec names.
 
 Decoding into a given array: codecs that only look at the array in another way (transpose) are
 turned into a view of the target; if that view is contiguous and its bytes need no change, the
@@ -13,7 +13,6 @@ innermost compressor writes straight into it. Otherwise the chunk is decoded and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -21,7 +20,15 @@ import numpy as np
 
 from omnizarr import limits
 from omnizarr.codecs import text
-from omnizarr.codecs.base import ArrayStage, BytesStage, Context, Stage, Step, reinterpreted
+from omnizarr.codecs.base import (
+    ArrayStage,
+    BytesStage,
+    Context,
+    Stage,
+    Step,
+    reinterpreted,
+    split_at_serializer,
+)
 from omnizarr.codecs.blocks import Blocks, blocks_of
 from omnizarr.codecs.bytes import BytesCodec
 from omnizarr.codecs.registry import get_codec
@@ -51,7 +58,7 @@ class Scratch:
         self._buffer = np.empty(0, np.uint8)
 
     def take(self, size: int) -> NDArray:
-        """Give flat `uint8` memory; what was taken before is given up.
+        """Give flat `uint8` memory. What was taken before is overwritten.
 
         Parameters
         ----------
@@ -112,8 +119,8 @@ class Chain:
     nbytes: int | None
     """Bytes of a decoded chunk; None for elements without a fixed size."""
     footprint: int
-    """How many chunks' worth of memory decoding one takes: its encoded bytes, the decoded ones, and
-    a third for libraries that cannot decode into given memory."""
+    """Memory for decoding one chunk, in chunks: the encoded bytes, the decoded ones, and a third
+    for libraries that cannot decode into given memory."""
     specs: tuple[CodecSpec, ...]
     """The codecs, with options that depend on the array filled in: what belongs in metadata."""
     shard: Shard | None
@@ -121,19 +128,19 @@ class Chain:
     output: BytesStage
     """What encoded chunks look like."""
     encode: Callable[[NDArray | Column], Buffer]
-    """The stored form of an array, or column, of exactly this shape, whatever its strides. It may
-    be a view of the array's memory."""
+    """Encode an array or a column of exactly this shape and any strides. The result may be a view
+    of the array's memory."""
     decode: Decode
-    """The array. It may be read-only, may be a view of the given bytes, and with a scratch it is
-    good only until the scratch is used again."""
+    """Decode to an array. It may be read-only or a view of the given bytes. With a scratch it is
+    valid only until the scratch is used again."""
     decode_into: DecodeInto
-    """Decode into an array of exactly this shape, whatever its strides."""
+    """Decode into an array of exactly this shape and any strides."""
     blocks: Blocks | None
     """Set if the native core may decode many chunks at once."""
     columnar: bool
-    """Elements of variable size come as a column, without an object for each."""
+    """Elements of variable size are decoded to a column, without a Python object for each."""
     decode_column: Callable[[Buffer], Column]
-    """Text or byte strings in the two buffers of a column; it may be a view of the given bytes."""
+    """Decode text or byte strings to a column, which may be a view of the given bytes."""
 
     def __init__(
         self,
@@ -325,7 +332,7 @@ def _column_decoder(
 
 
 def _checked(decode: Decode, decode_into: DecodeInto) -> tuple[Decode, DecodeInto]:
-    """The same, for elements that are text: not every bit pattern is."""
+    """The same for text, of which every character is checked."""
 
     def decode_text(data: Any, scratch: Scratch | None = None) -> NDArray:
         array = decode(data, scratch)
@@ -365,8 +372,7 @@ class _RawTail(NamedTuple):
 
 
 def _raw(steps: Sequence[Step]) -> _RawTail | None:
-    views = sum(1 for _ in takewhile(lambda step: step.view is not None, steps))
-    serial, behind = steps[views], steps[views + 1 :]
+    _, serial, behind = split_at_serializer(steps)
     if not serial.raw or not behind or behind[0].decode_into is None:
         return None
     outer = tuple(step.decode for step in reversed(behind[1:]))
@@ -374,12 +380,14 @@ def _raw(steps: Sequence[Step]) -> _RawTail | None:
 
 
 def _into(stage: ArrayStage, steps: Sequence[Step], decode: Decode) -> DecodeInto:
-    def assign(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
-        out[...] = decode(data, scratch)
-
-    views = [step.view for step in takewhile(lambda step: step.view is not None, steps)]
-    serial, behind = steps[len(views)], steps[len(views) + 1 :]
-    if serial.decode_into is not None and isinstance(serial.output, BytesStage) and not serial.raw:
+    views, serial, behind = split_at_serializer(steps)
+    raw = _raw(steps)
+    into: DecodeInto
+    if raw is not None:
+        before = steps[len(views) - 1].output if views else stage
+        assert isinstance(before, ArrayStage)
+        into = _raw_into(raw, before)
+    elif serial.decode_into is not None and isinstance(serial.output, BytesStage):
         outer, straight = tuple(step.decode for step in reversed(behind)), serial.decode_into
 
         def through(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
@@ -387,43 +395,34 @@ def _into(stage: ArrayStage, steps: Sequence[Step], decode: Decode) -> DecodeInt
                 data = decode_step(data)
             straight(data, out)
 
-        return _viewed(views, through)
-    raw = _raw(steps)
-    if raw is None:
+        into = through
+    else:
+
+        def assign(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
+            out[...] = decode(data, scratch)
+
         return assign
-    before = stage if not views else _stage_of(serial)
-    if before is None:
-        return assign
-    dtype, into, around, finish = before.dtype, raw.into, raw.outer, serial.finish
+
+    def decode_into(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
+        for view in views:
+            out = view(out)
+        into(data, out, scratch)
+
+    return decode_into if views else into
+
+
+def _raw_into(raw: _RawTail, before: ArrayStage) -> DecodeInto:
+    dtype, into, outer, finish = before.dtype, raw.into, raw.outer, raw.serial.finish
     aside = raw.decoder(before)
 
     def decode_into(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
         if not out.flags.c_contiguous or out.dtype != dtype:
             out[...] = aside(data, scratch or Scratch())
             return
-        for decode_step in around:
+        for decode_step in outer:
             data = decode_step(data)
         into(data, out.reshape(-1).view(UINT8))
         if finish is not None:
             finish(out)
-
-    return _viewed(views, decode_into)
-
-
-def _stage_of(serial: Step) -> ArrayStage | None:
-    """The array that a serialising step takes, where its bytes are that array's memory."""
-    output = serial.output
-    return output.array if isinstance(output, BytesStage) else None
-
-
-def _viewed(views: Sequence[Callable[[NDArray], NDArray] | None], into: DecodeInto) -> DecodeInto:
-    chosen = [view for view in views if view is not None]
-    if not chosen:
-        return into
-
-    def decode_into(data: Any, out: NDArray, scratch: Scratch | None = None) -> None:
-        for view in chosen:
-            out = view(out)
-        into(data, out, scratch)
 
     return decode_into

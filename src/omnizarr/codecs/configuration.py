@@ -64,7 +64,7 @@ def integer(
         raise MetadataError(f"codec {spec.name!r}: {key} must be an integer, found {value!r}")
     if (low is not None and value < low) or (high is not None and value > high):
         raise MetadataError(
-            f"codec {spec.name!r}: {key} must lie between {low} and {high}, found {value}"
+            f"codec {spec.name!r}: {key} must be between {low} and {high}, found {value}"
         )
     return value
 

@@ -31,8 +31,10 @@ def library(name: str, codec: str) -> Any:
 
 @cache
 def addresses(name: str, codec: str, *functions: str) -> tuple[int, ...] | None:
-    """Where functions of the C library inside an extension module lie; None where a platform's
-    build does not export them. A module stays loaded for ever, and so do they."""
+    """Addresses of C functions in an extension module; None where its build does not export them.
+
+    They stay valid: a module is never unloaded.
+    """
     import ctypes
 
     try:
@@ -48,8 +50,8 @@ def addresses(name: str, codec: str, *functions: str) -> tuple[int, ...] | None:
 def blosc() -> ModuleType:
     """numcodecs' c-blosc, told to stay in the calling thread.
 
-    Its other mode shares one context, whose lock is kept for ever after a decoding error and whose
-    threads do not exist in a forked child. Parallelism over chunks is the engine's business.
+    Its other mode shares one context. A decoding error never releases the lock of that context, and
+    its threads do not exist in a forked child. The engine runs chunks in parallel.
     """
     module = library("numcodecs.blosc", "blosc")
     module.use_threads = False

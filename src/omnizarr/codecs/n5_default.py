@@ -6,8 +6,8 @@ Configuration: `codecs`: a full transpose, big-endian `bytes`, and at most one c
 A block is a header of big-endian numbers and a payload. The header holds a mode (16 bits: 0
 default, 1 varlength, 2 object), the number of dimensions (16 bits), the length of each dimension
 in the order of the array that this codec is given (32 bits each) and, in mode 1, the number of
-elements (32 bits). The block tells its own shape, which at the edge of an array may be smaller
-than the chunk (Java) or padded to it (everybody else, and here); on reading it is padded or cut.
+elements (32 bits). At the edge of an array a block may be smaller than the chunk (Java) or padded
+to it (all other writers, also this one). On reading it is padded or cut.
 """
 
 from __future__ import annotations

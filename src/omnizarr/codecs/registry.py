@@ -166,6 +166,16 @@ def _entry_point(group: str, name: str) -> Any:
     return None
 
 
+def _class_of(name: str) -> type[Codec] | None:
+    """The class that is registered, built in or plugged in under a name."""
+    if name in _registered:
+        return _registered[name]
+    if name in BUILT_IN:
+        return _built_in(BUILT_IN[name])
+    plugged: type[Codec] | None = _entry_point("omnizarr.codecs", name)
+    return plugged
+
+
 def _is_codec(value: Any) -> bool:
     return hasattr(value, "from_spec") and hasattr(value, "prepare")
 
@@ -183,11 +193,7 @@ def kind_of(spec: CodecSpec) -> Literal["array", "serializer", "bytes"]:
     >>> omnizarr.codecs.kind_of(omnizarr.codecs.codec_spec("bytes"))
     'serializer'
     """
-    codec: Any = _registered.get(spec.name)
-    if codec is None and spec.name in BUILT_IN:
-        codec = _built_in(BUILT_IN[spec.name])
-    if codec is None:
-        codec = _entry_point("omnizarr.codecs", spec.name)
+    codec: Any = _class_of(spec.name)
     if codec is None and _entry_point("zarr.codecs", spec.name) is not None:
         codec = get_codec(spec)
     match getattr(codec, "kind", "bytes-bytes"):
@@ -226,14 +232,9 @@ def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
     """
     context = context or Context()
     name = spec.name
-    if name in _registered:
-        return _registered[name].from_spec(spec, context)
-    if name in BUILT_IN:
-        return _built_in(BUILT_IN[name]).from_spec(spec, context)
-    plugged = _entry_point("omnizarr.codecs", name)
-    if plugged is not None:
-        codec: Codec = plugged.from_spec(spec, context)
-        return codec
+    found = _class_of(name)
+    if found is not None:
+        return found.from_spec(spec, context)
     if name.startswith("numcodecs."):
         from omnizarr.codecs.foreign import from_numcodecs
 
@@ -356,13 +357,14 @@ def chosen_spec(value: CodecLike, choices: Sequence[str] = ()) -> CodecSpec:
             _check_members(given)
         return given
     spec = _CHOSEN.get(value) or codec_spec(value)
-    if spec.name in BUILT_IN or spec.name in _registered or _is_plugged(spec.name):
+    if _class_of(spec.name) or _entry_point("zarr.codecs", spec.name) is not None:
         return spec
     from numcodecs.registry import codec_registry, entries
 
-    if value in codec_registry or value in entries:
+    known = {*codec_registry, *entries}
+    if value in known:
         return CodecSpec(f"numcodecs.{value}")
-    if value.removeprefix("numcodecs.") in {*codec_registry, *entries}:
+    if value.removeprefix("numcodecs.") in known:
         return spec
     raise _unknown(value, choices)
 
@@ -382,11 +384,6 @@ def _check_members(spec: CodecSpec) -> None:
             raise MetadataError(
                 f"codec {show(spec.name)}: unknown configuration member {show(name)}{hint}"
             )
-
-
-def _is_plugged(name: str) -> bool:
-    groups = ("omnizarr.codecs", "zarr.codecs")
-    return any(_entry_point(group, name) is not None for group in groups)
 
 
 def _from_mapping(value: Mapping[str, Json]) -> CodecSpec:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr.model.dtypes.numeric import width
+from omnizarr.model.dtypes.struct import leaves
 from omnizarr.model.grids import NDArray
 
 
@@ -21,11 +22,7 @@ def cleaner(dtype: np.dtype[Any]) -> Callable[[NDArray], None] | None:
 
 
 def _is_in(dtype: np.dtype[Any]) -> bool:
-    if dtype.subdtype is not None:
-        return _is_in(dtype.subdtype[0])
-    if dtype.names is not None:
-        return any(_is_in(dtype[name]) for name in dtype.names)
-    return dtype.isbuiltin == 2 and width(dtype) < 8
+    return any(leaf.isbuiltin == 2 and width(leaf) < 8 for leaf in leaves(dtype))
 
 
 def _clean(array: NDArray) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr.errors import DecodeError
+from omnizarr.model.dtypes.struct import leaves
 from omnizarr.model.grids import NDArray
 
 LAST = 0x10FFFF
@@ -19,11 +20,7 @@ LAST = 0x10FFFF
 
 def is_in(dtype: np.dtype[Any]) -> bool:
     """Whether elements of this type are text, or have fields that are."""
-    if dtype.subdtype is not None:
-        return is_in(dtype.subdtype[0])
-    if dtype.names is not None:
-        return any(is_in(dtype[name]) for name in dtype.names)
-    return dtype.kind == "U" and dtype.itemsize > 0
+    return any(leaf.kind == "U" and leaf.itemsize > 0 for leaf in leaves(dtype))
 
 
 def check(array: NDArray) -> None:

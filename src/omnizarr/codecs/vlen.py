@@ -1,4 +1,4 @@
-"""What the variable-length codecs share: their frame.
+"""The frame that all variable-length codecs use.
 
 A 32-bit little-endian count, then for each item its length in bytes (32 bits, little-endian) and
 its bytes. The count is known from the chunk's shape, so it is compared before anything is
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.codecs.base import ArrayStage, ColumnCoder, check_writable, column_of
+from omnizarr.codecs.base import ArrayStage, ColumnCoder, LibraryErrors, check_writable, column_of
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model import packing
 from omnizarr.model.column import OBJECT, Column
@@ -34,25 +34,21 @@ def columns(name: str, stage: ArrayStage, text: bool) -> ColumnCoder:
     def encode(column: Column) -> bytes:
         column = column.compact()
         check_writable(f"codec {name!r}", 4 + 4 * column.size + column.nbytes)
-        try:
+        with LibraryErrors(EncodeError, name, ValueError):
             return packing.join_frame(column.offsets, column.data)
-        except ValueError as error:
-            raise EncodeError(f"codec {name!r}: {error}") from error
 
     def decode(data: Buffer) -> Column:
         check_count(name, stage, data)
-        try:
+        with LibraryErrors(DecodeError, name, ValueError):
             column = Column(*packing.split_frame(data, stage.size), stage.shape, text)
             column.check()
-        except ValueError as error:
-            raise DecodeError(f"codec {name!r}: {error}") from error
         return column
 
     return ColumnCoder(encode, decode)
 
 
 def encode_array(name: str, coder: ColumnCoder, array: NDArray, text: bool) -> bytes:
-    """An array of strings, byte strings or objects that are such, in its frame."""
+    """Encode an array of strings, or of objects that are strings, as a frame."""
     frame: bytes = coder.encode(column_of(f"codec {name!r}", array, text))
     return frame
 
@@ -60,8 +56,10 @@ def encode_array(name: str, coder: ColumnCoder, array: NDArray, text: bool) -> b
 def objects(
     name: str, decoder: Any, stage: ArrayStage, coder: ColumnCoder, data: Buffer
 ) -> NDArray:
-    """The items of a frame as flat objects: by the native core, or by numcodecs, whose word on a
-    broken frame is put into ours."""
+    """Decode a frame to flat objects, with the native core or with numcodecs.
+
+    Errors are the same in both cases.
+    """
     if native_core.core() is not None:
         return coder.decode(data).numpy(OBJECT).reshape(-1)
     try:
@@ -83,7 +81,7 @@ def pack(name: str, items: list[bytes]) -> bytes:
 
 
 def check_count(name: str, stage: ArrayStage, data: Buffer) -> int:
-    """The number of items, which must be that of the chunk and can lie in the data at all."""
+    """The number of items. It must be that of the chunk, and that many must fit into the data."""
     length, expected = len(data), stage.size
     if length < 4:
         raise DecodeError(f"codec {name!r}: {length} bytes, fewer than the 4 of the item count")
@@ -94,7 +92,7 @@ def check_count(name: str, stage: ArrayStage, data: Buffer) -> int:
             f" found {found}"
         )
     if length < 4 + 4 * found:
-        raise DecodeError(f"codec {name!r}: {found} items cannot lie in {length} bytes")
+        raise DecodeError(f"codec {name!r}: {found} items do not fit into {length} bytes")
     return found
 
 
@@ -102,10 +100,8 @@ def unpack(name: str, decoder: Any, stage: ArrayStage, data: Buffer) -> NDArray:
     """The items as objects, decoded by numcodecs, which checks every length as it goes."""
     count = check_count(name, stage, data)
     items = np.empty(count, object)
-    try:
+    with LibraryErrors(DecodeError, name, ValueError, TypeError):
         decoder.decode(data, items)
-    except (ValueError, TypeError) as error:
-        raise DecodeError(f"codec {name!r}: {error}") from error
     return items
 
 

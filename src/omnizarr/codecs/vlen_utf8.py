@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr.codecs import vlen
-from omnizarr.codecs.base import ArrayStage, CodecKind, Step, unknown
+from omnizarr.codecs.base import ArrayStage, CodecKind, LibraryErrors, Step, unknown
 from omnizarr.codecs.configuration import ConfiguredCodec
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.vlen_bytes import VLenBytesCodec
@@ -76,9 +76,7 @@ class VLenUTF8Codec(ConfiguredCodec):
                 out[...] = decode(data)
                 return
             vlen.check_count(name, stage, data)
-            try:
+            with LibraryErrors(DecodeError, name, ValueError):
                 core.frame_text(data, plain.reshape(-1))
-            except ValueError as error:
-                raise DecodeError(f"codec {name!r}: {error}") from error
 
         return Step(unknown(), encode, decode, decode_into=decode_into, columns=offered)

@@ -4,9 +4,9 @@ Every mode of ZFP is a choice of four numbers, `Parameters`. zfpy's own function
 them; where its library can be called directly (its wheels for Linux and macOS export it), all are
 reached, and the library tells how far it read.
 
-libzfp reads as far as the bits make it, without a look at where the data end, and writes as far as
-`maxbits` lets it. The caller therefore gives data that are longer than any stream of that shape
-(`longest`), and parameters that `check` has passed.
+libzfp does not check where its buffers end: the bits decide how far it reads, `maxbits` how far it
+writes. The caller therefore passes data that are longer than any stream of that shape (`longest`),
+and parameters that `check` has passed.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4}
 _HEAD = {"i4": (1, 5), "i8": (1, 6), "f4": (9, 15), "f8": (12, 19)}
 """Bits that a block begins with, lossy and reversible: `maxbits` must have room for them."""
 THIN = 20
-"""How many times the bytes of a large chunk its longest stream may take."""
+"""How many times longer than a large chunk its longest stream may be."""
 WINDOW = 8192
 """More bytes than three blocks of `MAX_BITS`. Reading goes forward, so a read past the end
 of a stream reads one whole block of nothing but this padding, before anything behind it."""
 
 
 class Parameters(NamedTuple):
-    """What libzfp calls expert mode; the other modes are names for some of its settings."""
+    """libzfp's expert mode; each other mode is a name for some of its settings."""
 
     minbits: int = MIN_BITS
     maxbits: int = MAX_BITS
@@ -71,7 +71,7 @@ def fixed_rate(rate: float, dimensions: int, kind: str) -> Parameters:
 
 
 def fixed_precision(precision: int) -> Parameters:
-    """0 stands for all bits, as in libzfp."""
+    """Keep this many bits; 0 means all, as in libzfp."""
     return Parameters(maxprec=min(precision, MAX_PRECISION) or MAX_PRECISION)
 
 
@@ -94,7 +94,7 @@ def check(found: Parameters, kind: str) -> Parameters:
         )
     if not 0 < found.maxprec <= MAX_PRECISION:
         raise MetadataError(
-            f"codec {NAME!r}: maxprec must lie between 1 and {MAX_PRECISION}, found {found.maxprec}"
+            f"codec {NAME!r}: maxprec must be between 1 and {MAX_PRECISION}, found {found.maxprec}"
         )
     return found._replace(maxbits=min(found.maxbits, MAX_BITS))
 

@@ -20,17 +20,15 @@ from omnizarr.codecs.base import (
     ArrayStage,
     BytesStage,
     CodecKind,
-    Context,
     LibraryErrors,
     Step,
     exact,
     octets,
 )
-from omnizarr.codecs.configuration import configured, integer, number
+from omnizarr.codecs.configuration import ConfiguredCodec, integer, member, number
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.zfp_library import FAILURES, WINDOW, check_room, empty, size_of
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
-from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
 
@@ -39,35 +37,17 @@ PARAMETERS = {2: "rate", 3: "precision", 4: "tolerance", 5: None}
 
 
 @dataclass(frozen=True)
-class ZFPYCodec:
+class ZFPYCodec(ConfiguredCodec):
     kind: ClassVar[CodecKind] = "array-bytes"
-    mode: int = 4
-    tolerance: float = -1
-    rate: float = -1
-    precision: int = -1
+    mode: int = member(integer, default=4)
+    tolerance: float = member(number, default=-1)
+    rate: float = member(number, default=-1)
+    precision: int = member(integer, default=-1)
+    name: str = NAME
 
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> ZFPYCodec:
-        mode = integer(spec, "mode", 4)
-        if mode not in PARAMETERS:
-            raise MetadataError(f"codec {NAME!r}: mode {mode} is none of 2, 3, 4, 5")
-        return cls(
-            mode,
-            number(spec, "tolerance", -1),
-            number(spec, "rate", -1),
-            integer(spec, "precision", -1),
-        )
-
-    def spec(self) -> CodecSpec:
-        return configured(
-            NAME,
-            {
-                "mode": self.mode,
-                "tolerance": self.tolerance,
-                "rate": self.rate,
-                "precision": self.precision,
-            },
-        )
+    def __post_init__(self) -> None:
+        if self.mode not in PARAMETERS:
+            raise MetadataError(f"codec {NAME!r}: mode {self.mode} is none of 2, 3, 4, 5")
 
     def prepare(self, stage: ArrayStage) -> Step:
         native = stage.dtype.newbyteorder("=")

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size, compressed
-from omnizarr.codecs.configuration import boolean, integer, only
+from omnizarr.codecs.base import BytesStage, CodecKind, Step, check_size, compressed
+from omnizarr.codecs.configuration import ConfiguredCodec, boolean, integer, member
 from omnizarr.codecs.loader import addresses
 from omnizarr.codecs.zstd_library import zstd_functions
 from omnizarr.errors import DecodeError, EncodeError
@@ -107,7 +107,7 @@ def is_one_frame(view: memoryview) -> bool:
 
 @suggesting
 @dataclass(frozen=True)
-class ZstdCodec:
+class ZstdCodec(ConfiguredCodec):
     """Zstandard compression.
 
     Raises
@@ -124,9 +124,10 @@ class ZstdCodec:
     """
 
     kind: ClassVar[CodecKind] = "bytes-bytes"
-    level: int = 0
+    strict: ClassVar[bool] = True
+    level: int = member(integer, default=0)
     """Effort, -131072 to 22; 0 is the library's default."""
-    checksum: bool = False
+    checksum: bool = member(boolean, default=False)
     """Add a checksum, which finds damaged bytes."""
     name: str = "zstd"
     """Its name in metadata: numcodecs' spelling of the codec is another one."""
@@ -138,17 +139,10 @@ class ZstdCodec:
         integer(spec, "level", 0, -131072, high)
         boolean(spec, "checksum", False)
 
-    @classmethod
-    def from_spec(cls, spec: CodecSpec, context: Context) -> ZstdCodec:
-        if spec.name == "zstd":
-            only(spec, "level", "checksum")
-        return cls(integer(spec, "level", 0), boolean(spec, "checksum", False), spec.name)
-
     def spec(self) -> CodecSpec:
-        configuration = {"level": self.level, "checksum": self.checksum}
-        if self.name != "zstd" and not self.checksum:
-            del configuration["checksum"]
-        return CodecSpec(self.name, configuration)
+        if self.name == "zstd" or self.checksum:
+            return super().spec()
+        return CodecSpec(self.name, {"level": self.level})
 
     def prepare(self, stage: BytesStage) -> Step:
         compress, decompress_into, decompress_stream = zstd_functions()

@@ -232,7 +232,7 @@ class _Frame:
         first, second, third = self.recent
         produced, taken, available = len(out), 0, len(literals)
         from_bytes = int.from_bytes
-        # A sequence reads less than 16 bytes. Before the stream lie zeros, and position 128.
+        # A sequence reads less than 16 bytes. Zeros precede the stream, which begins at bit 128.
         padded = bytes(16) + stream
         position = 128 + end_mark(stream)
         tail = from_bytes(padded[-16:], "little")

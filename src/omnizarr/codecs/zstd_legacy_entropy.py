@@ -207,7 +207,7 @@ def _decode_stream(stream: memoryview, count: int, table: Huffman) -> bytearray:
     windows = octets[:-3] | octets[1:-2] << 8 | octets[2:-1] << 16
     shifts = np.arange(8, dtype=np.uint32)
     ahead = (windows[:, None] >> shifts & (1 << log) - 1).astype(np.uint16).reshape(-1)
-    # Two zero bytes lie before the stream: the code at `position` begins at bit 16 + position.
+    # Two zero bytes precede the stream: the code at `position` begins at bit 16 + position.
     ahead = ahead[16 - log : 16 - log + position + 1]
     lengths = np.zeros(position + 2, np.uint8)
     lengths[1:] = table.lengths[ahead]

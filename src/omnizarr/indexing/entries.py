@@ -38,7 +38,7 @@ class Picks(NamedTuple):
     axis: int
     """The first dimension that they index."""
     checked: bool
-    """Whether every index is known to lie in its axis (a mask's do)."""
+    """Whether every index is known to be within its axis (those of a mask are)."""
 
 
 class Gap:

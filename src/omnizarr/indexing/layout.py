@@ -5,7 +5,7 @@ a change of shape:
 
 * a constant has length 1, and the result drops it;
 * a stride keeps its result dimension, always ascending: a negative step is a flip of the result;
-* index arrays that go together lie along the first of their axes, flattened; the result splits
+* index arrays that go together are put along the first of their axes, flattened; the result splits
   that axis into their dimensions. Their other axes have length 1.
 
 All of these are views. Only a result dimension that repeats (longer than 1 and used by no axis)
@@ -37,7 +37,7 @@ class WorkingLayout:
         self._target = target
         self.shape = shape
         self._dimensions = dimensions
-        """Per axis the result dimensions that lie along it."""
+        """Per axis the result dimensions that it holds."""
         self._flips = flips
         """Axes that the result shows backwards."""
 
@@ -49,7 +49,7 @@ class WorkingLayout:
 
     @property
     def merges(self) -> bool:
-        """Whether several result dimensions lie along one of the working array."""
+        """Whether one dimension of the working array holds several of the result."""
         return any(len(group) > 1 for group in self._dimensions)
 
     @property

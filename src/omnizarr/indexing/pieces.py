@@ -5,7 +5,7 @@ indices along one axis) or `Points` (index arrays along one axis, or along sever
 together). The chunks of the whole selection are the product of the chunks of its factors, so
 each factor is cut by itself, once, and the product is taken lazily (`indexing.plan`).
 
-A cut is a `IndexColumn` per axis: lists that run in step, one entry per touched chunk. Points are
+A cut is an `IndexColumn` per axis: lists that run in step, one entry per touched chunk. Points are
 grouped by chunk with one sort; no Python statement runs per point.
 
 This module knows axes of grids and integers. It must not know transforms or whole grids.
@@ -56,11 +56,11 @@ class IndexColumn(NamedTuple):
     inner: Sequence[Selector]
     outer: Sequence[Selector]
     whole: Sequence[bool]
-    """All indices of the chunk that lie in the array are taken."""
+    """All indices of the chunk that are inside the array are taken."""
     direct: Sequence[bool]
     """All indices of the chunk are taken, once, in order, to consecutive places."""
     extent: Sequence[int]
-    """How many indices of the chunk lie in the array."""
+    """How many indices of the chunk are inside the array."""
 
 
 def cut_run(axis: Axis, extent: int, start: int, step: int, count: int, outer: int) -> IndexColumn:

@@ -58,7 +58,7 @@ class Part(NamedTuple):
     outer: tuple[Selector, ...]
     """Indexes the working array. Slices have step 1."""
     whole: bool
-    """All elements of the chunk that lie in the array are selected, in whatever order."""
+    """All elements of the chunk that are inside the array are selected, in any order."""
     direct: bool
     """`chunk[inner]` is the chunk, and `working[outer]` a basic view of the same shape."""
     extent: tuple[int, ...]
@@ -195,7 +195,7 @@ def _factors_of(part: Part) -> tuple[list[Run], list[Points]]:
             mesh = max(range(inner.ndim), key=inner.shape.__getitem__)
             together.setdefault(mesh, []).append(axis)
         elif isinstance(inner, np.ndarray) and not isinstance(outer, np.ndarray):
-            # One point of several axes: the first says where it goes, the others lie at 0.
+            # One point of several axes: the first says where it goes, the others are at 0.
             place = outer.start if isinstance(outer, slice) else 0
             runs.append(Run(axis, int(inner.item()), 1, 1, place))
         else:

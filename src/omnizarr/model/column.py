@@ -33,7 +33,7 @@ class Column:
     """One more than there are elements; they never fall and never pass the end of `data`."""
     data: Octets
     shape: tuple[int, ...]
-    """The elements lie in C order."""
+    """The elements are in C order."""
     text: bool
     """Every element is UTF-8; else any bytes."""
 

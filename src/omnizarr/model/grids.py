@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,71 +27,47 @@ NDArray = npt.NDArray[Any]
 _LARGEST = int(np.iinfo(np.intp).max)
 
 
-class Axis(Protocol):
-    """One dimension of a grid."""
-
-    @property
-    def length(self) -> int: ...
-    @property
-    def count(self) -> int:
-        """How many chunks cover the dimension."""
-        ...
-
-    def chunk_of(self, index: int) -> int:
-        """The chunk that holds this index."""
-        ...
-
-    def chunks_of(self, indices: IntArray) -> IntArray:
-        """The same for many indices at once."""
-        ...
-
-    def start(self, chunk: int) -> int:
-        """First index of a chunk."""
-        ...
-
-    def starts(self, chunks: IntArray) -> IntArray:
-        """The same for many chunks at once."""
-        ...
-
-    def size(self, chunk: int) -> int:
-        """Length of a chunk as it is encoded; the last one may overhang the array."""
-        ...
-
-    def sizes(self, chunks: IntArray) -> IntArray:
-        """The same for many chunks at once."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RegularAxis:
+    """One dimension of a grid, cut into equal chunks. The last one may overhang the array."""
+
     length: int
     chunk: int
 
     @property
     def count(self) -> int:
+        """How many chunks cover the dimension."""
         return -(-self.length // self.chunk)
 
     def chunk_of(self, index: int) -> int:
+        """The chunk that holds this index."""
         return index // self.chunk
 
     def chunks_of(self, indices: IntArray) -> IntArray:
+        """The same for many indices at once."""
         return indices // min(self.chunk, _LARGEST)
 
     def start(self, chunk: int) -> int:
+        """First index of a chunk."""
         return chunk * self.chunk
 
     def starts(self, chunks: IntArray) -> IntArray:
+        """The same for many chunks at once."""
         return chunks * min(self.chunk, _LARGEST)
 
     def size(self, chunk: int) -> int:
+        """Length of a chunk as it is encoded."""
         return self.chunk
 
     def sizes(self, chunks: IntArray) -> IntArray:
+        """The same for many chunks at once."""
         return np.full(chunks.shape, min(self.chunk, _LARGEST), dtype=np.intp)
 
 
 @dataclass(frozen=True)
 class RectilinearAxis:
+    """One dimension of a grid whose chunks have lengths of their own; see `RegularAxis`."""
+
     length: int
     edges: tuple[int, ...]
     """Length of each chunk."""
@@ -134,11 +110,14 @@ class RectilinearAxis:
         return self._offset_array[chunks + 1] - self._offset_array[chunks]
 
 
+Axis = RegularAxis | RectilinearAxis
+
+
 @dataclass(frozen=True)
 class Grid:
     """The grid of an array: one axis per dimension."""
 
-    axes: tuple[RegularAxis | RectilinearAxis, ...]
+    axes: tuple[Axis, ...]
 
     @cached_property
     def shape(self) -> Shape:
@@ -173,7 +152,7 @@ class Grid:
 
     def resized(self, shape: Shape) -> Grid:
         """The same cuts over another array shape; a rectilinear axis grows by one chunk."""
-        axes: list[RegularAxis | RectilinearAxis] = []
+        axes: list[Axis] = []
         for axis, length in zip(self.axes, shape, strict=True):
             if isinstance(axis, RegularAxis):
                 axes.append(RegularAxis(length, axis.chunk))
@@ -216,7 +195,7 @@ def rectilinear_grid(shape: Shape, edges: tuple[int | tuple[int, ...], ...]) -> 
     """A grid whose chunk lengths are listed per dimension; an int means equal chunks there."""
     if len(shape) != len(edges):
         raise MetadataError(f"chunk shapes for {len(edges)} dimensions, the array has {len(shape)}")
-    axes: list[RegularAxis | RectilinearAxis] = []
+    axes: list[Axis] = []
     for dimension, (length, lengths) in enumerate(zip(shape, edges, strict=True)):
         if isinstance(lengths, int):
             axes.append(regular_grid((length,), (lengths,)).axes[0])

@@ -34,7 +34,7 @@ PASSES = 16
 
 
 def check_offsets(offsets: Offsets, length: int) -> None:
-    """Refuse offsets that fall, or that lie outside `length` bytes."""
+    """Refuse offsets that decrease, or that are outside `length` bytes."""
     if not offsets.size:
         raise ValueError("no offsets, expected at least 1")
     if (
@@ -263,7 +263,7 @@ def split_frame(frame: Buffer, count: int) -> tuple[Offsets, Octets]:
 
 
 def _lengths_at(frame: Octets, count: int) -> NDArray | None:
-    """Where the lengths of a frame's items lie, found for all of them at once; None if that fails.
+    """Where the lengths of a frame's items are, found for all at once; None if that fails.
 
     A length below 2¹⁶ ends with two zeros, so that every place before two zeros may be one. Those
     that no other one leads to are dropped, until the rest is one chain from the first item to the
@@ -286,7 +286,7 @@ def _lengths_at(frame: Octets, count: int) -> NDArray | None:
 
 
 def _apart(frame: Octets, places: NDArray) -> tuple[Offsets, Octets]:
-    """The items of a frame whose lengths lie at these places."""
+    """The items of a frame whose lengths are at these places."""
     inside = np.ones(frame.size, np.bool_)
     inside[:4] = False
     for octet in range(4):

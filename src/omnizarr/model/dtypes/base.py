@@ -14,7 +14,9 @@ from __future__ import annotations
 import base64
 import binascii
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -122,6 +124,32 @@ class DataType(ABC):
             f"fill value {show(value)} does not fit the data type {self.name!r}:"
             f" expected {expected}"
         )
+
+
+@dataclass(frozen=True)
+class NumpyType(DataType):
+    """A data type that is one NumPy dtype."""
+
+    dtype: np.dtype[Any]
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return self.dtype
+
+    @property
+    def native(self) -> Self:
+        return type(self)(native(self.dtype))
+
+
+@lru_cache(maxsize=256)
+def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same dtype in the byte order of this machine."""
+    return dtype.newbyteorder("=")
+
+
+def join(parts: Iterable[Any], dtype: np.dtype[Any]) -> Any:
+    """The scalar that is made of other ones, bit for bit."""
+    return element(b"".join(part.tobytes() for part in parts), dtype)
 
 
 def unwrap(value: Any) -> Any:

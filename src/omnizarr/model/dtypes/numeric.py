@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes.base import DataType, element, unwrap
+from omnizarr.model.dtypes.base import DataType, NumpyType, element, join, native, unwrap
 from omnizarr.model.json import show
 
 _SMALL = re.compile(r"(?:u?int|float)([246])(?:_|\Z)")
@@ -25,20 +26,12 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 @dataclass(frozen=True)
-class Boolean(DataType):
+class Boolean(NumpyType):
     dtype: np.dtype[Any] = np.dtype(bool)  # noqa: RUF009 - dtypes are immutable
 
     @property
     def name(self) -> str:
         return "bool"
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return self.dtype
-
-    @property
-    def zero(self) -> Any:
-        return np.False_
 
     def scalar(self, value: Any) -> Any:
         value = unwrap(value)
@@ -57,24 +50,10 @@ class Boolean(DataType):
 
 
 @dataclass(frozen=True)
-class Integer(DataType):
-    dtype: np.dtype[Any]
-
+class Integer(NumpyType):
     @property
     def name(self) -> str:
         return _name(self.dtype)
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return self.dtype
-
-    @property
-    def native(self) -> Integer:
-        return Integer(_native(self.dtype))
-
-    @property
-    def zero(self) -> Any:
-        return self.dtype.type(0)
 
     def scalar(self, value: Any) -> Any:
         value = unwrap(value)
@@ -109,24 +88,10 @@ class Integer(DataType):
 
 
 @dataclass(frozen=True)
-class Float(DataType):
-    dtype: np.dtype[Any]
-
+class Float(NumpyType):
     @property
     def name(self) -> str:
         return _name(self.dtype)
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return self.dtype
-
-    @property
-    def native(self) -> Float:
-        return Float(_native(self.dtype))
-
-    @property
-    def zero(self) -> Any:
-        return element(bytes(self.dtype.itemsize), self.dtype)
 
     def scalar(self, value: Any) -> Any:
         value = unwrap(value)
@@ -168,7 +133,7 @@ class Float(DataType):
                 data = (int(digits, 16) & mask).to_bytes(size, sys.byteorder)
             except ValueError as error:
                 raise self.bad_fill(value, f'"0x" and {2 * size} hexadecimal digits') from error
-            return element(data, _native(self.dtype))
+            return element(data, native(self.dtype))
         else:
             raise self.bad_fill(
                 value, 'a number, "NaN", "Infinity", "-Infinity" or "0x" and the bits'
@@ -193,69 +158,63 @@ class Float(DataType):
 
 
 @dataclass(frozen=True)
-class Complex(DataType):
-    dtype: np.dtype[Any]
-
+class Complex(NumpyType):
     @property
     def name(self) -> str:
         return _name(self.dtype)
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return self.dtype
-
-    @property
-    def native(self) -> Complex:
-        return Complex(_native(self.dtype))
 
     @property
     def part(self) -> Float:
         """The type of the real and of the imaginary part."""
         return Float(np.dtype(f"f{self.dtype.itemsize // 2}"))
 
-    @property
-    def zero(self) -> Any:
-        return self.dtype.type(0)
-
     def scalar(self, value: Any) -> Any:
         value = unwrap(value)
         if isinstance(value, self.dtype.type):
             return value
-        if isinstance(value, list | tuple) and len(value) == 2:
-            return self._join(self.part.scalar(value[0]), self.part.scalar(value[1]))
-        try:
-            number = complex(value)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{show(value)} is not a {self.name}") from error
-        return self._join(self.part.scalar(number.real), self.part.scalar(number.imag))
-
-    def _join(self, real: Any, imaginary: Any) -> Any:
-        return element(real.tobytes() + imaginary.tobytes(), _native(self.dtype))
+        return join(parts_of(self, self.part, value), native(self.dtype))
 
     def fill_from_json(self, value: Json) -> Any:
-        if not isinstance(value, list) or len(value) != 2:
-            raise self.bad_fill(value, "a list of the real and the imaginary part")
-        part = self.part
-        return self._join(part.fill_from_json(value[0]), part.fill_from_json(value[1]))
+        return join(parts_from_json(self, self.part, value), native(self.dtype))
 
     def fill_to_json(self, value: Any) -> Json:
-        data = self.scalar(value).tobytes()
-        half = len(data) // 2
-        part = self.part
-        return [
-            part.fill_to_json(element(data[:half], part.dtype)),
-            part.fill_to_json(element(data[half:], part.dtype)),
-        ]
+        return parts_to_json(self.part, self.scalar(value))
+
+
+def parts_of(data_type: DataType, part: Float, value: Any) -> list[Any]:
+    """The real and the imaginary part of a user's value: a number, or two of them."""
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return [part.scalar(each) for each in value]
+    try:
+        number = complex(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{show(value)} is not a {data_type.name}") from error
+    return [part.scalar(number.real), part.scalar(number.imag)]
+
+
+def parts_from_json(data_type: DataType, part: Float, value: Json) -> list[Any]:
+    """The real and the imaginary part of a fill value, from canonical JSON."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise data_type.bad_fill(value, "a list of the real and the imaginary part")
+    parts = []
+    for where, each in zip(("real", "imaginary"), value, strict=True):
+        try:
+            parts.append(part.fill_from_json(each))
+        except MetadataError as error:
+            raise error.at(f"the {where} part of {data_type.name!r}") from error
+    return parts
+
+
+def parts_to_json(part: Float, scalar: Any) -> Json:
+    """Canonical JSON of the two halves of a complex number."""
+    data = scalar.tobytes()
+    half = len(data) // 2
+    return [part.fill_to_json(element(each, part.dtype)) for each in (data[:half], data[half:])]
 
 
 @lru_cache(maxsize=256)
 def _name(dtype: np.dtype[Any]) -> str:
     return dtype.name
-
-
-@lru_cache(maxsize=256)
-def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return dtype.newbyteorder("=")
 
 
 @lru_cache(maxsize=256)

@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes.base import DataType, by_element, element, unwrap
-from omnizarr.model.dtypes.numeric import Float
+from omnizarr.model.dtypes.base import DataType, by_element, join, unwrap
+from omnizarr.model.dtypes.numeric import Float, parts_from_json, parts_of, parts_to_json
 from omnizarr.model.dtypes.small import FLOATS, small
-from omnizarr.model.json import show
 
 PREFIX = "complex_"
 UNREGISTERED = "float8_e4m3fn"
@@ -49,16 +47,7 @@ class Pair(DataType):
             if value.dtype == self.numpy:
                 return value
             value = value.item()
-        if isinstance(value, list | tuple) and len(value) == 2:
-            return self._join(self.part.scalar(value[0]), self.part.scalar(value[1]))
-        try:
-            number = complex(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{show(value)} is not a {self.name}") from error
-        return self._join(self.part.scalar(number.real), self.part.scalar(number.imag))
-
-    def _join(self, real: Any, imaginary: Any) -> Any:
-        return element(real.tobytes() + imaginary.tobytes(), self.numpy)
+        return join(parts_of(self, self.part, value), self.numpy)
 
     def values(self, values: Any) -> Any:
         """Numbers, real or complex, as records; NumPy would put a number into both fields.
@@ -81,24 +70,10 @@ class Pair(DataType):
         return result
 
     def fill_from_json(self, value: Json) -> Any:
-        if not isinstance(value, list) or len(value) != 2:
-            raise self.bad_fill(value, "a list of the real and the imaginary part")
-        parts = []
-        for where, part in zip(("real", "imaginary"), value, strict=True):
-            try:
-                parts.append(self.part.fill_from_json(part))
-            except MetadataError as error:
-                raise error.at(f"the {where} part of {self.name!r}") from error
-        return self._join(*parts)
+        return join(parts_from_json(self, self.part, value), self.numpy)
 
     def fill_to_json(self, value: Any) -> Json:
-        data = self.scalar(value).tobytes()
-        half = len(data) // 2
-        dtype = self.part.dtype
-        return [
-            self.part.fill_to_json(element(data[:half], dtype)),
-            self.part.fill_to_json(element(data[half:], dtype)),
-        ]
+        return parts_to_json(self.part, self.scalar(value))
 
 
 @cache

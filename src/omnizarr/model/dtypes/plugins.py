@@ -2,8 +2,8 @@
 
 A type is a subclass of `DataType`. It is known by a name through `register`, or through an entry
 point of that name in the group `omnizarr.data_types`. Entry points are looked at only when a name,
-or a NumPy dtype, is not known otherwise; one that cannot be used is an error for who asks for its
-name and for no other.
+or a NumPy dtype, is not known otherwise; one that cannot be used raises when its name is
+looked up, and at no other time.
 
 This module knows how to find classes. It must not know any data type.
 """
@@ -77,7 +77,7 @@ def _usable() -> Iterator[type[DataType]]:
         if name not in _registered:
             try:
                 yield _load(entry)
-            except UnsupportedError:  # said to who asks for its name
+            except UnsupportedError:  # raised when its name is looked up
                 continue
 
 

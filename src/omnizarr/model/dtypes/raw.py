@@ -8,23 +8,18 @@ from typing import Any
 import numpy as np
 
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes.base import DataType, element, from_base64, from_byte_list, unwrap
+from omnizarr.model.dtypes.base import NumpyType, element, from_base64, from_byte_list, unwrap
 from omnizarr.model.json import show
 from omnizarr.runtime.properties import cached_property
 
 
 @dataclass(frozen=True)
-class Raw(DataType):
-    dtype: np.dtype[Any]
+class Raw(NumpyType):
     """A NumPy void without fields."""
 
     @property
     def name(self) -> str:
         return f"r{8 * self.dtype.itemsize}"
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return self.dtype
 
     @cached_property  # shared by all arrays of the type, however large it is
     def zero(self) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from omnizarr.errors import MetadataError, UnknownDataTypeError, UnsupportedErro
 from omnizarr.keywords import nearest
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes import plugins, struct, time, variable
-from omnizarr.model.dtypes.base import DataType
+from omnizarr.model.dtypes.base import DataType, NumpyType
 from omnizarr.model.dtypes.numeric import Boolean, Complex, Float, Integer
 from omnizarr.model.dtypes.pairs import NAMES as PAIR_NAMES
 from omnizarr.model.dtypes.pairs import pair
@@ -24,6 +24,7 @@ from omnizarr.model.dtypes.raw import Raw
 from omnizarr.model.dtypes.small import NAMES as SMALL_NAMES
 from omnizarr.model.dtypes.small import small
 from omnizarr.model.dtypes.text import FixedBytes, FixedText
+from omnizarr.model.dtypes.time import Time
 from omnizarr.model.dtypes.variable import ArrowBinary, ArrowString, Bytes, Object, String
 from omnizarr.model.json import show
 
@@ -76,15 +77,13 @@ _CONFIGURED: dict[str, Factory] = {
     "null_terminated_bytes": lambda c: FixedBytes(
         np.dtype(f"S{_length('null_terminated_bytes', c, 1)}")
     ),
-    "numpy.datetime64": lambda c: time.from_configuration("numpy.datetime64", c),
-    "numpy.timedelta64": lambda c: time.from_configuration("numpy.timedelta64", c),
-    "struct": lambda c: struct.from_configuration("struct", c),
-    "structured": lambda c: struct.from_configuration("structured", c),
-    "string": variable.text,
-    "binary": variable.binary,
-    "LargeString": variable.large_text,
-    "LargeBinary": variable.large_binary,
 }
+for _name in ("numpy.datetime64", "numpy.timedelta64"):
+    _CONFIGURED[_name] = partial(time.from_configuration, _name)
+for _name in ("struct", "structured"):
+    _CONFIGURED[_name] = partial(struct.from_configuration, _name)
+for _name in ("string", "binary", "LargeString", "LargeBinary"):
+    _CONFIGURED[_name] = partial(variable.from_configuration, _name)
 
 
 def register(name: str, data_type: type[DataType]) -> None:
@@ -229,6 +228,12 @@ def untold(data_type: DataType) -> str:
     return data_type.name
 
 
+_NUMERIC: Mapping[str, type[NumpyType]] = {
+    "b": Boolean, "i": Integer, "u": Integer, "f": Float, "c": Complex, "m": Time, "M": Time,
+}  # fmt: skip
+"""By NumPy's kind."""
+
+
 @lru_cache(maxsize=1024)
 def _built_in(dtype: np.dtype[Any]) -> DataType | None:
     if dtype.subdtype is not None:
@@ -249,16 +254,10 @@ def _built_in(dtype: np.dtype[Any]) -> DataType | None:
     if dtype.name in SMALL_NAMES:
         return small(dtype.name)
     kind, size = dtype.kind, dtype.itemsize
-    if kind == "b":
-        return Boolean()
-    if kind in "iu":
-        return Integer(dtype)
-    if kind == "f" and size <= 8:
-        return Float(dtype)
-    if kind == "c" and size <= 16:
-        return Complex(dtype)
-    if kind in "mM":
-        return time.Time(dtype)
+    if (kind == "f" and size > 8) or (kind == "c" and size > 16):
+        return None
+    if kind in _NUMERIC:
+        return _NUMERIC[kind](dtype)
     if kind == "U":
         return FixedText(dtype) if size else String()
     if kind == "S":

@@ -9,29 +9,21 @@ from typing import Any
 import numpy as np
 
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes.base import DataType, from_base64, from_byte_list, to_base64, unwrap
+from omnizarr.model.dtypes.base import NumpyType, from_base64, from_byte_list, to_base64, unwrap
 from omnizarr.model.json import show
 
 
-@dataclass(frozen=True)
-class FixedText(DataType):
-    dtype: np.dtype[Any]
-
-    @property
-    def name(self) -> str:
-        return "fixed_length_utf32"
-
+class _FixedLength(NumpyType):
     @property
     def configuration(self) -> Mapping[str, Json]:
         return {"length_bytes": self.dtype.itemsize}
 
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return self.dtype
 
+@dataclass(frozen=True)
+class FixedText(_FixedLength):
     @property
-    def native(self) -> FixedText:
-        return FixedText(self.dtype.newbyteorder("="))
+    def name(self) -> str:
+        return "fixed_length_utf32"
 
     @property
     def zero(self) -> Any:
@@ -64,20 +56,10 @@ class FixedText(DataType):
 
 
 @dataclass(frozen=True)
-class FixedBytes(DataType):
-    dtype: np.dtype[Any]
-
+class FixedBytes(_FixedLength):
     @property
     def name(self) -> str:
         return "null_terminated_bytes"
-
-    @property
-    def configuration(self) -> Mapping[str, Json]:
-        return {"length_bytes": self.dtype.itemsize}
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return self.dtype
 
     @property
     def zero(self) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
-from omnizarr.model.dtypes.base import DataType, unwrap
+from omnizarr.model.dtypes.base import NumpyType, unwrap
 from omnizarr.model.grids import NDArray
 from omnizarr.model.json import show
 
@@ -22,8 +22,7 @@ NOT_A_TIME = -(1 << 63)
 
 
 @dataclass(frozen=True)
-class Time(DataType):
-    dtype: np.dtype[Any]
+class Time(NumpyType):
     """A NumPy datetime64 or timedelta64."""
 
     @property
@@ -34,14 +33,6 @@ class Time(DataType):
     def configuration(self) -> Mapping[str, Json]:
         unit, scale = np.datetime_data(self.dtype)
         return {"unit": unit, "scale_factor": scale}
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return self.dtype
-
-    @property
-    def native(self) -> Time:
-        return Time(self.dtype.newbyteorder("="))
 
     @property
     def zero(self) -> Any:

@@ -156,42 +156,23 @@ class ArrowBinary(Bytes):
 
 
 OFFSETS = "offset_data_type"
-_WIDTHS: Mapping[Json, bool] = {"int32": False, "int64": True}
 
 
-def text(configuration: Mapping[str, Json]) -> String:
-    """The type of a `data_type` named `string`: practice's, unless it configures its offsets."""
-    large = _large("string", configuration)
-    return String() if large is None else ArrowString(large=large)
+def from_configuration(name: str, configuration: Mapping[str, Json]) -> String | Bytes:
+    """The type of a `data_type` named `string`, `binary`, `LargeString` or `LargeBinary`.
 
-
-def binary(configuration: Mapping[str, Json]) -> ArrowBinary:
-    return ArrowBinary(bool(_large("binary", configuration)))
-
-
-def large_text(configuration: Mapping[str, Json]) -> ArrowString:
-    _check_large("LargeString", configuration)
-    return ArrowString(large=True)
-
-
-def large_binary(configuration: Mapping[str, Json]) -> ArrowBinary:
-    _check_large("LargeBinary", configuration)
-    return ArrowBinary(large=True)
-
-
-def _check_large(name: str, configuration: Mapping[str, Json]) -> None:
-    if _large(name, configuration) is False:
+    `string` is stored as practice does, unless it configures its offsets.
+    """
+    offsets = configuration.get(OFFSETS)
+    if offsets not in (None, "int32", "int64"):
+        raise MetadataError(f"{name}: {OFFSETS} must be int32 or int64, found {show(offsets)}")
+    large = name.startswith("Large")
+    if large and offsets == "int32":
         raise MetadataError(f"{name}: its offsets have 64 bits, but {OFFSETS} is 'int32'")
-
-
-def _large(name: str, configuration: Mapping[str, Json]) -> bool | None:
-    """Whether offsets have 64 bits; None if nothing is said of them."""
-    width = configuration.get(OFFSETS)
-    if width is None:
-        return None
-    if not isinstance(width, str) or width not in _WIDTHS:
-        raise MetadataError(f"{name}: {OFFSETS} must be int32 or int64, found {show(width)}")
-    return _WIDTHS[width]
+    if name == "string" and offsets is None:
+        return String()
+    large = large or offsets == "int64"
+    return ArrowString(large=large) if name.endswith("tring") else ArrowBinary(large)
 
 
 @dataclass(frozen=True)
