@@ -30,7 +30,7 @@ def test_a_location_without_a_store_is_completed() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        errors.UnsupportedError("no", "codecs", "reencode=True"),
+        errors.UnsupportedError("no", "codecs"),
         errors.HTTPStatusError("no", 418),
         errors.NodeNotFoundError("no"),
         errors.StoreTimeoutError("no"),
@@ -45,3 +45,13 @@ def test_a_located_error_keeps_its_members_and_can_be_pickled(error: errors.Zarr
         assert again.location == located.location and again.reason == "no"
         for name in ("what", "hint", "status"):
             assert getattr(again, name, None) == getattr(error, name, None)
+
+
+def test_advice_comes_last_and_names_options() -> None:
+    advised = errors.NodeExistsError("there").advise("{} or {}", ("a", True), ("b", ("c",)))
+    located = advised.at(key="k")
+    for error in (located, pickle.loads(pickle.dumps(located))):
+        assert str(error) == "key 'k': there; a=True or b=('c',)"
+        assert (error.reason, error.hint) == ("there", "a=True or b=('c',)")
+        assert error.options == (("a", True), ("b", ("c",)))
+    assert str(errors.ZarrError("x").advise("look at {this}")) == "x; look at {this}"

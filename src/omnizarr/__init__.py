@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from omnizarr import codecs, errors, limits, stores
-from omnizarr.api.consolidated import consolidate_metadata, open_consolidated
+from omnizarr.api.consolidating import consolidate_metadata, open_consolidated
 from omnizarr.api.copying import copy, copy_all, copy_store
 from omnizarr.api.creating import (
     array,

@@ -47,7 +47,9 @@
 
 A message names what was expected, what was found, where, and what to do next.
 Lower layers do not know where they are; upper layers add it with `error.at(where)`.
-`error.location` has store, key, path and chunk as fields, `error.reason` the message without them.
+What to do next is added with `error.advise(text, option)`, so that each front end can spell the
+options as its users type them. `error.location` has store, key, path and chunk as fields,
+`error.reason` the message without location and advice.
 
 This module knows names only. It must not import anything of the package.
 """
@@ -119,11 +121,19 @@ class ErrorLocation:
         return ", ".join(parts)
 
 
+Option = tuple[str, object]
+"""An argument that helps: its name and its value."""
+
+
 class ZarrError(Exception):
     """The root of every error that omnizarr raises on purpose."""
 
     where: tuple[ErrorLocation | str, ...] = ()
     """What `at` was given, the outermost first."""
+    advice: str = ""
+    """What to do next, with ``{}`` in place of every option."""
+    options: tuple[Option, ...] = ()
+    """The options that help: name and value of each argument."""
     _reason: str | None = None
 
     def at(
@@ -170,11 +180,46 @@ class ZarrError(Exception):
             if known.store is None and where.key is None and where.path is None:
                 where = replace(known, store=where.store, name=where.name)
                 inner = inner[1:]
-        located = copy(self)
-        located.where = (where, *inner)
-        located._reason = self.reason
-        located.args = (": ".join([*map(str, located.where), self.reason]),)
-        return located
+        return self._with(where=(where, *inner))
+
+    def advise(self, text: str, *options: Option) -> Self:
+        """Say what to do next.
+
+        Parameters
+        ----------
+        text
+            The advice, with ``{}`` in place of every option.
+        *options
+            Name and value of each argument that helps.
+
+        Returns
+        -------
+        ZarrError
+            A copy of the error with the advice at the end of its message.
+
+        Examples
+        --------
+        >>> error = NodeExistsError("a group is there")
+        >>> error = error.advise("{} replaces it", ("overwrite", True))
+        >>> str(error)
+        'a group is there; overwrite=True replaces it'
+        >>> error.options
+        (('overwrite', True),)
+        """
+        return self._with(advice=text, options=options)
+
+    def _with(self, **fields: object) -> Self:
+        changed = copy(self)
+        vars(changed).update(fields, _reason=self.reason)
+        message = ": ".join([*map(str, changed.where), self.reason])
+        changed.args = (message if changed.hint is None else f"{message}; {changed.hint}",)
+        return changed
+
+    @property
+    def hint(self) -> str | None:
+        """The advice with the options as Python spells them; None if there is none."""
+        spelled = [f"{name}={value!r}" for name, value in self.options]
+        return (self.advice.format(*spelled) if spelled else self.advice) or None
 
     @property
     def location(self) -> ErrorLocation | None:
@@ -183,7 +228,7 @@ class ZarrError(Exception):
 
     @property
     def reason(self) -> str:
-        """The message without the locations."""
+        """The message without locations and advice."""
         return str(self) if self._reason is None else self._reason
 
     def __str__(self) -> str:
@@ -231,16 +276,11 @@ class UnsupportedError(MetadataError):
         What cannot be done, and why.
     what
         The part of the node that the format has no words for, where that is the reason.
-    hint
-        What a caller of `convert` can do, where that does not follow from the part.
     """
 
-    def __init__(
-        self, message: str = "", what: Part | None = None, hint: str | None = None
-    ) -> None:
+    def __init__(self, message: str = "", what: Part | None = None) -> None:
         super().__init__(message)
         self.what = what
-        self.hint = hint
 
 
 class StaleHandleError(MetadataError):

@@ -113,8 +113,8 @@ def test_refusals_in_place(run: Run, tmp_path: Path) -> None:
     """No hint names what is refused there too."""
     store = tmp_path / "s.zarr"
     zarr.create_array(store, shape=(4,), dtype="i4", zarr_format=2, compressors=[{"id": "lz4"}])
-    refused(run("convert", store, "--in-place", "--to", 1), "", "DESTINATION")
-    refused(run("convert", store, store, "--to", 3), "inside one another", "--in-place")
+    refused(run("convert", store, "--in-place", "--to", 1), "", "give a destination")
+    refused(run("convert", store, store, "--to", 3), "overlap", "--in-place")
     for option in (["--reencode"], ["--drop", "groups"], ["--chunks", "2"]):
         done = run("convert", store, "--in-place", "--to", 3, *option)
         refused(done, f"{option[0]} goes with a DESTINATION", "omnizarr convert old")
@@ -130,7 +130,7 @@ def test_parts_that_are_left_out(run: Run, store: Path, tmp_path: Path) -> None:
 
 def test_an_unknown_format(run: Run, store: Path, tmp_path: Path) -> None:
     done = run("convert", store, tmp_path / "o.zarr", "--to", "4")
-    assert done.status == 2 and done.err.startswith("omnizarr: unknown format '4'; known are 0, 1")
+    assert done.status == 2 and done.err.startswith("omnizarr: unknown zarr_format '4'; known are 0, 1")
     assert not (tmp_path / "o.zarr").exists()
 
 

@@ -354,30 +354,6 @@ def test_interruption(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "shown", "hint"),
-    [
-        (
-            "the codec 'x' cannot be expressed in format 2; create the array with zarr_format=3, or"
-            " choose a numcodecs codec. reencode=True uses others",
-            *("the codec 'x' cannot be expressed in format 2", "--reencode uses others"),
-        ),
-        ("no groups; use zarr_format=2 or 3", "no groups; use --to 2 or 3", None),
-        ("x, or\n zarr_format=2 with an object_codec", "x, or --to 2 with an object_codec", None),
-        (
-            "they lie inside one another; choose another place, or no destination at all to change"
-            " the format in place",
-            *("they lie inside one another", "another DESTINATION, or --in-place"),
-        ),
-        ("x; give a destination", "x", "give a DESTINATION instead of --in-place"),
-    ],
-)
-def test_options_are_those_of_the_command_line(message: str, shown: str, hint: str | None) -> None:
-    told, found = explain(errors.UnsupportedError(message))
-    assert told == shown
-    assert (found is None) == (hint is None) and (hint or "") in (found or "")
-
-
-@pytest.mark.parametrize(
     ("error", "shown"),
     [
         (errors.MetadataError("no").at(key="a/zarr.json"), "x.zarr/a/zarr.json: no"),
@@ -397,9 +373,24 @@ def test_a_location_is_shown_as_a_path(error: errors.ZarrError, shown: str, tmp_
 @pytest.mark.parametrize(
     ("error", "hint"),
     [
-        (errors.UnsupportedError('x. drop=("fill_value",) leaves it out'), "--drop fill_value le"),
-        (errors.UnsupportedError("x. reencode=True uses others"), "--reencode uses others"),
-        (errors.MetadataError("x; pass resume=False to begin anew"), "pass --no-resume to begin"),
+        (
+            errors.UnsupportedError("x").advise("{} drops it", ("drop", ("groups", "attributes"))),
+            "--drop groups --drop attributes drops it",
+        ),
+        (
+            errors.UnsupportedError("x").advise("{} uses others", ("reencode", True)),
+            "--reencode uses others",
+        ),
+        (
+            errors.MetadataError("x").advise("{} or {}", ("resume", False), ("destination", None)),
+            "--no-resume or --in-place",
+        ),
+        (
+            errors.MetadataError("x").at("y").advise("{}", ("fill_values", "zarr")),
+            "--fill-values z",
+        ),
+        (errors.StoreTimeoutError("x"), "--storage-option timeout=SECONDS"),
+        (errors.StoreAccessError("x"), "--storage-option"),
         (errors.UnsupportedError("x", "data_type"), None),
         (errors.ContainsArrayError("x"), "--overwrite"),
         (errors.PickleCodecDisabledError("x"), "allow_pickle=True"),

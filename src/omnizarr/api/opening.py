@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from omnizarr.api import consolidation
 from omnizarr.api.arguments import (
     Mode,
     OpenArguments,
@@ -24,12 +23,12 @@ from omnizarr.api.arguments import (
 )
 from omnizarr.api.ignored_arguments import warn_of_attributes, warn_of_differences
 from omnizarr.config import config
-from omnizarr.errors import NodeExistsError, NodeNotFoundError
+from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import FormatName, Node
 from omnizarr.formats.base import DEFAULT
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
-from omnizarr.model.array import ArrayModel
+from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
@@ -296,11 +295,11 @@ def _open_group(
         if found is not None or wanted in ("r", "r+"):
             place, model = node.as_group(found, backing, normal, zarr_format)
             if use_consolidated:
-                model = consolidation.read(place)
+                model = read_consolidated(place)
             elif use_consolidated is None and not backing.capabilities.listable:
                 # Only this way can the members be known. Where they can be listed, the nodes
                 # themselves are read, because the consolidated copy may be stale.
-                model = consolidation.read_if_there(place, model) or model
+                model = _consolidated(place, model) or model
             return warn_of_attributes(Group._of(place, model, options), attributes)
     try:
         return make_group(
@@ -312,6 +311,31 @@ def _open_group(
             raise
         place, opened = node.as_group(found, backing, normal)  # a concurrent creator was faster
         return warn_of_attributes(Group._of(place, opened, options), attributes)
+
+
+def read_consolidated(place: NodeAddress) -> GroupModel:
+    """The group with its consolidated metadata; an error if it has none."""
+    model = _consolidated(place)
+    if model is None:
+        raise MetadataError(
+            f"{place}: no consolidated metadata; write it with omnizarr.consolidate_metadata(store)"
+        )
+    return model
+
+
+def _consolidated(place: NodeAddress, known: GroupModel | None = None) -> GroupModel | None:
+    """The group with the nodes below that its consolidated metadata name; None if it has none.
+
+    known: the group, if it was read just now."""
+    keys = place.format.consolidated_keys(place.path)
+    if known is not None and keys == place.format.keys(place.path):
+        try:  # the document that was read just now
+            return place.format.consolidated_in(known)
+        except MetadataError as error:
+            raise error.at(place.store, path=place.path) from error
+    values = place.store.get_many([(key, None) for key in keys])
+    documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+    return place.format.parse_consolidated(place.path, documents)
 
 
 def make_group(

@@ -12,9 +12,7 @@ from omnizarr.cli import places, urls
 from omnizarr.cli.arguments import integer, lengths
 from omnizarr.cli.output import Output, Unwritable
 from omnizarr.cli.places import Given, Problem, StorePath, locate, open_store
-from omnizarr.cli.problems import explain
 from omnizarr.cli.titles import names
-from omnizarr.errors import UnsupportedError
 from omnizarr.stores import Store, store_kind
 
 HELP = "convert a store from any format into any other"
@@ -100,32 +98,25 @@ def run(arguments: Any, out: Output) -> int:
                 stack.callback(store.close)
         # A dry run prints its plan; here it is shown like every other result.
         stack.enter_context(redirect_stdout(StringIO()))
-        try:
-            done = omnizarr.convert(
-                source,
-                destination,
-                zarr_format=arguments.to,
-                path=place.path,
-                destination_path="/".join(
-                    each for each in (inner, arguments.destination_path) if each
-                ),
-                drop=tuple(arguments.drop),
-                reencode=arguments.reencode,
-                verify=arguments.verify,
-                on_damage=arguments.on_damage,
-                fill_values=arguments.fill_values,
-                overwrite=arguments.overwrite,
-                remove_source=arguments.remove_source,
-                resume=not arguments.no_resume,
-                dry_run=arguments.dry_run,
-                progress=not (arguments.quiet or arguments.json),
-                workers=arguments.workers,
-                **options,
-            )
-        except UnsupportedError as error:
-            if arguments.in_place:
-                raise _needs_destination(error) from error
-            raise
+        done = omnizarr.convert(
+            source,
+            destination,
+            zarr_format=arguments.to,
+            path=place.path,
+            destination_path="/".join(each for each in (inner, arguments.destination_path) if each),
+            drop=tuple(arguments.drop),
+            reencode=arguments.reencode,
+            verify=arguments.verify,
+            on_damage=arguments.on_damage,
+            fill_values=arguments.fill_values,
+            overwrite=arguments.overwrite,
+            remove_source=arguments.remove_source,
+            resume=not arguments.no_resume,
+            dry_run=arguments.dry_run,
+            progress=not (arguments.quiet or arguments.json),
+            workers=arguments.workers,
+            **options,
+        )
     try:
         if arguments.json:
             there = place.file if arguments.in_place else arguments.destination
@@ -173,14 +164,6 @@ def stores(arguments: Any, place: StorePath, options: dict[str, Any]) -> tuple[S
     except BaseException:
         destination.close()
         raise
-
-
-def _needs_destination(error: UnsupportedError) -> Problem:
-    """The refusal of a conversion in place: what else helps, helps with a destination only."""
-    message, hint = explain(error)
-    if hint is not None and hint.startswith(("--reencode", "--drop", "--chunks")):
-        hint = f"not with --in-place; with a DESTINATION, {hint}"
-    return Problem(message, hint)
 
 
 def check(arguments: Any) -> None:

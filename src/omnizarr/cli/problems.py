@@ -3,52 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
 
 from omnizarr import errors
 from omnizarr.cli.output import Unwritable
 from omnizarr.cli.places import Problem
 
 
-def _flag(match: re.Match[str]) -> str:
-    return "--" + match[1].replace("_", "-")
+def _typed(name: str, value: object) -> str:
+    """An argument of a function, as the option that a person types."""
+    if (name, value) in _SPECIAL:
+        return _SPECIAL[name, value]
+    flag = f"--{name.replace('_', '-')}"
+    if value is True:
+        return flag
+    return " ".join(f"{flag} {each}" for each in (value if isinstance(value, tuple) else (value,)))
 
 
-def _typed(match: re.Match[str]) -> str:
-    """An option of a store, as it is typed: the value is JSON."""
-    value = match[2].replace("'", '"')
-    return f"--storage-option {match[1]}={ {'True': 'true', 'False': 'false'}.get(value, value) }"
-
-
-# Options as the functions spell them, and as a person types them. An array that is converted is not
-# created by hand: advice about that is left out.
-_OPTIONS = (
-    (re.compile(r"; create the array with [^.;]*"), ""),
-    (re.compile(r"drop=\(?['\"](\w+)['\"],?\)?"), r"--drop \1"),
-    (re.compile(r"\b(reencode|overwrite|remove_source|dry_run)=True"), _flag),
-    (re.compile(r"\bresume=False"), "--no-resume"),
-    (re.compile(r"\bfill_values=\"(\w+)\""), r"--fill-values \1"),
-    (re.compile(r"\Aexclude:"), "--exclude:"),
-    (re.compile(r"storage_options=\{'(\w+)': ([^{}]*)\}"), _typed),
-    (re.compile(r"\((timeout|deadline)=\.\.\.\)"), r"(--storage-option \1=SECONDS)"),
-    (re.compile(r"\b(anon)=(True)"), _typed),
-    (re.compile(r"\((headers=, auth=)\)"), r"(--storage-option \1)"),
-    (re.compile(r"\((verify=) names"), r"(--storage-option \1 names"),
-    (re.compile(r"\bis named with path=\.\.\."), "is named as NODE"),
-    (re.compile(r"\b(use|or) zarr_format="), r"\1 --to "),
-    (re.compile(r"\bzarr_format="), "format "),
-    (re.compile(r"\b(unknown|another) zarr_format\b"), r"\1 format"),
-    (re.compile(r"\bgive a destination\b"), "give a DESTINATION instead of --in-place"),
-    (
-        re.compile(r"choose another place, or no destination at all[^.;]*"),
-        "choose another DESTINATION, or --in-place instead of one",
-    ),
-)
-_ADVICE = re.compile(
-    r"(?<=[.;]) (?=--|no option of convert|pass --|give a DESTINATION|choose another DESTINATION)"
-    r"|(?<=:) (?=pip install)"
-    r"| (?=\(--[^()]*\)\Z)"
-)
+_SPECIAL: dict[tuple[str, object], str] = {
+    ("resume", False): "--no-resume",
+    ("destination", None): "--in-place",
+}
 
 
 def told(error: BaseException) -> str:
@@ -73,10 +47,8 @@ def explain(error: BaseException) -> tuple[str, str | None]:
     if isinstance(error, Problem | Unwritable):
         return message, error.hint
     if isinstance(error, errors.ZarrError):
-        for spelling, typed in _OPTIONS:
-            message = spelling.sub(typed, message)
-        wrong, *advice = _ADVICE.split(message, maxsplit=1)
-        return wrong.rstrip(".;:"), advice[0].strip("()") if advice else _hint(error)
+        advice = error.advice.format(*(_typed(*option) for option in error.options))
+        return message, advice or _hint(error)
     if isinstance(error, OSError):
         return _system(error), _system_hint(error)
     if isinstance(error, MemoryError):
@@ -101,6 +73,10 @@ def _hint(error: errors.ZarrError) -> str | None:
             return "read it in Python with allow_pickle=True if you trust the data"
         case errors.LimitError():
             return "raise the limit in Python with omnizarr.limits.set(...)"
+        case errors.StoreTimeoutError():
+            return "--storage-option timeout=SECONDS (or deadline=SECONDS) waits longer"
+        case errors.StoreAccessError():
+            return "--storage-option KEY=VALUE gives credentials; anon=true is for public data"
         case errors.StoreError():
             return _system_hint(error.__cause__) if isinstance(error.__cause__, OSError) else None
         case _:

@@ -155,9 +155,8 @@ def read(store: Store, key: str) -> Mapping[str, Any] | None:
 
 def damaged(store: Store, key: str, problem: object) -> MetadataError:
     """The error for a journal that says what no job has written."""
-    return MetadataError(
-        f"the journal is damaged ({problem}); overwrite=True replaces it and begins anew"
-    ).at(store, key=key)
+    found = MetadataError(f"the journal is damaged ({problem})").at(store, key=key)
+    return found.advise("{} replaces it and begins anew", ("overwrite", True))
 
 
 def _ranges(value: Any) -> list[list[int]]:

@@ -16,6 +16,5 @@ def package(name: str, extra: str, purpose: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise MissingPackageError(
-            f"{purpose} needs the package {name.partition('.')[0]}: pip install 'omnizarr[{extra}]'"
-        ) from error
+        missing = MissingPackageError(f"{purpose} needs the package {name.partition('.')[0]}")
+        raise missing.advise(f"pip install 'omnizarr[{extra}]'") from error

@@ -204,7 +204,7 @@ def test_a_fill_value_that_cannot_be_kept_is_written_out() -> None:
     store, out = zarr.MemoryStore(), zarr.MemoryStore()
     array = zarr.create_array(store, shape=(5, 4), chunks=(2, 2), dtype="f8", fill_value=payload)
     array[0, 0] = 1.0
-    with pytest.raises(UnsupportedError, match=r"drop=\(\"fill_value\",\)") as refusal:
+    with pytest.raises(UnsupportedError, match=r"drop=\('fill_value',\)") as refusal:
         zarr.convert(store, out, zarr_format=2)
     assert refusal.value.what == "fill_value"
     assert len(out) == 0
@@ -482,16 +482,16 @@ def test_places_inside_one_another(tmp_path: Path) -> None:
     hierarchy(store)
     wrapped = zarr.PrefixStore(store, "inner")
     for destination, path in ((store, ""), (store, "inner/new"), (wrapped, ""), (wrapped, "x")):
-        with pytest.raises(StoreError, match="inside one another"):
+        with pytest.raises(StoreError, match="overlap"):
             zarr.convert(store, destination, destination_path=path, zarr_format=3)
-    with pytest.raises(StoreError, match="inside one another"):
+    with pytest.raises(StoreError, match="overlap"):
         zarr.convert(wrapped, store, zarr_format=3)
     zarr.convert(store, store, path="inner", destination_path="other", zarr_format=3)
     folder = tmp_path / "a.zarr"
     hierarchy(folder)
     (tmp_path / "link").symlink_to(folder)
     for place in (folder, folder / "inner", tmp_path, tmp_path / "link"):
-        with pytest.raises(StoreError, match="inside one another"):
+        with pytest.raises(StoreError, match="overlap"):
             zarr.convert(folder, place, zarr_format=3)
 
 

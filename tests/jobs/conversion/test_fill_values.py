@@ -228,8 +228,8 @@ def test_a_nearly_empty_array_is_not_filled_unasked() -> None:
         zarr.convert(store, out, zarr_format=2)
     assert caught.value.what == "fill_value" and not list(out.list_prefix(""))
     assert "'/a'" in str(caught.value) and "drop=" not in str(caught.value)
-    assert 'fill_values="zarr"' in str(caught.value)
-    assert 'fill_values="xarray"' in str(caught.value)
+    assert "fill_values='zarr'" in str(caught.value)
+    assert "fill_values='xarray'" in str(caught.value)
     zarr.convert(store, out, zarr_format=2, fill_values="zarr")
     assert zarr.open_group(out)["a"][:2, :2].tolist() == [[1, 0], [0, 0]]
     plan = zarr.convert(

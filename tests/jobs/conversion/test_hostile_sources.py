@@ -271,7 +271,7 @@ def test_chunks_of_another_size_are_another_source(tmp_path: Path) -> None:
 
 
 def refused(source: Any, destination: Any, **options: Any) -> None:
-    with pytest.raises(StoreError, match="inside one another"):
+    with pytest.raises(StoreError, match="overlap"):
         zarr.convert(source, destination, zarr_format=3, overwrite=True, **options)
 
 
@@ -508,7 +508,7 @@ def test_what_no_option_changes_can_be_excluded() -> None:
     root = zarr.open_group(store, mode="w", zarr_format=2)
     root.create_array("ok", data=np.arange(4), compressor=zarr.GZip())
     root.create_array("stations/name", data=["a", "b"], dtype=str)
-    with pytest.raises(UnsupportedError, match=r'exclude=\("stations/name",\) leaves it out'):
+    with pytest.raises(UnsupportedError, match=r"exclude=\('stations/name',\) leaves it out"):
         zarr.convert(store, out, zarr_format="n5")
     zarr.convert(store, out, zarr_format="n5", exclude="stations/name")
     assert list(zarr.open_group(out)) == ["ok", "stations"]
@@ -519,7 +519,7 @@ def test_what_matches_nothing_is_misspelled() -> None:
     sample(store)
     store.set("folder/thing", b"no node")
     for exclude in ("typo", ["a", "g/typo*"], "folder", "g/b/x", "a/0"):
-        with pytest.raises(NodeNotFoundError, match="exclude: no node matches"):
+        with pytest.raises(NodeNotFoundError, match="no node matches"):
             zarr.convert(store, {}, zarr_format=3, exclude=exclude)
     for options in ({"chunks": {"typo": 3}}, {"shards": {"g": 8}}, {"chunks": {"a": 2, "b": 2}}):
         with pytest.raises(NodeNotFoundError, match=r"(chunks|shards): no array is converted at"):
@@ -712,6 +712,6 @@ def test_a_link_inside_a_hierarchy_leads_to_the_other(tmp_path: Path, linked: st
     os.symlink(f"../{there}/a", tmp_path / here / "a")
     source = zarr.LocalStore(tmp_path / "s", follow_symlinks=True)
     target = zarr.LocalStore(tmp_path / "d", follow_symlinks=True)
-    with pytest.raises(StoreError, match="inside one another"):
+    with pytest.raises(StoreError, match="overlap"):
         zarr.convert(source, target, zarr_format=3, overwrite=True)
     assert zarr.open_group(tmp_path / there)["a"][:].tolist() == list(range(9))

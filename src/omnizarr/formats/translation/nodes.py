@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from omnizarr.errors import MetadataError, Part, UnsupportedError
+from omnizarr.errors import MetadataError, Option, Part, UnsupportedError
 from omnizarr.formats import dimensions
 from omnizarr.formats.base import DEFAULT, ArrayRequest, Format, Node
 from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, BYTES_TO_BYTES, PREFIX
@@ -404,28 +404,37 @@ def _check_kept(request: ArrayRequest, made: ArrayModel, target: Format) -> None
 
 # -- saying no --------------------------------------------------------------------------------
 
-_HELP: dict[Part, str] = {
-    "groups": 'drop=("groups",) writes each array at its own path and leaves the groups out',
-    "attributes": 'drop=("attributes",) leaves them out',
-    "dimension_names": 'drop=("dimension_names",) leaves them out',
-    "fill_value": (
-        'drop=("fill_value",) leaves it out and writes every missing chunk, so that all values stay'
+_REENCODE = ("reencode", True)
+_HELP: dict[Part, tuple[str, Option]] = {
+    "groups": (
+        "{} writes each array at its own path and leaves the groups out",
+        ("drop", ("groups",)),
     ),
-    "codecs": "reencode=True uses the codecs that the format has by default",
-    "shards": "reencode=True writes the chunks inside the shards as chunks of their own",
-    "chunks": "reencode=True uses chunks of one shape",
+    "attributes": ("{} leaves them out", ("drop", ("attributes",))),
+    "dimension_names": ("{} leaves them out", ("drop", ("dimension_names",))),
+    "fill_value": (
+        "{} leaves it out and writes every missing chunk, so that all values stay",
+        ("drop", ("fill_value",)),
+    ),
+    "codecs": ("{} uses the codecs that the format has by default", _REENCODE),
+    "shards": ("{} writes the chunks inside the shards as chunks of their own", _REENCODE),
+    "chunks": ("{} uses chunks of one shape", _REENCODE),
 }
 
 
 def refusal(error: UnsupportedError, path: str, *, in_place: bool = False) -> UnsupportedError:
     """The error with the node's path in front and the option that helps behind it."""
-    hint = error.hint
-    if hint is None and error.what is not None:
-        hint = _HELP.get(error.what)
-    if hint is None and path:
-        hint = f'exclude=("{path}",) leaves it out'
-    if hint is None:
-        hint = "no option of convert changes that; choose another zarr_format"
+    text, options = error.advice, error.options
+    if not text and error.what in _HELP:
+        text, option = _HELP[error.what]
+        options = (option,)
+    elif not text and path:
+        text, options = "{} leaves it out", (("exclude", (path,)),)
+    if not text:
+        text = "no option of convert changes that; choose another format"
     elif in_place:
-        hint = f"in place that cannot be helped; give a destination, where {hint}"
-    return UnsupportedError(f"node {'/' + path!r}: {str(error).rstrip('.')}; {hint}", error.what)
+        text = f"in place that cannot be helped; give a destination, where {text}"
+    located = UnsupportedError(error.reason.rstrip("."), error.what)
+    for where in reversed((f"node {'/' + path!r}", *error.where)):
+        located = located.at(where)
+    return located.advise(text, *options)

@@ -166,8 +166,8 @@ def spelling(source: Source) -> ChunkKeys:
     if len(used) > 1:
         raise UnsupportedError(
             "the keys of its chunks are spelled in two ways,"
-            f" {' and '.join(repr(key) for key in used.values())}; give a destination"
-        )
+            f" {' and '.join(repr(key) for key in used.values())}"
+        ).advise("give a destination")
     return next(iter(used), plain)
 
 

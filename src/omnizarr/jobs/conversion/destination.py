@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnizarr import formats
-from omnizarr.errors import MetadataError, NodeExistsError
+from omnizarr.errors import ErrorLocation, MetadataError, NodeExistsError
 from omnizarr.formats import Format
 from omnizarr.formats.hierarchy import fetch
 from omnizarr.jobs import Journal
@@ -114,9 +114,8 @@ def _check_untouched(plan: ConversionPlan) -> None:
     for planned in plan.nodes:
         for key, found in fetch(store, list(planned.documents)).items():
             if bytes(found) != planned.documents[key]:
-                raise NodeExistsError(
-                    "a document is there that the interrupted conversion"
-                    " did not write; it is not replaced (overwrite=True does so)"
+                raise _not_replaced(
+                    "a document is there that the interrupted conversion did not write"
                 ).at(store, key=key)
 
 
@@ -160,27 +159,28 @@ def check_free(plan: ConversionPlan, manner: Manner) -> None:
     """Refuse a destination that holds something that must not be replaced."""
     if manner.overwrite:
         return
-    where = f"{plan.target.store!r}, key {plan.journal_key!r}"
+    where = ErrorLocation.of(plan.target.store, key=plan.journal_key)
     found = unfinished(plan)
     if found is None:
         if plan.target.store.exists(plan.journal_key):
-            raise NodeExistsError(
-                f"{where}: a value is there that is no journal of a conversion into this place and"
-                " would be replaced by one (overwrite=True does so)"
-            )
+            raise _not_replaced(
+                "a value is there that is no journal of a conversion into this place and would be"
+                " replaced by one"
+            ).at(where)
         _check_nodes(plan, ())
     elif not manner.resume:
         if found.replaced:
-            raise NodeExistsError(
-                f"{where}: a conversion was interrupted while it replaced what lay here;"
-                " overwrite=True goes on with that"
+            raise _not_replaced("a conversion was interrupted while it replaced what was here").at(
+                where
             )
         _check_nodes(plan, found.written)
     elif not found.empty or found.fingerprint != plan.fingerprint:
-        raise NodeExistsError(
-            f"{where}: another conversion into this place was interrupted, or this one while it"
-            " was begun anew, or its source has changed since. resume=False begins anew;"
-            " overwrite=True replaces what is there"
+        interrupted = NodeExistsError(
+            "another conversion into this place was interrupted, or this one while it began anew,"
+            " or its source has changed since"
+        )
+        raise interrupted.at(where).advise(
+            "{} begins anew; {} replaces what is there", ("resume", False), ("overwrite", True)
         )
 
 
@@ -196,17 +196,19 @@ def _check_nodes(plan: ConversionPlan, written: tuple[Written, ...]) -> None:
     for one in _writes(plan):
         for key in formats.claimed(store, one.place.path, one.documents):
             if key not in documents:
-                raise NodeExistsError(
-                    "a document is there that describes no node of a"
-                    " format known here, or would become one of the new node; it is not replaced"
-                    " (overwrite=True does so)"
+                raise _not_replaced(
+                    "a document is there that describes no node of a format known here, or would"
+                    " become one of the new node"
                 ).at(store, key=key)
         for key in () if one.array is None else storing.stale_chunks(one.place, one.array):
             if not any(other.holds(key) for other in written):
-                raise NodeExistsError(
-                    "a value is there that would become a chunk of the"
-                    " new array (overwrite=True removes it)"
+                raise _not_replaced(
+                    "a value is there that would become a chunk of the new array"
                 ).at(store, key=key)
+
+
+def _not_replaced(message: str) -> NodeExistsError:
+    return NodeExistsError(message).advise("{} replaces it", ("overwrite", True))
 
 
 # -- removing -------------------------------------------------------------------------------------

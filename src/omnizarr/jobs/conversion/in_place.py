@@ -64,8 +64,8 @@ def plan_in_place(
     if old & new:
         raise UnsupportedError(
             f"{source}: formats {source.format.name} and {target.name} both keep a document under"
-            f" {min(old & new)!r}, so neither can stand beside the other; give a destination"
-        )
+            f" {min(old & new)!r}, so neither can be stored beside the other"
+        ).advise("give a destination")
     return replace(plan, nodes=tuple(_as_metadata(planned) for planned in plan.nodes), parents={})
 
 
@@ -84,9 +84,9 @@ def _check_stays(planned: NodePlan) -> None:
     if planned.action != "copy chunks":
         raise UnsupportedError(
             f"{where}: the chunks of format {old.name} are not what format {new.name} would store"
-            " here, so the array cannot be migrated in place; give a destination",
+            " here, so the array cannot be migrated in place",
             what="codecs",
-        )
+        ).advise("give a destination")
     prefixes = {
         planned.source.format.chunk_prefix(planned.source.path, before),
         planned.target.format.chunk_prefix(planned.target.path, after),
@@ -94,8 +94,8 @@ def _check_stays(planned: NodePlan) -> None:
     if len(prefixes) > 1 or not same_keys(before.keys, after.keys, before.ndim):
         raise UnsupportedError(
             f"{where}: format {new.name} would look for chunks under other keys than format"
-            f" {old.name}; give a destination"
-        )
+            f" {old.name}"
+        ).advise("give a destination")
 
 
 # -- writing and removing -----------------------------------------------------------------------
@@ -166,8 +166,8 @@ def check_agreement(plan: ConversionPlan, overwrite: bool) -> None:
             raise NodeExistsError(
                 f"{planned.target}: documents of format {target.format.name} are there already, and"
                 f" differ from those of format {plan.source.format.name} in"
-                f" {different.replace('_', ' ')} (overwrite=True replaces them)"
-            )
+                f" {different.replace('_', ' ')}"
+            ).advise("{} replaces them", ("overwrite", True))
 
 
 def _write_node(plan: ConversionPlan, planned: NodePlan) -> None:

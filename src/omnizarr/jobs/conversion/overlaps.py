@@ -33,7 +33,6 @@ def check_nodes_apart(sources: Iterable[Location], targets: Iterable[Location]) 
 
 
 def _in_the_way(source: Location, target: Location) -> OverlapError:
-    return OverlapError(
-        f"the destination ({target}) and the source ({source}) lie inside one another; choose"
-        " another place, or no destination at all to change the format in place"
+    return OverlapError(f"the destination ({target}) and the source ({source}) overlap").advise(
+        "choose another place, or {} to change the format in place", ("destination", None)
     )

@@ -260,8 +260,10 @@ def _check_written(planned: NodePlan) -> None:
             f" {written:,} missing chunks would have to be written ({stored:,} of {total:,} are"
             " stored)",
             what="fill_value",
-            hint='fill_values="zarr" keeps the fill value and writes none of them;'
-            ' fill_values="xarray" writes them all',
+        ).advise(
+            "{} keeps the fill value and writes none of them; {} writes them all",
+            ("fill_values", "zarr"),
+            ("fill_values", "xarray"),
         )
 
 

@@ -1,25 +1,23 @@
-"""Visiting every node of a hierarchy, but for those that the caller excludes.
+"""Visit every node of a hierarchy except those that the caller excludes.
 
-An excluded node is not even read: one that cannot be opened does not keep the others from being
-converted. For that its documents are hidden from the format that lists its group's members.
+An excluded node is not read, so one that cannot be opened does not stop the conversion of the
+others.
 
 This module knows paths and formats. It must not know what is done to a node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from omnizarr import formats
 from omnizarr.errors import NodeNotFoundError, UnsupportedError, ZarrError
-from omnizarr.formats import Format, FormatName, Node
+from omnizarr.formats import FormatName, Node
 from omnizarr.jobs.conversion.report import Kind, Row
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
-from omnizarr.model.store import Listing, Store
 from omnizarr.nodes.node import NodeAddress
-from omnizarr.stores import WrapperStore
 
 
 class Exclusion:
@@ -46,8 +44,8 @@ class Exclusion:
                 for path, kind in kinds.items()
             ):
                 raise NodeNotFoundError(
-                    f"exclude: no node matches {pattern!r}; expected a path from the node that is"
-                    " converted, such as 'a/b', or a pattern such as 'a/*'"
+                    f"no node matches the excluded pattern {pattern!r}; expected a path from the"
+                    " node that is converted, such as 'a/b', or a pattern such as 'a/*'"
                 )
         return tuple(
             Row(path, kind, source.format.name, target, "left out", notes=("excluded",))
@@ -89,54 +87,22 @@ def _check_below(here: NodeAddress, path: str, exclusion: Exclusion | None) -> N
     kept = [name for name in names if exclusion is None or not exclusion.covers(name)]
     if kept:
         raise UnsupportedError(
-            f"{here}: nodes lie below this array ({', '.join(kept)}), which no other format allows;"
-            f" convert each of them by its path, and this array with exclude={tuple(kept)!r}",
+            f"{here}: nodes are below this array ({', '.join(kept)}), which no other format allows",
             what="groups",
+        ).advise(
+            "convert each of them by its path, and this array with {}", ("exclude", tuple(kept))
         )
 
 
 def _members(here: NodeAddress, path: str, exclusion: Exclusion | None) -> dict[str, Node]:
+    """The members of a group by name. With an exclusion they are read one by one, so that a
+    damaged member can be excluded."""
     if exclusion is None or not exclusion.patterns:
         return here.format.children(here.store, here.path)
-
-    def hidden(name: str) -> bool:
-        return exclusion.covers(paths.join(path, name))
-
-    store = _Without(here.store, here.format, here.path, hidden)
-    members = here.format.children(store, here.path)
-    return {name: member for name, member in members.items() if not hidden(name)}
-
-
-class _Without(WrapperStore):
-    """A store in which some members of one group cannot be seen."""
-
-    def __init__(
-        self, store: Store, chosen: Format, path: str, hidden: Callable[[str], bool]
-    ) -> None:
-        super().__init__(store)
-        self._format, self._path, self._hidden = chosen, path, hidden
-
-    def __repr__(self) -> str:
-        return repr(self.store)
-
-    def list_dir(self, prefix: str) -> Listing:
-        found = super().list_dir(prefix)
-        return Listing(
-            [key for key in found.keys if not self._is_hidden(key, prefix)],
-            [below for below in found.prefixes if not self._is_hidden(below, prefix)],
-        )
-
-    def _is_hidden(self, found: str, prefix: str) -> bool:
-        """Whether a key is a document of a hidden member, or a prefix is below one."""
-        name = found[len(prefix) :].rstrip("/")
-        if found.endswith("/"):
-            own = self._format.keys(paths.join(self._path, name))
-            return any(key.startswith(prefix + name) for key in own) and self._hidden(name)
-        # Beside a group, a document has the member's name before an ending of the format's.
-        parts = name.split(".")
-        names = [".".join(parts[:count]) for count in range(1, len(parts))]
-        return any(
-            found in self._format.keys(paths.join(self._path, one)) and self._hidden(one)
-            for one in names
-            if one
-        )
+    members: dict[str, Node] = {}
+    for name in sorted(here.format.names(here.store, here.path)):
+        if not exclusion.covers(paths.join(path, name)):
+            found = formats.read(here.format, here.store, paths.join(here.path, name))
+            if found is not None:
+                members[name] = found
+    return members

@@ -201,8 +201,8 @@ def _appeared(
             return found
     raise NodeExistsError(
         f"{looking!r}, key {claimed[0]!r}: a document is there that describes no node of a format"
-        " known here; it is not replaced (mode 'w' or overwrite=True at its path would)"
-    )
+        " known here"
+    ).advise("mode 'w' or {} replaces it", ("overwrite", True))
 
 
 def _is_taken(store: Store, path: str) -> bool:
@@ -215,11 +215,10 @@ def _is_taken(store: Store, path: str) -> bool:
 
 def exists(place: NodeAddress, found: Node) -> NodeExistsError:
     """The error for a path that has a node already."""
-    if isinstance(found, ArrayModel):
-        return ContainsArrayError(
-            f"{place}: an array is already there (overwrite=True replaces it)"
-        )
-    return ContainsGroupError(f"{place}: a group is already there (overwrite=True replaces it)")
+    is_array = isinstance(found, ArrayModel)
+    error = ContainsArrayError if is_array else ContainsGroupError
+    message = f"{place}: {'an array' if is_array else 'a group'} is already there"
+    return error(message).advise("{} replaces it", ("overwrite", True))
 
 
 def remove(store: Store, path: str) -> None:
@@ -253,8 +252,8 @@ def _check_no_chunks(place: NodeAddress, model: ArrayModel) -> None:
             raise exists(place, found[1])
         raise NodeExistsError(
             f"{place}: no node is there, but the value {key!r}, which would become a chunk of the"
-            " new array; an interrupted deletion may have left it (overwrite=True removes it)"
-        )
+            " new array; an interrupted deletion may have left it"
+        ).advise("{} removes it", ("overwrite", True))
 
 
 def stale_chunks(place: NodeAddress, model: ArrayModel) -> Iterator[str]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, Unpack
 
-from omnizarr.api import consolidation
 from omnizarr.api.arguments import ConsolidatedArguments, StorageOptions
-from omnizarr.api.opening import open_group
+from omnizarr.api.opening import open_group, read_consolidated
+from omnizarr.engine import update
 from omnizarr.errors import MetadataError
 from omnizarr.formats import FormatName
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
+from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.group import Group
-from omnizarr.nodes.node import Options
+from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.stores import StoreLike, as_store
 
 METADATA_KEY = ".zmetadata"
@@ -115,5 +117,18 @@ def consolidate_metadata(
     backing = as_store(store, mode="r+", storage_options=storage_options)
     place, _model = node.require_group(backing, paths.normalize_path(path), zarr_format)
     backing.check_writable()
-    consolidation.write(place)
-    return Group._of(place, consolidation.read(place), Options())
+    _write(place)
+    return Group._of(place, read_consolidated(place), Options())
+
+
+def _write(place: NodeAddress) -> None:
+    """Write the consolidated metadata of a group. All nodes below are read first, which takes its
+    time; what others have changed in the group itself meanwhile stays."""
+    chosen, path = place.format, place.path
+    made = chosen.consolidate(place.store, path)
+
+    def store_document(key: str, held: Store) -> None:
+        held.set(key, chosen.consolidated_anew(held, path, made)[key])
+
+    for key in made:
+        update(place.store, key, partial(store_document, key))
