@@ -1,12 +1,14 @@
-"""Many small values at once, asked for by one thread over many connections.
+"""Read many small values with one thread over many connections.
 
-A thread for every request costs more than a small value does: it must be woken, and wait for the
+A thread for every request costs more than a small value does: it is woken, and waits for the
 interpreter's lock, several times. Here one thread sends the requests of all connections and takes
-the answers as they come.
+the answers as they come. It takes a third to a half of the time of threads.
 
-Only the ordinary case is dealt with: an answer of known length, judged by `ranges` as any
-other. Whatever else happens (redirects, errors, bodies in chunks, connections that break, servers
-that fall silent) is left aside: `Client.fetch` asks again, and knows what it means.
+Only the ordinary case is handled: an answer of known length, checked by `ranges` like any other.
+Everything else (redirects, errors, bodies in chunks, broken connections, silent servers) is left
+aside: `Client.fetch` repeats the request and handles it.
+
+The connections are not those of `transport`: urllib3 has none that do not block.
 
 This module knows sockets and the head of an answer. It must not know what a status means.
 """
@@ -34,11 +36,11 @@ MOST_HEAD = 16 * 1024
 MOST_BODY = 1024 * 1024
 """Values above this are left aside: several threads take them faster than one."""
 PIECE = 64 * 1024
-"""What is read at once: more would be asked of the system anew for every piece."""
+"""The most that one call reads: a larger buffer would be allocated for every piece."""
 PAUSE = 0.05
-"""How long to wait for answers before looking at anything else."""
+"""How long to wait for answers before checking for timeouts and cancellation."""
 UNUSUAL = 8
-"""So many answers that must be left aside, and no more than that in order, end the attempt."""
+"""Stop after this many unusual answers, unless more were usual."""
 ONCE = frozenset({"content-length", "content-range", "content-type", "content-encoding", "etag"})
 _STATUS = re.compile(rb"HTTP/1\.1 ([1-9][0-9]{2})(?: |\Z)")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)\Z")
@@ -49,11 +51,11 @@ Values = Desk[Item, Buffer | None]
 
 
 class Unusual(Exception):
-    """This is not for here."""
+    """An answer that the batch reader does not handle."""
 
 
 class Whole:
-    """An answer that is in memory, as `ranges` looks at it."""
+    """An answer that is in memory, in the form that `ranges` checks."""
 
     framed = True
 
@@ -78,7 +80,7 @@ class Whole:
 
 
 def head_of(head: bytes) -> tuple[int, dict[str, str]]:
-    """The status and the fields of an answer; Unusual if anything about them is."""
+    """The status and the fields of an answer; raises Unusual for all but the plainest form."""
     lines = head.split(b"\r\n")
     status = _STATUS.match(lines[0])
     if status is None:
@@ -98,14 +100,14 @@ def head_of(head: bytes) -> tuple[int, dict[str, str]]:
 
 
 class Line:
-    """One connection, and the item whose value it is asked for."""
+    """One connection, and the item whose value was requested over it."""
 
     def __init__(self) -> None:
         self.sock: Any = None
         """None before the first address is tried."""
         self.address: Any = None
         self.addresses: list[Any] = []
-        """Those that were not tried yet."""
+        """Addresses that were not tried yet."""
         self.state: Literal["connecting", "greeting", "asking", "idle"] = "idle"
         self.item: Item | None = None
         self.clock = Clock(0, 0)
@@ -114,10 +116,10 @@ class Line:
         self.fields: dict[str, str] = {}
         self.pieces: list[bytes] = []
         self.missing = -1
-        """Bytes of the body that are still to come; -1 before the end of the head."""
+        """Bytes of the body that were not received yet; -1 before the end of the head."""
 
     def hear(self, data: bytes) -> bool:
-        """Take what came; True if that was the end of the answer."""
+        """Take received bytes; True if the answer is complete."""
         if self.missing < 0:
             if self.pieces:
                 data = self.pieces.pop() + data
@@ -160,9 +162,9 @@ def feeder_of(
     """Reads the beginning of many values; None for other or longer ranges, and behind a proxy.
 
     target: the target of the request line for a key.
-    is_there: whether an answer holds the value of a key, or says that there is none; what it
-    refuses is left aside.
-    ordinary: how to ask for a key in the ordinary way, before the deadline of the clock.
+    is_there: whether an answer holds the value of a key; False if it says that there is none. An
+    answer that it raises for is left aside.
+    ordinary: reads a key in the ordinary way, before the deadline of the clock.
     """
     if byte_range is None or byte_range.start != 0 or byte_range.stop is None:
         return None
@@ -218,7 +220,7 @@ class Feeder:
 
     @property
     def fits(self) -> bool:
-        """Whether the server answers as it must for this to pay."""
+        """Whether most answers are usual, so that reading in batches is worthwhile."""
         return self._unusual < UNUSUAL or self._unusual < self._usual
 
     def get(self, key: str) -> Buffer | None:
@@ -289,7 +291,7 @@ class Feeder:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line.state = "connecting"
-        sock.connect_ex(address)  # how it went is asked when it is over
+        sock.connect_ex(address)  # `_connected` looks at the outcome
         self._selector.register(sock, selectors.EVENT_WRITE, line)
 
     def _redial(self, line: Line) -> None:
@@ -304,7 +306,7 @@ class Feeder:
             self._redial(line)
             return
         self._selector.unregister(sock)
-        # For those that follow, and what is left of the time for this one.
+        # Later connections try this address first.
         self._addresses.sort(key=lambda address: address is not line.address)
         line.until = time.monotonic() + line.clock.patience()
         if self._origin.scheme == "https":
@@ -361,7 +363,7 @@ class Feeder:
             if line.hear(data):
                 self._heard(line, desk)
                 return
-            # What TLS has taken in already does not show at the socket.
+            # Bytes that TLS has buffered do not make the socket readable.
             more = isinstance(sock, ssl.SSLSocket)
 
     def _heard(self, line: Line, desk: Values) -> None:
@@ -390,7 +392,7 @@ class Feeder:
         self._ask(line)
 
     def _give_up(self, line: Line, desk: Values) -> None:
-        """Time is over for what a connection waits for."""
+        """Handle a connection that has waited too long."""
         try:
             if line.state == "connecting" and line.addresses:
                 self._redial(line)
@@ -400,8 +402,8 @@ class Feeder:
         self._leave(line, desk, silent=True)
 
     def _leave(self, line: Line, desk: Values, *, silent: bool = False) -> None:
-        """Give a connection up, and leave what it was asked for to others. Silence does not tell
-        how a server answers."""
+        """Close a connection and leave its item to the ordinary way. Silence does not count as an
+        unusual answer."""
         item, line.item = line.item, None
         self._drop(line)
         self._unusual += not silent

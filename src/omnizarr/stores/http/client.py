@@ -84,6 +84,7 @@ class Client:
         self.origin = origin
         self.policy = policy
         self.security = security
+        self._attempts = RetryPolicy(policy.retries + 1, FIRST_DELAY)
         self._transport: Transport | None = None
         self._lines: Idle[Line] | None = None
         self._closed = False
@@ -119,8 +120,7 @@ class Client:
 
         Errors do not say which key was asked for: the caller does."""
         number, failure, cause = 0, StoreError(), None
-        policy = RetryPolicy(self.policy.retries + 1, FIRST_DELAY)
-        for attempt in attempts(policy, clock.end):
+        for attempt in attempts(self._attempts, clock.end):
             number = attempt.number
             try:
                 return self._once(method, address, take, clock, headers or {}, accept)

@@ -27,7 +27,7 @@ MOST_IDLE = 128
 
 
 class Clock:
-    """How long a call may still take, and how long the other side may be silent."""
+    """How long a call may still take, and how long the server may be silent."""
 
     __slots__ = ("deadline", "end", "silence")
 
@@ -41,7 +41,7 @@ class Clock:
         return self.end - time.monotonic()
 
     def short(self) -> Clock:
-        """For what can be done without: a moment, if there is one left."""
+        """A clock for optional work: a quarter of a second, if there is as much."""
         return Clock(min(0.25, max(self.left, 0.0)), 0.25)
 
     def patience(self) -> float:
@@ -54,7 +54,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Security:
-    """How servers prove who they are, and which ones may be asked."""
+    """How servers prove who they are, and which ones may be reached."""
 
     verify: bool | str = True
     """Whether certificates are checked, or a file or folder of authorities to check them with. With

@@ -37,7 +37,7 @@ class Proxy:
 
 
 def proxy_for(origin: Origin) -> Proxy | None:
-    """The proxy through which the environment wants an origin to be asked."""
+    """The proxy that the environment names for an origin."""
     from urllib.request import getproxies
 
     named = getproxies()

@@ -1,10 +1,10 @@
-"""Which listing a web server offers, found out by asking, and listing with it.
+"""Find out which listing a web server offers, and list with it.
 
-First the page at the folder's own address (nginx, Apache, Python's http.server, Caddy …), then
-ListObjectsV2 at the root of the host and one level below, where a bucket may be. What worked is
-remembered; that nothing worked is not, because tomorrow it may.
+First the page at the URL of the folder is tried (nginx, Apache, Python's http.server, Caddy …),
+then ListObjectsV2 at the root of the host and one level below, where a bucket may be. What worked
+is remembered. A failure is not, because the server may offer a listing later.
 
-This module knows what to ask for. It must not know what the pages look like.
+This module knows which pages to request. It must not know what they look like.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 _KINDS = "application/json, text/html;q=0.9, application/xml;q=0.8, */*;q=0.1"
 _NOT_OFFERED = frozenset({400, 405, 406, 410, 501})
-"""What a server says to a question that it does not know, besides 401, 403 and 404."""
+"""Statuses for a request that a server does not know, besides 401, 403 and 404."""
 MOST_EMPTY = 100
-"""How many pages of a listing may follow one another that name nothing new."""
+"""How many pages of a listing in a row may name nothing new."""
 EARNED = 1000
-"""How many names earn a long listing another deadline."""
+"""After this many names a long listing gets another deadline."""
 
 
 class _Pace:
@@ -126,7 +126,7 @@ class Index:
         return listing
 
     def _is_shown(self, prefix: str, clock: Clock) -> bool:
-        """Whether the page above shows this folder, as far as there are such pages."""
+        """Whether the page of the parent folder, if there is one, shows this folder."""
         above = prefix[:-1].rpartition("/")[0]
         above = above + "/" if above else ""
         listing = self._page(above, clock)
@@ -144,7 +144,7 @@ class Index:
         for root, inside in candidates:
             address = Address(self._root.origin, root, self._root.query)
             page = self._ask_bucket(address, inside, "/", None, clock)
-            # One that shows nothing of the store may be another bucket than the store's.
+            # A bucket that shows nothing of the store may be another one.
             if page is not None and (page.keys or page.prefixes):
                 self._bucket = address, inside
                 return
@@ -203,7 +203,7 @@ class Index:
     def _offered(
         self, address: Address, take: Callable[[Answer], T | None], clock: Clock
     ) -> T | None:
-        """What the server answers; None if it does not offer this."""
+        """The result of `take`; None if the server does not offer this."""
         try:
             return self._client.fetch("GET", address, take, clock, headers={"Accept": _KINDS})
         except StoreAccessError:
@@ -215,7 +215,7 @@ class Index:
 
 
 def _hurry(clock: Clock) -> Callable[[], None]:
-    """What a parser calls now and then: raises when the time is over."""
+    """A function that a parser calls now and then; it raises when the time is over."""
 
     def check() -> None:
         parallel.check()
@@ -226,9 +226,7 @@ def _hurry(clock: Clock) -> Callable[[], None]:
 
 def _body(answer: Answer) -> bytes:
     if answer.length is not None and answer.length > MOST_BYTES:
-        raise StoreError(
-            f"the page has {answer.length} bytes, of which {MOST_BYTES} are read at the most"
-        )
+        raise StoreError(f"the page has {answer.length} bytes; {MOST_BYTES} are read at the most")
     if not answer.framed:
         raise StoreError("the server does not say how long its page is")
     body = answer.read(MOST_BYTES + 1)

@@ -1,10 +1,10 @@
 """Listings that web servers offer: index pages for people, JSON ones, and S3's XML.
 
-A page is taken for a listing only if it says that it is one; any other page would look like an
-empty folder. Only links to names directly below the page count: what leads up, away, or sorts
-the page anew is no member of the folder.
+A page counts as a listing only if it says so; any other page would look like an empty folder. Only
+links to names directly below the page count: links up, elsewhere, or to another order of the page
+are no members of the folder.
 
-This module knows what such pages look like. It must not ask for them.
+This module knows what such pages look like. It must not request them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ MOST_BYTES = 32 * 1024 * 1024
 DEEPEST = 16
 """How deep elements of S3's XML may be nested; a listing has three levels."""
 MOST_NAMES = 10_000_000
-"""More entries than this are no listing but an endless one."""
+"""A listing with more entries is refused as endless."""
 
-# How the titles begin that nginx, Apache, lighttpd, http-server and others; Python's http.server;
-# Jetty; serve give to their pages.
+# How titles of pages begin: of nginx, Apache, lighttpd, http-server and others; Python's
+# http.server; Jetty; serve.
 _TITLE = re.compile(
     r"\s*(index of|directory listing|listing of|directory:|files within)\b|\s*directory: ",
     re.IGNORECASE,
@@ -43,7 +43,7 @@ def _unhurried() -> None:
 def parse_index(
     body: bytes, kind: str, page: Address, prefix: str, check: Callable[[], None] = _unhurried
 ) -> Listing | None:
-    """The listing that an index page at `page` is of `prefix`; None if it is no index page.
+    """The listing of `prefix` in an index page at `page`; None if it is no index page.
 
     `check` is called now and then, and raises when the time is over."""
     if kind == "application/json" or kind.endswith("+json"):
@@ -81,7 +81,7 @@ def _names_of_html(body: bytes, page: Address, check: Callable[[], None]) -> lis
 
 
 def _names_of_json(body: bytes) -> list[str] | None:
-    """nginx says `type`, Caddy says `is_dir`."""
+    """Entries of nginx have `type`, those of Caddy `is_dir`."""
     try:
         entries = json.loads(body)
     except (ValueError, RecursionError):
@@ -120,7 +120,7 @@ class Bucket(NamedTuple):
     keys: list[str]
     prefixes: list[str]
     token: str | None
-    """What to ask for the next page with."""
+    """The continuation token for the next page."""
 
 
 def parse_bucket(body: bytes, check: Callable[[], None] = _unhurried) -> Bucket | None:

@@ -1,7 +1,7 @@
-"""Parts of values as HTTP gives them: what to ask, and whether the answer is what was asked.
+"""Ranges of values over HTTP: the request header, and checks of the answer.
 
-A server may answer a range with the range, with all of the value, with "not satisfiable", or
-wrongly. Each is told from the others here, so that nothing but the right bytes is handed on.
+A server may answer a range with the range, with the whole value, with "not satisfiable", or
+wrongly. These cases are distinguished here, so that only the right bytes are returned.
 
 This module knows RFC 9110's ranges. It must not know where they come from.
 """
@@ -18,17 +18,17 @@ from omnizarr.stores.http.chunked import Broken
 PIECE = 8 * 1024 * 1024
 """The most that is read at once: a server cannot make us allocate what it only announces."""
 MOST_SKIPPED = 64 * 1024 * 1024
-"""What is read and thrown away to get at a part, where a server gives no parts."""
+"""The most that is read and dropped to reach a part, where a server ignores ranges."""
 SETTLED = 2
 SOON = 64 * 1024
-"""A suffix that begins this early is taken from the whole value; otherwise it is asked for."""
+"""A suffix that begins this early is cut from the whole value; a later one is requested."""
 
 _RANGE = re.compile(r"bytes\s+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)\Z")
 _UNSATISFIED = re.compile(r"bytes\s+\*/([0-9]{1,18})\Z")
 
 
 class Answer(Protocol):
-    """What is looked at of an answer; see `transport.Answer`."""
+    """The part of an answer that is checked; see `transport.Answer`."""
 
     @property
     def status(self) -> int: ...
@@ -42,21 +42,21 @@ class Answer(Protocol):
 
 
 class Version(NamedTuple):
-    """What tells one value of a key from the next, as far as the server says."""
+    """What distinguishes a value of a key from the next one, as far as the server says."""
 
     etag: str | None
     modified: str | None
     total: int | None
     date: str | None = None
-    """When the server said so."""
+    """When the server answered."""
 
     @property
     def settled(self) -> bool:
         """Whether the next value cannot look the same.
 
-        A server's ETag may be made of a file's time and length, and times have grains: what
-        changed less than `SETTLED` seconds before the answer may change once more without showing
-        it (RFC 9110, 8.8.2.2). An ETag does not tell how it was made."""
+        A server may make the ETag from a file's time and length, and times are coarse: a value that
+        changed less than `SETTLED` seconds before the answer may change again and keep its ETag
+        (RFC 9110, 8.8.2.2). An ETag does not tell how it was made."""
         if self.modified is None:
             return self.told
         changed, said = _seconds(self.modified), _seconds(self.date)
@@ -64,14 +64,13 @@ class Version(NamedTuple):
 
     @property
     def is_new(self) -> bool:
-        """Whether it is known to have changed so short a time ago that the next value may look the
-        same."""
+        """Whether it changed so recently that the next value may look the same."""
         changed, said = _seconds(self.modified), _seconds(self.date)
         return changed is not None and said is not None and -1 <= said - changed < SETTLED
 
     @property
     def strong(self) -> str | None:
-        """An ETag that stands for the same bytes, which `If-Match` needs."""
+        """An ETag that guarantees equal bytes, as `If-Match` needs it."""
         etag = self.etag
         return etag if etag is not None and etag.startswith('"') else None
 
@@ -85,12 +84,12 @@ class Version(NamedTuple):
         if self.strong is not None and other.strong is not None:
             return self.strong != other.strong
         if not (self.told and other.told):
-            return False  # a range beyond the end is answered without them
+            return False  # an answer to a range beyond the end has neither
         return (self.etag, self.modified) != (other.etag, other.modified)
 
 
 class Unsettled:
-    """A version that is equal to no other, because it is unknown."""
+    """An unknown version, which equals no other."""
 
     __slots__ = ()
 
@@ -101,7 +100,7 @@ class RangeAnswer(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The server did not give what was asked; `total` is the value's length, if it said so."""
+    """The server refused the range; `total` is the length of the value, if it is known."""
 
     total: int | None
 
@@ -139,7 +138,7 @@ def check_content(answer: Answer, key: str, allow_html: bool) -> None:
     if encoding != "identity":
         raise StoreError(
             f"the server sends the value encoded ({encoding[:40]!r}), though it was asked not to;"
-            " parts of it cannot be told: store it without Content-Encoding"
+            " ranges of it cannot be read: store it without Content-Encoding"
         )
     kind = (answer.header("Content-Type") or "").partition(";")[0].strip().lower()
     if (
@@ -191,7 +190,7 @@ def take_suffix(answer: Answer, count: int) -> RangeAnswer | Refused:
     if answer.status == 206:
         first, last, total = _content_range(answer)
         if total is None or last != total - 1 or first != max(total - count, 0):
-            return Refused(total)  # it takes a suffix for something else
+            return Refused(total)  # it does not understand suffixes
         return RangeAnswer(_exactly(answer, last - first + 1), version(answer, total))
     if answer.status == 200 and answer.length is not None:
         begin = max(answer.length - count, 0)
@@ -202,20 +201,20 @@ def take_suffix(answer: Answer, count: int) -> RangeAnswer | Refused:
 def _check_framed(answer: Answer) -> None:
     if not answer.framed:
         raise StoreError(
-            "the server does not say how long the value is, so that a whole one cannot be told"
-            " from a part"
+            "the server does not say how long the value is, so a whole one cannot be told from a"
+            " part"
         )
 
 
 def _slice(answer: Answer, start: int, stop: int | None) -> RangeAnswer:
-    """A part of the whole value that the server sends; what follows is not read."""
+    """A part of the whole value that the server sends; the rest is not read."""
     _check_framed(answer)
     total = answer.length
     begin = start if total is None else min(start, total)
     if begin > MOST_SKIPPED and begin != total:
         raise StoreError(
-            f"the server ignores ranges, and {begin} bytes would have to be read to get at those"
-            f" that are asked for, where {MOST_SKIPPED} is the most; use a server that has ranges"
+            f"the server ignores ranges, and {begin} bytes would have to be read before the wanted"
+            f" ones; the most is {MOST_SKIPPED}. Use a server that supports ranges"
         )
     if total is None:
         answer.skip(start)
@@ -232,7 +231,7 @@ def _slice(answer: Answer, start: int, stop: int | None) -> RangeAnswer:
 
 
 def _exactly(answer: Answer, count: int) -> bytes:
-    """The body, which must be as long as the range that it is said to be."""
+    """The body, which must have the length of the announced range."""
     if answer.length is not None and answer.length != count:
         raise Broken(f"the server announces a range of {count} bytes in a body of {answer.length}")
     data = answer.read(count)

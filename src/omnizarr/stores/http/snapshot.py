@@ -1,6 +1,6 @@
 """Reading several parts of one version of a value over HTTP.
 
-This module knows versions and the time. It must not know how parts are asked for.
+This module knows versions. It must not know how parts are requested.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class Snapshot:
     """Reads parts of one value, and raises if it was replaced.
 
-    Some servers make the ETag of the file's time in seconds. A value that is replaced within that
-    second by one of the same length then keeps its ETag. So a second part of such a new value is
-    refused: the caller reads it whole, or waits a moment. A server that gives neither an ETag nor
-    a time is believed."""
+    Some servers make the ETag from the file's time in seconds. A value that is replaced within that
+    second by one of the same length keeps its ETag. So a second part of such a new value is
+    refused: the caller reads it whole, or waits a moment. Without an ETag and a time, only a change
+    of the length is noticed."""
 
     def __init__(self, store: HTTPStore, key: str) -> None:
         self._store = store

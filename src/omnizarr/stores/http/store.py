@@ -1,10 +1,10 @@
-"""`HTTPStore`: values that a web server shows, for reading.
+"""`HTTPStore`: values of a web server, for reading.
 
-Nothing but 404 means that a value is missing. What a server answers is looked at before it is
-believed: the range, the length, the kind of content. Listing works where the server offers one;
+Only 404 means that a value is missing. Every answer is checked: the range, the length, the content
+type. Listing works where the server offers one;
 elsewhere it raises, because an empty listing would be wrong.
 
-This module knows which requests a value takes. It must not know connections.
+This module knows which requests a value needs. It must not know connections.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ T = TypeVar("T")
 REQUESTS = 64
 GAP = 1024 * 1024
 ATTEMPTS = 4
-"""How often a suffix is looked for of a value whose length keeps changing."""
+"""Attempts to read a suffix of a value whose length keeps changing."""
 _NO_SUFFIX = frozenset({400, 416, 501})
-"""How servers refuse a suffix range; 416 they also say of an empty value."""
+"""Statuses with which servers refuse a suffix range; 416 also means an empty value."""
 _NO_HEAD = frozenset({400, 405, 501})
 
 
 @dataclass(frozen=True)
 class _Options:
-    """All that a store was given, for a pickle. The headers hold its secrets."""
+    """All arguments of a store, for a pickle. The headers hold its secrets."""
 
     url: str
     policy: Policy
@@ -180,7 +180,7 @@ class HTTPStore(Store):
         self._has_suffix = True
         self._has_head = True
         self._feeder: Feeder | None = None
-        """The last one."""
+        """The last one that was made."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {"options": Secret(self._options)}
@@ -222,7 +222,7 @@ class HTTPStore(Store):
 
     def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
         if self._feeder is not None and not self._feeder.fits:
-            return None  # the server does not answer as it must for that
+            return None  # most answers of the server were unusual
         missing, allow_html = self._options.policy.missing, self._options.allow_html
 
         def is_there(key: str, answer: Whole) -> bool:
@@ -256,7 +256,7 @@ class HTTPStore(Store):
         if not found.told and byte_range is None:
             return Versioned(part.data, part.data)
         if not found.told and not part.data:
-            # A range beyond the end is answered without a version.
+            # An answer to a range beyond the end has no version.
             headed = self._head(key, clock)
             if headed is not None and headed.total == found.total:
                 found = headed
@@ -282,7 +282,7 @@ class HTTPStore(Store):
             whole = self._ask(key, None, clock, match, take_all)
             assert not isinstance(whole, Refused)
             return whole
-        span(byte_range, 0)  # refuses what has no meaning
+        span(byte_range, 0)  # raises for a range without meaning
         start, stop = byte_range
         if start < 0:
             return self._read_suffix(key, -start, clock, match)
@@ -344,9 +344,9 @@ class HTTPStore(Store):
             start = max(total - count, 0)
             part = self._read_bounded(key, start, total, clock, match)
             if part is None or part.version.total in (None, total):
-                self._has_suffix = False  # the length and a plain range do
+                self._has_suffix = False  # the length and a plain range work
                 return part
-            total = None  # it was replaced by one of another length
+            total = None  # the value was replaced by one of another length
         raise ValueChangedError("its length changes with every request").at(self, key=key)
 
     def _ask(
@@ -358,7 +358,7 @@ class HTTPStore(Store):
         take: Callable[[Answer], RangeAnswer | Refused],
         more: frozenset[int] = frozenset(),
     ) -> RangeAnswer | Refused | None:
-        """GET, with the answer checked and taken; None if there is no such key."""
+        """Send a GET and check the answer; None if there is no such key."""
         headers: dict[str, str] = {}
         accept = {200, *more}
         if byte_range is not None:
@@ -391,7 +391,7 @@ class HTTPStore(Store):
             raise error.at(self, key=key) from error.__cause__
 
     def _head(self, key: str, clock: Clock) -> Version | None:
-        """What the server says of a value without sending it; None if there is none."""
+        """The version and length of a value, without its data; None if there is none."""
 
         def take(answer: Answer) -> Version:
             check_content(answer, key, self._options.allow_html)
@@ -442,7 +442,7 @@ class HTTPStore(Store):
         except StoreError as error:
             raise error.at(self) from error.__cause__
 
-    # -- what a web server does not take ------------------------------------------------------
+    # -- writing: a web server takes nothing ------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         raise ReadOnlyError("a web store is for reading only").at(self)
 

@@ -1,4 +1,4 @@
-"""The URL of a web store, parsed, with its secrets kept apart.
+"""The URL of a web store, parsed, with its secrets masked where it is shown.
 
 This module knows URLs. It must not know connections.
 """
@@ -20,7 +20,7 @@ _IN_QUERIES = _IN_PATHS + "?"
 
 
 class Origin(NamedTuple):
-    """Who is asked; what belongs to one is never shown to another."""
+    """A server. Credentials and headers for one origin are never sent to another."""
 
     scheme: str
     host: str
@@ -34,7 +34,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class Address:
-    """What one request asks for. It may hold secrets; `shown` does not."""
+    """The target of a request. It may hold secrets; `shown` does not."""
 
     origin: Origin
     path: str
@@ -43,12 +43,12 @@ class Address:
 
     @property
     def target(self) -> str:
-        """What stands in the request line."""
+        """The target of the request line."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
     @property
     def shown(self) -> str:
-        """For people, who put a key behind it: without a slash at the end."""
+        """For messages: without secrets, and without a slash at the end."""
         query = f"?{masked_query(self.query)}" if self.query else ""
         return f"{self.origin}{masked_path(self.path).rstrip('/')}{query}"
 
@@ -60,7 +60,7 @@ class Address:
 
 @dataclass(frozen=True, repr=False)
 class Base:
-    """The root of a store, and who asks."""
+    """The root of a store, and the credentials in its URL."""
 
     address: Address
     user: str | None = None
@@ -116,12 +116,12 @@ def _host(host: str) -> str:
 
 
 def _encoded(text: str, safe: str) -> str:
-    """Percent-encoded where it is not yet."""
+    """Percent-encode what is not encoded yet."""
     return quote(_BARE_PERCENT.sub("%25", text), safe=safe)
 
 
 def without_dots(path: str) -> str:
-    """The path that a browser would ask for (RFC 3986, 5.2.4), beginning with "/"."""
+    """The path without "." and ".." (RFC 3986, 5.2.4), beginning with "/"."""
     segments: list[str] = []
     names = path.split("/")
     for name in names:
@@ -136,7 +136,7 @@ def without_dots(path: str) -> str:
 
 
 def follow(location: str, here: Address) -> Address | None:
-    """Where a `Location` or a link leads from `here`; None if it is nothing that can be asked."""
+    """The target of a `Location` or link on the page `here`; None if it is no web address."""
     from urllib.parse import urljoin
 
     try:
