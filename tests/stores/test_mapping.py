@@ -72,7 +72,7 @@ def test_values_may_be_any_buffer() -> None:
 
 
 def test_a_value_that_is_no_buffer_is_named() -> None:
-    with pytest.raises(StoreError, match=r"'a' must be bytes, found str"):
+    with pytest.raises(StoreError, match=r"key 'a': the value must be bytes, found str"):
         MappingStore({"a": "text"}).get("a")
 
 

@@ -252,11 +252,10 @@ def test_other_urls_without_slashes(
         ("simplecache::s3:/b", "simplecache::s3://b"),
     ],
 )
-def test_what_was_given_and_what_is_right(given: str, right: str) -> None:
+def test_the_right_url_is_shown(given: str, right: str) -> None:
     with pytest.raises(StoreError, match="two slashes") as refused:
         as_store(given)
-    text = str(refused.value)
-    assert text.startswith(f"{given!r} ") and f"expected {right!r}." in text
+    assert f"expected {right!r}." in str(refused.value)
 
 
 @pytest.mark.parametrize("make", [LocalStore, ZipStore, SQLiteStore])

@@ -31,28 +31,27 @@ class StoreKind:
     module: str
     """Below `omnizarr.stores`."""
     title: str = ""
-    """What people call a file of this kind."""
+    """The usual name for a file of this kind."""
     schemes: tuple[str, ...] = ()
-    """What stands before "://"."""
+    """Schemes of URLs, without "://"."""
     suffixes: tuple[str, ...] = ()
-    """How the name of a local file or folder ends that this kind opens."""
+    """Endings of names of local files or folders."""
     folder: bool = False
-    """Whether a folder with such a name is of this kind, and not a plain one of keys."""
+    """Whether a folder with such a name is of this kind too."""
     existing: bool = False
-    """Whether nothing new is made of this kind."""
+    """Whether this kind is only read, never created."""
     magic: bytes = b""
-    """How such a file begins, whatever its name."""
+    """The first bytes of such a file, whatever its name."""
     packages: tuple[str, ...] = ()
-    """Whose objects `adopt` takes, besides subclasses of them."""
+    """Packages whose objects `adopt` takes, and subclasses of them."""
 
     def holds(self, path: str) -> bool:
-        """Whether this process has the file open as this kind, so that nobody else may."""
+        """Whether this process has the file open as this kind."""
         module = sys.modules.get(f"omnizarr.stores.{self.module}")
         return module is not None and bool(module.is_open(path))
 
     def is_there(self, path: str) -> bool:
-        """Whether a database lies at a path though no file has just that name: those of DBM have
-        endings of their own."""
+        """Whether a database is at a path though no file has that name: DBM adds endings."""
         return self.module == "databases.dbm" and any(
             os.path.exists(path + ending) for ending in (".dat", ".dir", ".db", ".pag")
         )
@@ -115,12 +114,12 @@ _ABSOLUTE = frozenset({"dbm", "file", "lmdb", "sqlite"})
 _BROKEN = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]+):(?!//|:)([/\\]?)")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
 _LINKS = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*:)")
-"""What stands between the URLs of a chain: `simplecache::s3://bucket/x`."""
+"""The separator of a chain of URLs: `simplecache::s3://bucket/x`."""
 
 
 def is_broken_url(text: str) -> bool:
     """Whether a text is a URL without its two slashes (`s3:/bucket`), as pathlib makes it, or a
-    chain with such a URL in it."""
+    chain with such a URL."""
     if _SCHEME.match(text) is None:
         return False
     return any(_broken(link) is not None for link in _LINKS.split(text))
@@ -133,31 +132,27 @@ def _broken(link: str) -> re.Match[str] | None:
 
 
 def broken_url(text: str) -> str:
-    """What is wrong with such a text, without what is secret in it."""
-    given, right = zip(*(_shown_link(link) for link in _LINKS.split(text)), strict=True)
+    """The message for such a text, without secrets."""
+    repaired = "::".join(map(_repaired, _LINKS.split(text)))
     local = f"./{text.strip().partition(':')[0]}:…"
     return (
-        f"{'::'.join(given)!r} is a URL without the two slashes behind its scheme, expected"
-        f" {'::'.join(right)!r}. Give a URL as a str (a pathlib.Path removes a slash), or {local!r}"
-        " for a local folder of that name"
+        f"a URL has two slashes behind its scheme: expected {repaired!r}. Give a URL as a str (a"
+        f" pathlib.Path removes a slash), or {local!r} for a local folder of that name"
     )
 
 
-def _shown_link(link: str) -> tuple[str, str]:
-    """A URL, or one of a chain, as it was given and as it should be, without its secrets."""
+def _repaired(link: str) -> str:
+    """A URL, or one of a chain, with its slashes and without its secrets."""
     match = _broken(link)
     if match is None:
-        # What is no URL may be a part of a password that has "::" in it.
-        shown = masked_url(link) if "//" in link or "@" not in link else SHOWN
-        return shown, shown
-    begin = f"{match[1]}://"
-    place = masked_url(begin + link[match.end() :].lstrip("/"))[len(begin) :]
+        # A text that is no URL may be a part of a password that has "::" in it.
+        return masked_url(link) if "//" in link or "@" not in link else SHOWN
     root = "/" if match[2] and match[1].lower() in _ABSOLUTE else ""
-    return f"{match[1]}:{match[2]}{place}", f"{begin}{root}{place}"
+    return masked_url(f"{match[1]}://{root}{link[match.end() :].lstrip('/')}")
 
 
 def refuse_url(path: str) -> None:
-    """StoreError if what a store was given as a local path is a URL, which may hold a password."""
+    """Raise a StoreError if a local path is a URL; its password is not shown."""
     if is_broken_url(path):
         raise StoreError(broken_url(path))
     scheme, mark, _ = path.strip().partition("://")
@@ -173,7 +168,7 @@ def for_scheme(scheme: str) -> StoreKind | None:
 
 
 def fsspec_kind() -> StoreKind:
-    """The one that opens every URL that no other knows, and chained ones."""
+    """The kind for chained URLs and for schemes that no other kind knows."""
     return next(kind for kind in KINDS if kind.module == "fsspec.store")
 
 
@@ -185,11 +180,11 @@ def for_path(path: str) -> StoreKind | None:
         fits = (kind.folder or not folder) and (exists or not kind.existing)
         if fits and kind.suffixes and name.endswith(kind.suffixes):
             return kind
-    if not os.path.isfile(path):  # nothing, a folder, or a pipe that would never answer
+    if not os.path.isfile(path):  # reading a pipe could block for ever
         return None
     for kind in KINDS:
         if kind.magic and kind.holds(path):
-            return kind  # opening and closing it here would end the locks that it has there
+            return kind  # closing another descriptor of the file would release its POSIX locks
     with open(path, "rb") as file:
         begin = file.read(32)
     return next((kind for kind in KINDS if kind.magic and begin.startswith(kind.magic)), None)
@@ -243,7 +238,7 @@ def container_of(path: str) -> str | None:
 
 
 def adopt(obj: Any, *, read_only: bool) -> Store | None:
-    """The store that an object of another library is; None if nobody knows it."""
+    """The store for an object of another library; None if no module knows it."""
     origins = {cls.__module__.partition(".")[0] for cls in type(obj).__mro__}
     # A type of an extension module (lmdb's) may not say where it comes from.
     origins |= {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import ChainMap, UserDict
 from collections.abc import Hashable, Iterator, Mapping, MutableMapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Literal, cast
 
 from omnizarr.errors import StoreError, ZarrError
@@ -24,6 +24,7 @@ from omnizarr.model.store import (
     read_range,
     sorted_under,
 )
+from omnizarr.stores.memory import snapshot_of
 
 
 class MappingStore(Store):
@@ -83,21 +84,15 @@ class MappingStore(Store):
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         check_key(key)
-        try:
-            value = self.mapping[key]
-        except KeyError:
-            return None
-        except (OSError, ZarrError):
-            raise
-        except Exception as error:
-            raise StoreError(f"cannot read {key!r}: {error!r}").at(self) from error
+        with self._failing("read", key):
+            try:
+                value = self.mapping[key]
+            except KeyError:
+                return None
         return read_range(self._buffer(key, value), byte_range)
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
-        value = self.get(key)
-        return nullcontext(
-            lambda byte_range: None if value is None else read_range(value, byte_range)
-        )
+        return snapshot_of(self.get(key))
 
     def exists(self, key: str) -> bool:
         return check_key(key) in self.mapping
@@ -105,24 +100,24 @@ class MappingStore(Store):
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
         check_key(key)
-        try:
+        with self._failing("write", key):
             self._writable[key] = bytes(value)
-        except (OSError, ZarrError):
-            raise
-        except Exception as error:
-            raise StoreError(f"cannot write {key!r}: {error!r}").at(self) from error
 
     def delete(self, key: str) -> None:
         self.check_writable()
         check_key(key)
-        try:
+        with self._failing("delete", key), suppress(KeyError):
             del self._writable[key]
-        except KeyError:
-            return
+
+    @contextmanager
+    def _failing(self, doing: str, key: str) -> Iterator[None]:
+        """Turn exceptions of the mapping into errors of the store."""
+        try:
+            yield
         except (OSError, ZarrError):
             raise
         except Exception as error:
-            raise StoreError(f"cannot delete {key!r}: {error!r}").at(self) from error
+            raise StoreError(f"cannot {doing}: {error!r}").at(self, key=key) from error
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return sorted_under(self._keys(), check_prefix(prefix))
@@ -144,9 +139,9 @@ class MappingStore(Store):
         try:
             view = memoryview(value)
         except TypeError as error:
-            raise StoreError(
-                f"the value of {key!r} must be bytes, found {type(value).__name__}"
-            ).at(self) from error
+            raise StoreError(f"the value must be bytes, found {type(value).__name__}").at(
+                self, key=key
+            ) from error
         return view.cast("B") if view.c_contiguous and view.nbytes else view.tobytes()
 
 

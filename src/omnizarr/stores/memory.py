@@ -60,7 +60,7 @@ class MemoryStore(Store):
     b'value'
     """
 
-    # No other process can see the values, so there is nobody to exclude.
+    # No other process can see the values, so no writer has to be excluded.
     capabilities = Capabilities(ranges=False, conditional=True, known_sizes=True)
 
     @suggests
@@ -97,10 +97,7 @@ class MemoryStore(Store):
         return value if value is None or byte_range is None else read_range(value, byte_range)
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
-        value = self.get(key)
-        if value is None:
-            return nullcontext(lambda byte_range: None)
-        return nullcontext(lambda byte_range: read_range(value, byte_range))
+        return snapshot_of(self.get(key))
 
     def exists(self, key: str) -> bool:
         return check_key(key) in self._values
@@ -132,6 +129,11 @@ class MemoryStore(Store):
         """Remove every key."""
         self.check_writable()
         self._values.clear()
+
+
+def snapshot_of(value: Buffer | None) -> AbstractContextManager[Read]:
+    """The snapshot of a value that is in memory already."""
+    return nullcontext(lambda byte_range: None if value is None else read_range(value, byte_range))
 
 
 DictStore = MemoryStore

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from urllib.parse import quote, unquote
@@ -30,7 +30,6 @@ from omnizarr.model.store import (
     Listing,
     Read,
     Store,
-    read_range,
     span,
 )
 from omnizarr.runtime import parallel
@@ -40,6 +39,7 @@ from omnizarr.stores.fsspec.calls import FileInfo, Files, files_of
 from omnizarr.stores.fsspec.faults import cause, failure, is_missing, status_of
 from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
+from omnizarr.stores.memory import snapshot_of
 from omnizarr.stores.retries import RetryPolicy, attempts
 from omnizarr.stores.secrets import Secret, masked_url, secrets_in, secrets_in_url, without
 
@@ -272,10 +272,7 @@ class FsspecStore(Store):
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         if not filesystems.is_memory(self._files.fs):
             return super().snapshot(key)
-        value = self.get(key)
-        if value is None:
-            return nullcontext(lambda byte_range: None)
-        return nullcontext(lambda byte_range: read_range(value, byte_range))
+        return snapshot_of(self.get(key))
 
     def size(self, key: str) -> int | None:
         path = self._path(key)
