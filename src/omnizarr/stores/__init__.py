@@ -1,24 +1,24 @@
-"""Where bytes lie: one file per store, and wrappers around stores.
+"""Stores: where bytes are kept; and wrappers around stores.
 
     MemoryStore           a dict (also DictStore)
     MappingStore          any mapping (also KVStore)
     LocalStore            files below a directory (also DirectoryStore, NestedDirectoryStore)
-    TempStore             a LocalStore that goes away
+    TempStore             a LocalStore that is deleted at the end
     ZipStore              one archive
     ObjectStore           S3, Google Cloud Storage, Azure
-    HTTPStore             what a web server shows
+    HTTPStore             files of a web server
     FsspecStore           any filesystem of fsspec (also FSStore)
     ZarrPythonStore       any store of zarr-python, and Icechunk's sessions
     SQLiteStore, LMDBStore, DBMStore, RedisStore, MongoDBStore
     ReferenceStore        bytes in other files, as a kerchunk reference file names them
 
-    CacheStore            keeps what was read of a slow store (also LRUStoreCache)
+    CacheStore            keeps values that were read from a slow store (also LRUStoreCache)
     OverlayStore          changes go to one store, the rest is read from another
     ConsolidatedStore     metadata from one document (also ConsolidatedMetadataStore)
     ReadOnlyStore         the same values, unchangeable
     PrefixStore           the values below a prefix
     WrapperStore          the base of wrappers
-    as_store              whatever a user calls a store, as one
+    as_store              open a store from a path, URL, mapping or foreign object
     store_kind            which kind of store a path is opened as
     masked_url            a URL without its secrets
 

@@ -1,10 +1,10 @@
-"""Byte ranges from services that disagree on what lies beyond the end of a value.
+"""Byte ranges from services that treat the end of a value in different ways.
 
-Some answer a range that begins there with an error, some with other bytes than those asked for, and
-some ignore the range and send everything. What comes back is believed if it has the length that
-was asked for; else the value's size, or the value itself, settles what the answer must be.
+For a range beyond the end some services return an error, some return other bytes, and some ignore
+the range and send everything. An answer of the requested length is believed. Otherwise the size of
+the value, or the whole value, decides.
 
-This module knows ranges. It must not know who is asked.
+This module knows ranges. It must not know services.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from omnizarr.model.store import Buffer, ByteRange, Read, read_range, span
 def exact(
     byte_range: ByteRange | None, fetch: Read, size: Callable[[], int | None] | None = None
 ) -> Buffer | None:
-    """`byte_range` of a value, with the meaning that all stores share; None if there is none.
+    """`byte_range` of a value, as all stores define it; None if there is no value.
 
-    `fetch` asks the service, `size` its idea of the value's length, where that can be trusted.
+    `fetch` requests a range. `size` requests the length, where the service can be trusted with it.
     """
     if byte_range is None:
         return fetch(None)
-    span(byte_range, 0)  # refuses what has no meaning
+    span(byte_range, 0)  # raises for an invalid range
     start, stop = byte_range
     if stop is not None and stop <= start:
         return _part(byte_range, fetch, size)
@@ -42,8 +42,8 @@ def exact(
         if first == last:
             return b""
         if start >= 0:
-            raise  # the range was sound
-        return exact(ByteRange(first, last), fetch, size)  # not every service knows suffixes
+            raise  # the range was valid
+        return exact(ByteRange(first, last), fetch, size)  # not every service has suffix ranges
     if value is None:
         return None
     if start == 0:
@@ -55,21 +55,21 @@ def exact(
 def _settled(
     value: Buffer, byte_range: ByteRange, fetch: Read, size: Callable[[], int | None] | None
 ) -> Buffer | None:
-    """The answer, where `value` is shorter or longer than asked for."""
+    """The right part, where `value` is shorter or longer than requested."""
     length = None if size is None else size()
     if length is not None:
         first, last = span(byte_range, length)
         if len(value) == last - first:
             return value
         if len(value) == length:
-            return value[first:last]  # all of it came
+            return value[first:last]  # the service sent everything
     return _part(byte_range, fetch, None)
 
 
 def _part(
     byte_range: ByteRange, fetch: Read, size: Callable[[], int | None] | None
 ) -> Buffer | None:
-    """The part of a value of which the size is asked, or which is fetched whole."""
+    """An empty part if `size` is given, else the part of the value, which is fetched whole."""
     if size is not None:
         return None if size() is None else b""
     value = fetch(None)

@@ -1,4 +1,4 @@
-"""Files that are no stores, and what to do with them.
+"""Recognise files that are not stores, and say how to read them.
 
 This module knows how files begin. It must not know any store.
 """
@@ -38,7 +38,7 @@ _KINDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
 
 
 def file_above(path: str) -> str | None:
-    """The regular file at a path, or the one that it leads through; None if there is none."""
+    """The regular file at a path or above it; None if there is none."""
     while path and not os.path.lexists(path):
         shorter = os.path.dirname(path)
         if shorter == path:
@@ -48,14 +48,14 @@ def file_above(path: str) -> str | None:
 
 
 def is_document(file: str) -> bool:
-    """Whether a file is called like the metadata of a node."""
+    """Whether a file has the name of a metadata document."""
     return os.path.basename(file) in _DOCUMENTS and os.path.isfile(file)
 
 
 def described(file: str) -> str:
-    """What a regular file is, and what to do with it."""
+    """The kind of a regular file, and how to read it."""
     if is_document(file):
-        return "a metadata document; open the folder that it lies in"
+        return "a metadata document; open the folder that it is in"
     begin = b""
     with suppress(OSError), open(file, "rb") as stream:
         begin = stream.read(16)

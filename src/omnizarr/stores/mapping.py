@@ -130,7 +130,7 @@ class MappingStore(Store):
         return cast("MutableMapping[str, Any]", self.mapping)
 
     def _keys(self) -> list[str]:
-        keys: list[object] = list(self.mapping)  # whatever the annotation promised
+        keys: list[object] = list(self.mapping)  # there may be keys of other types
         return [key for key in keys if isinstance(key, str) and is_key(key)]
 
     def _buffer(self, key: str, value: Any) -> Buffer:

@@ -1,4 +1,4 @@
-"""`as_store`: whatever a user may call a store, as a `Store`.
+"""`as_store`: turn a path, URL, mapping or foreign object into a `Store`.
 
 This module knows paths, URLs and mappings; `stores.kinds` knows who serves which. It must not know
 what is in a store.
@@ -55,7 +55,7 @@ else:
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::")
 _shared_memory: dict[str, MemoryStore] = {}
-"""What `memory://name` means in this process."""
+"""The stores of `memory://name` in this process."""
 _ZIP_MODES: dict[str, Literal["r", "a", "w", "x"]] = {
     "r": "r",
     "r+": "a",
@@ -121,7 +121,7 @@ def as_store(
     inner = getattr(obj, "store", None)
     if isinstance(inner, Store) and isinstance(getattr(obj, "path", None), str):
         # A place in a store, as `array.store_path` gives it.
-        path = obj.path  # type: ignore[union-attr]  # it has one, as was just seen
+        path = obj.path  # type: ignore[union-attr]  # checked above
         return as_store(
             PrefixStore(inner, path + "/") if path else inner, mode=mode, read_only=read_only
         )
@@ -174,7 +174,7 @@ def _at_path(
         path = os.path.expanduser(path)
     container = kinds.container_of(path)
     if container is not None:
-        # What lies beside must stay, whatever is to become of this path.
+        # The rest of the container must stay, also if this path is to be replaced.
         kept = "a" if mode in ("w", "w-", "x") else mode
         inside = _at_path(container, kept, read_only, storage_options)
         return PrefixStore(inside, os.path.relpath(path, container).replace(os.sep, "/"))

@@ -24,9 +24,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 SHOWN = "***"
 _URL = re.compile(r"(?:(?<![\w+.-])[A-Za-z][\w+.-]*:)?//[^\s'\"<>]*")
-"""A URL in a text, as far as it can be told where it ends."""
+"""A URL in a text; its end is a guess."""
 _NEXT = re.compile(r"::(?=[A-Za-z][\w+.-]*://)")
-"""What stands between two URLs of a chain."""
+"""The separator of a chain of URLs."""
 _HOST = r"(?:\[[^\[\]@]*\]|[^\[\]:,@]*)(?::\d*)?"
 _HOSTS = re.compile(rf"{_HOST}(?:,{_HOST})*|arn:.*", re.DOTALL)
 _FILES = ("dbm", "dir", "file", "lmdb", "local", "memory", "sqlite", "tar", "zip")
@@ -39,7 +39,7 @@ Elsewhere a name without a password may be a token."""
 _BUCKETS = ("s3", "s3a", "gs", "gcs")
 """Schemes whose first name is public unless "@" follows it at once."""
 _PARAMETER = re.compile(r"(;|%3[Bb])([^;=/%]*)(?:(=|%3[Dd])([^;/]*)|[^;/]*)")
-"""What follows a segment of a path: ";jsessionid=…". It may be percent-encoded."""
+"""A parameter of a segment of a path: ";jsessionid=…". It may be percent-encoded."""
 _SHORTEST, _SHORTEST_MEMBER = 4, 8
 """Shorter secrets are not searched for in other texts: every text would contain them."""
 _SECRET_NAME = re.compile(
@@ -80,14 +80,14 @@ class _Link(NamedTuple):
     """A URL, or one of a chain, taken apart."""
 
     begin: str
-    """The scheme and what is behind it: "https://"."""
+    """The scheme with its slashes: "https://"."""
     login: str | None
-    """What stands before "@", which may hold a password, a token, or only look like that."""
+    """The text before "@": a password, a token, or something that only looks like it."""
     place: str
-    """With "@" at its beginning where a login stands before it."""
+    """The rest before the query; it begins with "@" if there is a login."""
     query: str | None
     certain: bool
-    """Whether the login can be nothing else."""
+    """Whether the login is one for sure."""
 
 
 def masked_url(url: str, keep: Container[str] = ()) -> str:
@@ -162,7 +162,7 @@ def masked_query(query: str, keep: Container[str] = ()) -> str:
 
 
 def masked_path(path: str) -> str:
-    """A web server's path without the values of its parameters, which may be a session's."""
+    """A web server's path without the values of its parameters, such as a session's."""
     plain, mark, _ = path.partition("#")
     return _PARAMETER.sub(_masked_parameter, plain) + (f"#{SHOWN}" if mark else "")
 
@@ -174,7 +174,7 @@ def _masked_parameter(match: re.Match[str]) -> str:
 
 
 def secrets_in_url(url: str) -> Iterator[str]:
-    """What is secret in a URL, however another library may take it apart and repeat it."""
+    """The secret parts of a URL, in every form in which another library may repeat them."""
     from urllib.parse import unquote  # takes longer to import than this module
 
     for part in _NEXT.split(url):
@@ -228,7 +228,7 @@ def _shown(link: _Link, keep: Container[str]) -> str:
 
 
 def _has_parameters(link: _Link) -> bool:
-    """Whether a semicolon in the path means something: not in names of files and objects."""
+    """Whether a semicolon in the path begins a parameter; not in names of files and objects."""
     scheme = link.begin.strip().removesuffix("//").removesuffix(":").lower()
     return bool(link.begin) and scheme not in (*_NAMED, *_BUCKETS)
 

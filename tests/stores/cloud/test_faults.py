@@ -44,7 +44,7 @@ class Proxy:
         self.cut: list[bytes] = []
         """Beginnings of requests whose answer is swallowed, once each."""
         self.meanwhile: Callable[[], object] | None = None
-        """What somebody else does, once, as soon as an answer was swallowed."""
+        """What another writer does, once, as soon as an answer was swallowed."""
         self.seen: list[bytes] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
@@ -78,7 +78,7 @@ class Proxy:
                     if meanwhile is not None:
                         meanwhile()
                     client.shutdown(socket.SHUT_RDWR)
-                    return  # done by the server, but nobody is told
+                    return  # done by the server, but the client is not told
                 client.sendall(answer)
 
     @staticmethod
@@ -133,7 +133,7 @@ def test_a_lost_answer_to_an_update_is_success(store: Store, proxy: Proxy) -> No
     assert not store.set_if_version("k", b"2", found.version)
 
 
-def test_equal_bytes_of_somebody_else_are_a_conflict(store: Store, proxy: Proxy) -> None:
+def test_equal_bytes_of_another_writer_are_a_conflict(store: Store, proxy: Proxy) -> None:
     """Two that count from 0 to 1 must end at 2: what is stored is no proof of who stored it."""
     store.set("n", b"0")
     found = store.get_versioned("n")
@@ -280,7 +280,7 @@ def test_a_silent_server_is_left_before_the_deadline() -> None:
             assert time.monotonic() - begun < 2.5
 
 
-def test_nobody_there_is_an_error() -> None:
+def test_an_unreachable_server_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     options = {"endpoint": f"http://127.0.0.1:{port}", "anon": True, "deadline": 2}

@@ -78,7 +78,7 @@ def test_a_mistake_is_told_in_one_line(
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_no_panic_of_rust_reaches_anybody() -> None:
+def test_no_panic_of_rust_reaches_the_caller() -> None:
     """Neither as an exception nor on the standard error."""
     code = (
         "from omnizarr.stores import as_store\n"
@@ -295,7 +295,7 @@ def test_a_listing_without_end_is_left_at_the_deadline(names: int) -> None:
         time.sleep(0.2)
         before = len(asked)
         time.sleep(0.5)
-        assert len(asked) == before, "nobody asks any more"
+        assert len(asked) == before, "no further request is sent"
 
 
 def test_a_listing_without_end_has_too_many_names(monkeypatch: pytest.MonkeyPatch) -> None:

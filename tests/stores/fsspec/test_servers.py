@@ -111,10 +111,10 @@ def test_s3(server: Callable[[str], Any]) -> None:
     with pytest.raises(StoreError):
         wrong.set("a", b"1")
     unreachable = {**options, "endpoint_url": "http://127.0.0.1:9", "config_kwargs": {}}
-    nobody = FsspecStore(s3.url("x"), storage_options=unreachable, deadline=3)
+    unreached = FsspecStore(s3.url("x"), storage_options=unreachable, deadline=3)
     begin = time.monotonic()
     with pytest.raises(StoreError):
-        nobody.get("a")
+        unreached.get("a")
     assert time.monotonic() - begin < 8
 
 

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 
 
 class Plain(ZarrStore):
-    """A store with the least that zarr-python asks for, and with its careless ways: what lies
+    """A store with the least that zarr-python asks for, and with its careless ways: what is
     beyond the end of a value is an error, or other bytes than those asked for."""
 
     supports_writes = True  # type: ignore[assignment]
@@ -76,7 +76,7 @@ class Plain(ZarrStore):
         match byte_range:
             case RangeByteRequest(start, end):
                 if start >= len(value):
-                    raise ValueError("the range lies outside")
+                    raise ValueError("the range is outside")
                 value = value[start:end]
             case OffsetByteRequest(offset):
                 value = value[offset:] or b"?"

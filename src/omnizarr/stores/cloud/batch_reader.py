@@ -1,11 +1,11 @@
-"""Many small objects of a bucket, asked for by one thread, as `stores.http.batch_reader` does.
+"""Read many small objects of a bucket from one thread, with `stores.http.batch_reader`.
 
-obstore has no call for many objects, and a thread for each costs more than a small object does. S3
-answers a GET of a URL that obstore has signed, and public buckets a plain one. So these are asked
-for over connections of our own; whatever is unusual is left to obstore, which asks again and says
-what is wrong.
+obstore has no call for many objects, and a thread for each costs more than reading a small object.
+S3 answers a GET of a URL that obstore has signed, and public buckets a plain one. So these requests
+go over connections of our own. Every unusual answer is left to obstore, which repeats the request
+and raises the error.
 
-This module knows which URLs objects have. It must not judge what obstore judges.
+This module knows the URLs of objects. It must not judge errors.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from omnizarr.stores.http.connection import Clock, Security
 from omnizarr.stores.http.ranges import check_content
 
 GOOD_FOR = timedelta(minutes=15)
-"""How long a signature lasts; it is used at once."""
+"""How long a signature is valid; it is used at once."""
 _ERROR = re.compile(rb"\s*(?:<\?xml[^<>]*\?>\s*)?<Error\b")
 _CODE = re.compile(rb"<\s*Code\b[^>]*>([^<]*)<")
 _OPTIONS = frozenset({"allow_http", "connect_timeout", "timeout", "user_agent"})
-"""What a client may have been told about its connections: ours keep it too, or need not."""
+"""Client options that our own connections honour, or may ignore."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _IN_REQUESTS = ("request_payer", "s3_express", "sse_customer_key_base64")
-"""What obstore tells a service with every request, or signs in another way."""
+"""Options that change headers or signatures of requests."""
 
 
 class BucketEndpoint:
-    """Where the objects of one bucket are, and how to ask for them."""
+    """The server of one bucket, and the targets of its objects."""
 
     def __init__(self, root: str, target: Callable[[str], str], policy: Policy) -> None:
         origin = http_url.parse(root).address.origin
@@ -51,7 +51,7 @@ class BucketEndpoint:
 
 
 def endpoint_of(connection: BucketConnection, deadline: float) -> BucketEndpoint | None:
-    """How the objects of a store are asked for over HTTP; None if only obstore can do it."""
+    """The endpoint of a store's objects; None if only obstore can read them."""
     recipe = connection.recipe
     if recipe is None or not connection.reached or not _is_plain(recipe):
         return None
@@ -68,7 +68,7 @@ def endpoint_of(connection: BucketConnection, deadline: float) -> BucketEndpoint
         root = f"{scheme}://{rest.partition('/')[0]}"
         return BucketEndpoint(root, lambda path: _below(root, sign(path)), policy)
     except StoreError:
-        return None  # obstore will say why
+        return None  # obstore will raise it
 
 
 def _is_plain(recipe: Recipe) -> bool:
@@ -89,13 +89,13 @@ def _root(recipe: Recipe, connection: BucketConnection) -> str:
     if recipe.kind == "GCSStore":
         base = recipe.endpoint or endpoint_of_environment(recipe.kind)
         return f"{(base or 'https://storage.googleapis.com').rstrip('/')}/{recipe.container}/"
-    # obstore knows where it is, but tells it only with a signature: so one that nobody uses.
+    # obstore tells the URL only with a signature: so one that is never used.
     named = connection.signer(GOOD_FOR, access_key_id="x", secret_access_key="x")("probe")
     return named.partition("?")[0].removesuffix("probe")
 
 
 def _says_missing(body: bytes) -> bool:
-    """Whether a service says that the object is missing, and nothing but that."""
+    """Whether the body of an answer says that the object is missing, and nothing else."""
     told = _CODE.findall(body)
     return _ERROR.match(body) is not None and told == [b"NoSuchKey"] and b"<!" not in body
 

@@ -1,13 +1,12 @@
-"""How a client of a service is built, in any process, and how long it may take.
+"""Build clients of a service, in any process, with a share of the deadline for each attempt.
 
-A `Recipe` holds all that obstore needs for it; a `Client` is built from one when it is first
-used, and again after a fork.
+A `Recipe` holds the arguments for obstore. A `Client` is built from it at the first use, and again
+after a fork.
 
-Time: obstore has no deadline for a call, only one for each attempt (`timeout`) and one after which
-no further attempt begins (`retry_timeout`), and both belong to the client. So there is a client for
-each `Share` of the deadline, and the most patient one that the time left allows is asked: the first
-waits nearly the whole deadline for one slow answer, the others for what a repetition or a further
-request may still take.
+obstore has no deadline for a call, only a time limit for each attempt (`timeout`) and one after
+which no further attempt begins (`retry_timeout`). Both belong to the client. So there is a client
+for each `Share` of the deadline, and a request takes the most patient one that the time left
+allows. The first waits nearly the whole deadline for one slow answer.
 
 This module knows obstore's classes and options. It must not know URLs or what is read and written.
 """
@@ -26,12 +25,12 @@ from omnizarr.stores.secrets import decoded, encoded, secrets_in
 
 SERVICES = ("S3Store", "GCSStore", "AzureStore")
 REBUILT = (*SERVICES, "HTTPStore")
-"""obstore's classes whose objects can be built again from what they tell."""
+"""obstore's classes whose objects can be built again from their attributes."""
 PAUSE = 0.02
 CONNECT = 0.20
 BULK_RETRIES = 2
-"""Fewer than elsewhere: obstore repeats even what a service says that it does not have, and what
-fails is then done one by one."""
+"""Fewer than elsewhere: obstore repeats requests that the service does not implement. The objects
+of a failed request are then deleted one by one."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +44,14 @@ class Share:
 
     @property
     def worst(self) -> float:
-        """What a request with all its attempts can take at the most."""
+        """The longest time of a request with all its attempts."""
         return self.attempt + self.again + PAUSE
 
 
 SHARES = (Share(0.90, 0.05), Share(0.50, 0.15), Share(0.25, 0.10), Share(0.10, 0.05))
 WORST = SHARES[0].worst
 LEAST = SHARES[-1].worst
-"""With less of the deadline left no request is made."""
+"""With less of the deadline left, no request is sent."""
 
 
 def share_of(left: float) -> Share:
@@ -62,7 +61,7 @@ def share_of(left: float) -> Share:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that a client is built from; its text shows no values."""
+    """Everything that a client is built from; its repr shows no values."""
 
     kind: str
     """The name of obstore's class."""
@@ -96,7 +95,7 @@ def _restore(text: str) -> Recipe:
 
 
 def recipe_of(store: Any) -> Recipe | None:
-    """What an object of obstore was built from; None if it cannot be built again."""
+    """The recipe of an object of obstore; None if it cannot be built again."""
     kind = kind_of(store)
     if kind not in REBUILT:
         return None
@@ -132,7 +131,7 @@ def capabilities(kind: str, conditional: bool) -> Capabilities:
 
 
 def kind_of(store: Any) -> str:
-    """The name of obstore's class, of whose kind the object is; "" for objects of others."""
+    """The name of the obstore class of an object; "" for other objects."""
     for cls in type(store).__mro__:
         if cls.__module__.partition(".")[0] == "obstore" and cls.__name__.endswith("Store"):
             return cls.__name__
@@ -141,7 +140,7 @@ def kind_of(store: Any) -> str:
 
 @dataclass(frozen=True)
 class Client:
-    """Functions, and what they take as their first argument."""
+    """obstore's functions, and the store that is their first argument."""
 
     epoch: int
     functions: Any
@@ -149,7 +148,7 @@ class Client:
 
 
 class Methods:
-    """The functions of obstore, as methods of an object that keeps obspec's protocols."""
+    """obstore's functions for an object that has them as methods, as obspec's protocols do."""
 
     def __getattr__(self, name: str) -> Any:
         def call(store: Any, *arguments: Any, **options: Any) -> Any:
@@ -159,8 +158,8 @@ class Methods:
 
 
 Role = Literal["read", "write", "once", "bulk"]
-"""What a client is for; "once": to write without repetitions; "bulk": to delete many objects with
-one request, which not all services that speak S3 can."""
+"""The purpose of a client. "once" writes without retries; "bulk" deletes many objects with one
+request, which some services with an S3 interface lack."""
 
 
 def build(recipe: Recipe, deadline: float, role: Role, share: Share = SHARES[0]) -> Client:

@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 class BucketConnection:
-    """A service that clients are built for, or an object that is asked as it is.
+    """A service that clients are built for, or an object that is used as it is.
 
-    Its text is what a store shows of itself.
+    Its text is the part of a store's repr in parentheses.
     """
 
     def __init__(self, store: Any, path: str, deadline: float) -> None:
@@ -33,7 +33,7 @@ class BucketConnection:
         self._recipe = store if isinstance(store, Recipe) else clients.recipe_of(store)
         self._foreign = None if self._recipe is not None else store
         self.kind = clients.kind_of(store) if self._recipe is None else self._recipe.kind
-        """The name of obstore's class; "" for an object that only keeps obspec's protocols."""
+        """The name of obstore's class; "" for an object with obspec's methods."""
         for method in () if self.kind else ("get", "head", "list"):
             if not callable(getattr(store, method, None)):
                 raise TypeError(
@@ -41,7 +41,7 @@ class BucketConnection:
                     f" {type(store).__name__} has no method {method!r}"
                 )
         if self._recipe is not None and self._recipe.prefix:
-            # One object has one name, however its store was opened.
+            # An object has the same path, however its store was opened.
             path = "/".join(part for part in (self._recipe.prefix.strip("/"), path) if part)
             self._recipe = replace(self._recipe, prefix="")
         self.base = path + "/" if path else ""
@@ -52,16 +52,16 @@ class BucketConnection:
 
     @property
     def recipe(self) -> Recipe | None:
-        """How its clients are built; None for an object that is asked as it is."""
+        """How its clients are built; None for an object that is used as it is."""
         return self._recipe
 
     @property
     def asked(self) -> Any:
-        """What a connection to the whole bucket is made of."""
+        """The argument for a connection to the whole bucket."""
         return self._foreign if self._recipe is None else self._recipe
 
     def signer(self, good_for: timedelta, **config: str) -> Callable[[str], str]:
-        """What signs the URL of an object, with the client's credentials or with those given."""
+        """A function that signs URLs of objects, with the client's credentials or given ones."""
         assert self._recipe is not None
         other: Client | None = None
         if config:
@@ -125,22 +125,22 @@ class BucketConnection:
     def ask(
         self, request: Callable[[Any, Any], T], role: Role = "read", begun: float | None = None
     ) -> T | Failure:
-        """What `request(functions, client)` gives, or why it gives nothing.
+        """The result of `request(functions, client)`, or its failure.
 
-        begun: when the call began whose deadline it is; now, if not given.
+        begun: the start of the deadline; None: now.
         """
         begun = time.monotonic() if begun is None else begun
         share = share_of(self._left(begun))
         answer = self._ask(request, role, share)
         if isinstance(answer, Failure) and answer.passing and self._recipe is not None:
-            # Once more, and less patiently, if there is time for it.
+            # Once more, less patiently, if there is time.
             left = self._left(begun)
             if share is SHARES[0] and left >= SHARES[1].worst:
                 answer = self._ask(request, role, share_of(min(left, SHARES[1].worst)))
         return answer
 
     def _left(self, begun: float) -> float:
-        """What is left of the deadline, as a part of it."""
+        """The part of the deadline that is left."""
         return 1 - (time.monotonic() - begun) / self.deadline
 
     def _ask(self, request: Callable[[Any, Any], T], role: Role, share: Share) -> T | Failure:
@@ -198,5 +198,5 @@ class BucketConnection:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether a library written in Rust came to an end where it should have raised an error."""
+    """Whether a library written in Rust panicked."""
     return type(error).__name__ == "PanicException"

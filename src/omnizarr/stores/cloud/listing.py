@@ -1,9 +1,9 @@
-"""Listings of a service that come to an end, whatever it answers.
+"""List objects before a deadline, whatever the service answers.
 
-obstore follows page after page by itself. A service that is broken, or worse, has always another
-one, and the synchronous functions cannot be stopped; the asynchronous ones can. So a listing runs
-on an event loop of its own, for as long as the deadline allows: one deadline for every page of keys
-(as many as S3 lists at once), one for a folder, whose names come all together.
+obstore follows page after page. A broken or hostile service always names another page, and the
+synchronous functions cannot be cancelled; the asynchronous ones can. So a listing runs on an event
+loop of its own, with a deadline for every page of keys (as many as S3 lists at once), or for a
+folder.
 
 This module knows obstore's listings and time. It must not know what is listed.
 """
@@ -26,11 +26,14 @@ T = TypeVar("T")
 PAGE = 1000
 """How many keys S3 lists or deletes at once."""
 MOST_NAMES = 10_000_000
-"""A listing with more names is taken for one that never ends."""
+"""A listing with more names counts as endless."""
 
 
 def objects(functions: Any, store: Any, path: str, deadline: float | None) -> list[tuple[str, int]]:
-    """Path and size of all below `path`. No deadline: for an object that knows no event loop."""
+    """Path and size of all objects below `path`.
+
+    deadline: None for a store without coroutines.
+    """
     found: list[tuple[str, int]] = []
 
     def add(page: Any) -> None:
@@ -80,14 +83,14 @@ async def _in_time(ask: Callable[[], Awaitable[T]], seconds: float) -> T:
 
 
 def _run(start: Callable[[], Awaitable[T]]) -> T:
-    """What the coroutine gives; in another thread if this one has a loop that is running."""
+    """The result of the coroutine; in another thread if this one has a running loop."""
     import asyncio
 
     async def main() -> T:
         return await start()
 
     class Loop(asyncio.SelectorEventLoop):
-        """Knows the threads of obstore that are handing over an answer."""
+        """Counts the threads of obstore that are handing over an answer."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -131,7 +134,7 @@ def _run(start: Callable[[], Awaitable[T]]) -> T:
 
 @contextlib.contextmanager
 def _closing(loop: Any, task: Any) -> Iterator[None]:
-    """Close the loop at the end; what is left of the task is called off before.
+    """Close the loop at the end, after its task was finished or cancelled.
 
     A thread of obstore that handed over the last answer may still be inside Python. If Python ended
     now, it would end that thread, and with it (in Rust) the process: SIGABRT up to Python 3.13."""

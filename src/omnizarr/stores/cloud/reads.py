@@ -1,6 +1,6 @@
-"""How part of an object is asked for, and whether the answer is what was asked for.
+"""Options of requests for parts of objects, and checks of the answers.
 
-This module knows ranges and the answers of obstore and obspec. It must not ask for anything.
+This module knows ranges and the answers of obstore and obspec. It must not send requests.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from omnizarr.errors import StoreError
 from omnizarr.model.store import Buffer, ByteRange, span
 
 FARTHEST = 1 << 62
-"""Offsets beyond this are beyond the end of everything, and services may refuse the number."""
+"""Larger offsets are beyond the end of any object, and services may refuse the number."""
 
 
 class WrongAnswerError(StoreError):
-    """The service sent something else than was asked for."""
+    """The answer is not the part that was requested."""
 
 
 def range_of(byte_range: ByteRange | None, *, checked: bool) -> dict[str, Any]:
-    """The options of a request for it. It must not be empty.
+    """The options of a request for a range, which must not be empty.
 
-    checked: ask for the whole value as a range too. The answer then says twice how long it is, and
-    cannot come from a proxy that knows nothing of objects.
+    checked: request the whole value as a range too. Its answer states its length twice, and cannot
+    come from a proxy that knows nothing of objects.
     """
     if byte_range is None:
         return {"range": {"offset": 0}} if checked else {}
@@ -37,7 +37,7 @@ def range_of(byte_range: ByteRange | None, *, checked: bool) -> dict[str, Any]:
 
 
 def is_empty(byte_range: ByteRange) -> bool:
-    """Whether no byte of any value can lie in it."""
+    """Whether the range is empty, whatever the value."""
     start, stop = byte_range
     return stop is not None and start >= stop
 
@@ -48,7 +48,7 @@ def check_range(byte_range: ByteRange | None) -> None:
 
 
 def version_of(meta: Mapping[str, Any]) -> Hashable:
-    """What tells two versions of an object apart: its ETag and generation, or else its age."""
+    """The version of an object: ETag and generation, or else modification time and size."""
     tag, version = meta.get("e_tag"), meta.get("version")
     if tag is None and version is None:
         return None, None, (meta.get("last_modified"), meta.get("size"))
@@ -56,7 +56,7 @@ def version_of(meta: Mapping[str, Any]) -> Hashable:
 
 
 def condition_of(version: Any) -> dict[str, Any]:
-    """The options that let a read of any other version fail."""
+    """The options that make a read of any other version fail."""
     tag = version[0]
     # RFC 9110, 13.1.1: a weak ETag never matches.
     return {"if_match": tag} if tag and not tag.startswith("W/") else {}
@@ -74,7 +74,7 @@ def mode_of(version: Any) -> dict[str, str]:
 def verified(
     result: Any, data: Buffer, byte_range: ByteRange | None, size: int | None, *, checked: bool
 ) -> Buffer:
-    """`data`, if it is the part that was asked for, of a value of this size if one is given."""
+    """`data`, if it is the requested part, of a value of this size if one is given."""
     whole = int(result.meta["size"])
     begin, end = result.range
     wanted = (0, whole) if byte_range is None else span(byte_range, whole)
@@ -89,14 +89,14 @@ def verified(
 
 
 def check_tag(meta: Mapping[str, Any]) -> None:
-    """Every service sends an ETag with every object; a login page or a proxy does not."""
+    """Raise unless there is an ETag: services send one, login pages and proxies do not."""
     if meta.get("e_tag") is None:
         raise WrongAnswerError("the answer has no ETag, so it does not come from an object store")
 
 
 def check_length(result: Any) -> None:
-    """Refuse what no value can be long: obstore would ask for that much memory at once, and end the
-    process if it is not to be had."""
+    """Raise if the answer is longer than any value: obstore would allocate that much at once, and
+    abort the process if it cannot."""
     begin, end = result.range
     most = limits.current.max_chunk_bytes
     if end - begin > most:

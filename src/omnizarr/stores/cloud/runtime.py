@@ -1,12 +1,11 @@
-"""The extension module of obstore that works in this process, also in a forked one.
+"""Load obstore's extension module so that it works in this process, also in a forked one.
 
-obstore's work is done by threads of its own, which a forked child does not inherit: a call there
-would wait for ever. Its library cannot be started a second time, but it can be loaded a second
-time, under another file name, with threads of its own. So a child gets its own copy of the module:
-other functions, other classes of stores and exceptions, hence stores must be built anew with it
-(`epoch` says when).
+obstore works in threads of its own, which a forked child does not inherit: a call there would never
+return. Its library cannot be started again, but it can be loaded again under another file name,
+with new threads. So a child gets its own copy of the module, with other functions and classes, and
+must build its stores anew (`epoch` tells when).
 
-This module knows processes and how modules are loaded. It must not know what obstore is asked for.
+This module knows processes and how modules are loaded. It must not know requests.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ forks.in_child(_after_fork)
 
 
 def epoch() -> int:
-    """Changes with every fork; what was built with the module of another epoch must not be used."""
+    """A number that changes with every fork; clients of another epoch must not be used."""
     return _epoch
 
 
 def keep(thing: object) -> None:
-    """Never destroy what belongs to the threads of a parent process."""
+    """Keep an object alive for ever: its destructor would need threads of the parent process."""
     _kept.append(thing)
 
 
@@ -77,7 +76,7 @@ def _copy_of(original: Any) -> Any:
             data = memoryview(file.read())
         while data:
             data = data[os.write(descriptor, data) :]
-        # The loader knows libraries by name, so every generation of processes needs another one.
+        # The loader knows libraries by name, so every generation of processes needs another name.
         path = f"/proc/self/fd/{'./' * _epoch}{descriptor}"
         loader = ExtensionFileLoader(original.__name__, path)
         spec = spec_from_file_location(original.__name__, path, loader=loader)

@@ -1,4 +1,4 @@
-"""`ObjectStore`: S3, Google Cloud Storage, Azure, and whatever obstore or obspec offers.
+"""`ObjectStore`: S3, Google Cloud Storage, Azure, and other stores of obstore or obspec.
 
 One request per `get`: a range, a suffix, or the whole object, which the answer must match. Updates
 are optimistic: `get_versioned` gives the ETag (or generation), and the service itself refuses a
@@ -44,9 +44,9 @@ LARGE = 16 << 20
 """Values above this are sent in parts."""
 PART = 8 << 20
 AT_ONCE = 4
-"""How many parts of one value are under way."""
+"""How many parts of one value are sent at once."""
 CHANGES = 32
-"""How many deletions or copies are under way."""
+"""How many deletions or copies run at once."""
 ATTEMPTS = 5
 
 
@@ -90,9 +90,9 @@ class ObjectStore(Store):
         self._connection = connection = BucketConnection(store, normalize_path(prefix), deadline)
         self._base = connection.base
         self._suffixes: bool | None = False if connection.kind == "AzureStore" else None
-        """Whether the service is known to have suffix ranges, or not to have them."""
+        """Whether the service has suffix ranges; None if that is unknown."""
         self._deletes_many = connection.kind in ("S3Store", "AzureStore")
-        """Whether it may have requests that delete many objects."""
+        """Whether one request may delete many objects."""
         self._place: batch_reader.BucketEndpoint | None = None
         self.read_only = read_only
         self.deadline = connection.deadline
@@ -211,7 +211,7 @@ class ObjectStore(Store):
         if answer.kind != "missing":
             raise self._fail(answer, "read", key)
         if not self._connection.reached and self._connection.is_service:
-            # No text comes with this answer that would tell a missing bucket from a missing object.
+            # The answer to HEAD has no text that tells a missing bucket from a missing object.
             self._check_time(begun, key)
             self._fetch(key, ByteRange(0, 1), begun=begun)
         return None
@@ -263,7 +263,7 @@ class ObjectStore(Store):
             case "unsupported" | "whole" | "wrong" if suffix:
                 found = self._suffix_of(key, suffix, version, begun)
                 if found is not None and len(found.value) > 0 and self._suffixes is None:
-                    # Some answer so only to the suffix of an empty object, which has no parts.
+                    # Some services refuse only suffixes of empty objects.
                     self._suffixes = False
                 return found
             case "whole" | "wrong" if again:
@@ -276,7 +276,7 @@ class ObjectStore(Store):
         raise self._fail(answer, "read", key)
 
     def _nothing_of(self, key: str, begun: float, start: int | None = None) -> Versioned | None:
-        """No bytes of a value, if it exists; it must not reach beyond `start`."""
+        """The empty part of a value, if it exists; its size must not exceed `start`."""
         meta = self._head(key, begun)
         if meta is None:
             return None
@@ -332,7 +332,7 @@ class ObjectStore(Store):
         path = self._path(key)
         data = reads.contiguous(value)
         if not self._connection.is_service:
-            data = bytes(data)  # which may be kept as it is
+            data = bytes(data)  # such an object may keep a reference
 
         def request(functions: Any, store: Any) -> None:
             result = functions.put(store, path, data, **options)
@@ -460,8 +460,7 @@ class ObjectStore(Store):
         return answer
 
     def _drop_folders(self, sizes: dict[str, int]) -> None:
-        """Empty objects called "a/", with which some tools make a folder visible, are listed as
-        "a", which is no object."""
+        """Remove folder markers: empty objects called "a/", which are listed as "a"."""
         if self._connection.is_service:
             empty = [key for key, size in sizes.items() if size == 0]
             for key, there in zip(
@@ -493,7 +492,7 @@ def open_url(
 
 
 def adopt(obj: Any, *, read_only: bool) -> ObjectStore | None:
-    """A store of obstore, or one that keeps obspec's protocols."""
+    """The store for an object of obstore, or one with obspec's methods."""
     if clients.kind_of(obj) or callable(getattr(obj, "list_with_delimiter", None)):
         return ObjectStore(obj, read_only=read_only)
     return None

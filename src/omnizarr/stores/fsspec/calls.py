@@ -101,7 +101,7 @@ class DirectFiles:
         self.instant = filesystems.is_local(fs) or filesystems.is_memory(fs)
         self.requests = _STRIPES if filesystems.is_simple_cache(fs) else 1
         self._locks = [threading.Lock() for _ in range(self.requests)]
-        """One for each file of a cache that keeps no books, else one for all."""
+        """One per file for a cache without an index, else one for all."""
         self._renames = filesystems.renames(fs)
         self._by_opening = (
             type(fs).cat_file is filesystems.implementation("spec").AbstractFileSystem.cat_file
@@ -203,7 +203,7 @@ class DirectFiles:
                 rename = os.replace if filesystems.is_local(self.fs) else self.fs.mv
                 rename(temporary, path)
             except BaseException:
-                with suppress(Exception):  # the error that led here is the one to tell
+                with suppress(Exception):  # the first error is the one to raise
                     self.fs.rm_file(temporary)
                 raise
 
@@ -244,11 +244,11 @@ class CachedFiles(DirectFiles):
         try:
             return super()._read(path, byte_range)
         except FileNotFoundError:
-            # A cache says so of whatever it could not look for, refused requests included.
+            # A cache raises this for every failed lookup, also for a refused request.
             self._forget(path)
             return self.behind.read(path, byte_range)
         except BaseException:
-            self._forget(path)  # half a file would be taken for a whole one
+            self._forget(path)  # it may have kept half a file
             raise
 
     def info(self, path: str) -> FileInfo:
@@ -280,12 +280,12 @@ class CachedFiles(DirectFiles):
     def _forget(self, path: str) -> None:
         name = self.fs._mapper(self.fs._strip_protocol(path))
         for folder in self.fs.storage:
-            with suppress(OSError):  # it was not there, or the folder is for reading
+            with suppress(OSError):  # not cached, or a read-only folder
                 os.remove(os.path.join(folder, name))
 
 
 class LoopedFiles:
-    """An asynchronous filesystem: any thread may ask, its own loop answers."""
+    """An asynchronous filesystem, called from any thread, run by its own loop."""
 
     requests = REQUESTS
 
@@ -331,7 +331,7 @@ class LoopedFiles:
 
     def _listed(self, folders: Sequence[str]) -> list[list[FileInfo]]:
         self.fs.invalidate_cache()
-        # A web server shows a folder under its own URL only.
+        # A web server lists a folder only under its own URL.
         paths = [folder.rstrip("/") + "/" if self.http else folder for folder in folders]
         work = [partial(self.fs._ls, path) for path in paths]
         listed: list[list[FileInfo]] = []

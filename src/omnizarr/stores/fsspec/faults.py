@@ -16,11 +16,11 @@ from omnizarr.stores.secrets import masked_text
 _ABSENT = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 _GONE = (404, 410)
 _ANSWER = "InvalidBucketName", "NoSuchBucket"
-"""Codes of services that go with 404 and do not mean that a key is missing."""
+"""Error codes with status 404 that do not mean a missing key."""
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether the filesystem says that there is no such file, and nothing else went wrong."""
+    """Whether an exception means a missing file, and no other fault caused it."""
     if not isinstance(error, _ABSENT):
         return False
     cause = error.__cause__
@@ -36,7 +36,7 @@ def _means_missing(cause: BaseException) -> bool:
 
 
 def _context(error: BaseException) -> Iterator[BaseException]:
-    """What was being handled when `error` was raised."""
+    """The exceptions that were being handled when `error` was raised."""
     seen = 0
     context = error.__context__
     while context is not None and seen < 10:
@@ -88,12 +88,12 @@ def failure(error: BaseException, doing: str, secrets: Iterable[str] = ()) -> St
 
 
 class FilesystemError(Exception):
-    """Stands for an exception of a filesystem whose own text shows secrets."""
+    """A copy, without secrets, of an exception of a filesystem."""
 
 
 def cause(error: BaseException, secrets: Iterable[str] = ()) -> BaseException:
-    """What our own error is raised from: `error`, or where that or what led to it would show a
-    secret in a printed traceback, a copy that does not."""
+    """The cause to raise our own error from: `error`, or a copy without secrets if a traceback
+    would show one."""
     hidden = tuple(secrets)
     chain: list[BaseException] = []
     following: BaseException | None = error

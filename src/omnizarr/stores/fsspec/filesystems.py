@@ -1,9 +1,9 @@
-"""Which filesystem of fsspec one has: taken out of its wrappers, made anew, and told apart.
+"""Open, unwrap, rebuild, classify and compare filesystems of fsspec.
 
-A filesystem is what its class and its arguments say: fsspec pickles it so, and so it is made
-anew in a forked child, or to get one that is not bound to an event loop of the caller's.
+A filesystem is determined by its class and arguments. It is rebuilt from them in a forked child, or
+to get one that is not bound to an event loop of the caller.
 
-This module knows fsspec's filesystems. It must not know what is kept in them.
+This module knows fsspec's filesystems. It must not know files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXCLUSIVE = ("s3", "gs", "abfs", "az", "memory")
 """Protocols whose `mode="create"` is a condition that the service checks."""
 _READ_ONLY = ("http", "https", "reference", "github", "git", "data", "jupyter", "tar", "libarchive")
 _RENAMES = ("file", "sftp", "ssh")
-"""Protocols where a file shows up half written, and a rename replaces another file at once."""
+"""Protocols where a half-written file is visible, and a rename replaces a file atomically."""
 
 
 _DISTRIBUTIONS = {
@@ -41,7 +41,7 @@ _DISTRIBUTIONS = {
     "google": "gcsfs",
     "azure": "adlfs",
 }
-"""Packages that are called otherwise than their modules."""
+"""Distributions whose names differ from their modules."""
 
 
 def implementation(name: str) -> Any:
@@ -70,7 +70,7 @@ def filesystem_of(url: str, options: dict[str, Any]) -> tuple[Any, str]:
 
 
 def _distribution(error: ImportError) -> str:
-    """What `pip` must install for a module that could not be imported."""
+    """The distribution of a module that could not be imported."""
     missing: BaseException | None = error
     name = None
     while missing is not None:
@@ -106,7 +106,7 @@ def unwrapped(fs: Any, path: str) -> tuple[Any, str]:
 
 
 def renewed(fs: Any) -> Any:
-    """The same filesystem, made anew from its arguments, usable from any thread."""
+    """The same filesystem, rebuilt from its arguments, usable from any thread."""
     base = implementation("spec").AbstractFileSystem
 
     def again(value: Any) -> Any:
@@ -121,7 +121,7 @@ def renewed(fs: Any) -> Any:
 
 
 def is_asynchronous(fs: Any) -> bool:
-    """Whether its work is done by coroutines. (A cache pretends to be what it caches.)"""
+    """Whether its methods are coroutines. (A cache pretends to be what it caches.)"""
     return issubclass(type(fs), implementation("asyn").AsyncFileSystem)
 
 
@@ -196,7 +196,7 @@ def untold(path: str, secrets: Iterable[str]) -> str:
 
 
 def _told(value: Any) -> Any:
-    """Arguments, less those that say who asks or how."""
+    """Arguments without credentials and tuning."""
     if isinstance(value, dict):
         return sorted(
             (str(name), _told(item))

@@ -1,7 +1,7 @@
-"""Reading files of fsspec's filesystem for HTTP, with a look at the answer's status.
+"""Read files of fsspec's filesystem for HTTP, and check the status of the answer.
 
-fsspec's own method takes whatever comes for the part that was asked for: a whole file, or the
-page that a server shows for a folder.
+fsspec's own method returns any body as the requested part, also a whole file, or the page that a
+server shows for a folder.
 
 This module knows HTTP as aiohttp speaks it. It must not know keys.
 """
@@ -30,7 +30,7 @@ async def fetch(fs: Any, url: str, start: int, stop: int | None) -> bytes:
             raise HTTPStatusError(
                 f"asked for bytes from {start} on, the server sends {found!r}", 206
             )
-    # A server may send everything, whatever was asked for.
+    # A server may ignore the range and send everything.
     whole = answer.status != 206
     return bytes(read_range(body, ByteRange(start, stop))) if whole else body
 

@@ -103,7 +103,7 @@ class FsspecStore(Store):
         root = str(fs._strip_protocol(root))
         fs, root = filesystems.unwrapped(fs, root)
         if getattr(fs, "asynchronous", False) and filesystems.is_asynchronous(fs):
-            fs = filesystems.renewed(fs)  # one that no loop of the caller's has to serve
+            fs = filesystems.renewed(fs)  # one that does not depend on the caller's loop
         self.root = root.rstrip("/")
         given = frozenset(secrets_in([fs.storage_options, list(fs.storage_args)]))
         if shown is None:
@@ -138,7 +138,7 @@ class FsspecStore(Store):
 
     @property
     def fs(self) -> AbstractFileSystem:
-        """The filesystem, made anew in a forked child."""
+        """The filesystem, rebuilt in a forked child."""
         return self._calls.fs
 
     @property
@@ -380,7 +380,9 @@ class FsspecStore(Store):
                     " consolidated metadata"
                 ).at(self) from cause(error, self._secrets)
         if self._http:
-            self._listed("", self._entries)  # "no such folder" counts where folders are shown
+            self._listed(
+                "", self._entries
+            )  # "no such folder" is believed only where folders are listed
         return []
 
 
@@ -426,7 +428,7 @@ class FSStore(FsspecStore):
         create: bool = False,
         **storage_options: object,
     ) -> None:
-        storage_options.pop("exceptions", None)  # what is missing is decided by the store itself
+        storage_options.pop("exceptions", None)  # the store itself decides what is missing
         storage_options.pop("missing_exceptions", None)
         self.normalize_keys = normalize_keys
         self.mode = mode
@@ -447,7 +449,7 @@ class FSStore(FsspecStore):
         return super()._path(key.lower() if self.normalize_keys and is_key(key) else key)
 
 
-# -- what `stores.kinds` asks for -------------------------------------------------------------
+# -- for `stores.kinds` -------------------------------------------------------------
 
 
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> Store:
@@ -477,7 +479,7 @@ def adopt(obj: Any, *, read_only: bool) -> Store | None:
 
 
 def _local(fs: Any, path: str, read_only: bool) -> Store | None:
-    """Local files are served better by the store that knows them."""
+    """A `LocalStore` for local files, which it serves better."""
     fs, path = filesystems.unwrapped(fs, path)
     if not filesystems.is_local(fs):
         return None

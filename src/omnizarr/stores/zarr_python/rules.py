@@ -1,4 +1,4 @@
-"""How stores of zarr-python are read, and where single ones differ from what it asks of them.
+"""How to read stores of zarr-python, and which of them deviate from its interface.
 
 Icechunk keeps format 3 only; beyond the end of a value it raises, panics or (1.1) gives some byte.
 VirtualiZarr's `ManifestStore` reads on into the bytes that follow a chunk in its file, shows
@@ -29,7 +29,7 @@ def module(name: str) -> Any:
 
 
 def prototype() -> Any:
-    """zarr-python's way of saying that values go into ordinary memory."""
+    """zarr-python's prototype of a buffer in ordinary memory."""
     return module("core.buffer.cpu").buffer_prototype
 
 
@@ -63,7 +63,7 @@ async def cut(store: Any, key: str, byte_range: ByteRange | None) -> Buffer | No
 
 
 async def measured(store: Any, key: str, byte_range: ByteRange | None) -> Buffer | None:
-    """Part of a value whose size is asked for first: Icechunk has it at hand."""
+    """Part of a value whose size is requested first: Icechunk has it at hand."""
     try:
         size = int(await store.getsize(key))
     except KeyError:
@@ -85,16 +85,16 @@ class Rules:
     name: str = "the store"
     fetch: Fetch = plainly
     exact: bool = False
-    """Whether `fetch` gives just what was asked for."""
+    """Whether `fetch` returns exactly the requested range."""
     holds: Callable[[str], bool] = lambda key: True
-    """Whether there can be such a key; no other is asked for."""
+    """Whether the store can have such a key; no other is requested."""
     keys: frozenset[str] | None = None
-    """All of them, where the store itself cannot tell."""
+    """All keys, where the store itself cannot list them."""
     nodes: bool = False
-    """Whether it knows nodes: it lists and deletes below a node only, `delete` removes no more
-    than a key, and comparing two handles tells whether they are on the same values."""
+    """Whether the store knows nodes: it lists and deletes below a node only, `delete` removes a
+    single key, and two handles are equal if they have the same values."""
     forks: bool = True
-    """Whether a forked child can use it: a store with threads of its own cannot be."""
+    """Whether a forked child can use it; not if it has threads of its own."""
     committed: str = ""
     """What to do when it has become read-only."""
 

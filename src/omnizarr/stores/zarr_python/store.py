@@ -51,7 +51,7 @@ _WHOLE = ByteRange(0)
 
 
 class _Same:
-    """A hash for stores that can be compared and have none."""
+    """Makes stores hashable that can only be compared."""
 
     def __init__(self, store: Any) -> None:
         self.store: Any = store
@@ -115,7 +115,7 @@ class ZarrPythonStore(Store):
             return self._inside.identity
         if type(self.store) is rules.module("storage").ZipStore:
             return "zip", os.path.realpath(self.store.path), ""
-        # Comparing others may mean to compare all their values.
+        # Comparing others may compare all their values.
         return "zarr-python", _Same(self.store) if self._rules.nodes else id(self.store)
 
     def locate(self, key: str) -> tuple[Hashable, str]:
@@ -143,11 +143,11 @@ class ZarrPythonStore(Store):
         return {"store": store, "read_only": self.read_only, "deadline": self.deadline}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(  # type: ignore[misc]  # what was checked there is made there
+        self.__init__(  # type: ignore[misc]  # it checks and sets everything
             pickle.loads(state["store"]), read_only=state["read_only"], deadline=state["deadline"]
         )
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- calling ------------------------------------------------------------------------------
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]], doing: str) -> T:
         """The result of a coroutine of the store; `LookupError`s of missing keys pass."""
         return self._call(lambda: event_loops.run(work, self.deadline), doing)
@@ -191,7 +191,7 @@ class ZarrPythonStore(Store):
         return self._exact(key, part, partial(self._fetch, key))
 
     def _exact(self, key: str, byte_range: ByteRange | None, fetch: Read) -> Buffer | None:
-        span(byte_range or ByteRange(0), 0)  # refuses what has no meaning
+        span(byte_range or ByteRange(0), 0)  # raises for an invalid range
         if not self._rules.holds(check_key(key)):
             return None
         return fetch(byte_range) if self._rules.exact else exact(byte_range, fetch)
@@ -204,7 +204,7 @@ class ZarrPythonStore(Store):
                 found = self.store.get_sync(key, prototype=rules.prototype(), byte_range=part)
                 return rules.contents(found)
             return self._run(lambda: self._rules.fetch(self.store, key, byte_range), doing)
-        except Exception as error:  # a store answers None for what is missing
+        except Exception as error:  # for a missing key a store returns None
             self._fail(doing, error)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
@@ -224,7 +224,7 @@ class ZarrPythonStore(Store):
         ]
 
     def _askable(self, request: tuple[str, ByteRange | None]) -> bool:
-        """Whether a request can be passed on as it is."""
+        """Whether a request can be passed on unchanged."""
         key, byte_range = request
         if not self._rules.holds(check_key(key)):
             return False
@@ -234,7 +234,7 @@ class ZarrPythonStore(Store):
         return stop is None or 0 <= start < stop
 
     def _reader(self, key: str, asked: ByteRange | None, answers: dict[Any, Any]) -> Read:
-        """What `get` would fetch, from an answer that is there already where it fits."""
+        """A function as `get` calls it, which takes an answer that came already where it fits."""
 
         def fetch(byte_range: ByteRange | None) -> Buffer | None:
             if byte_range != asked or (key, asked) not in answers:
@@ -293,7 +293,7 @@ class ZarrPythonStore(Store):
         if not self.store.supports_deletes:
             raise StoreError(f"cannot {doing}: the store does not delete").at(self)
         if not self._rules.nodes and not self.exists(key):
-            return  # some remove a whole folder of that name
+            return  # some stores remove a whole folder of that name
         try:
             if self._direct:
                 self.store.delete_sync(key)
@@ -361,7 +361,7 @@ class ZarrPythonStore(Store):
         values = parallel.each(lambda name: self.exists(prefix + name), names, REQUESTS)
         keys = [name for name, is_value in zip(names, values, strict=True) if is_value]
         prefixes = set(names).difference(keys)
-        if not self._rules.nodes:  # elsewhere a key may also be the beginning of others
+        if not self._rules.nodes:  # elsewhere a key may also be a prefix of others
             both = parallel.each(lambda name: self._has_below(f"{prefix}{name}/"), keys, REQUESTS)
             prefixes.update(name for name, has in zip(keys, both, strict=True) if has)
         return Listing(
@@ -391,7 +391,7 @@ def _documents_first(key: str) -> tuple[bool, int, str]:
     return not key.endswith("zarr.json"), key.count("/"), key
 
 
-# -- what `stores.kinds` asks for -------------------------------------------------------------
+# -- for `stores.kinds` -------------------------------------------------------------
 
 
 def adopt(obj: Any, *, read_only: bool) -> Store | None:
@@ -415,8 +415,7 @@ def adopt(obj: Any, *, read_only: bool) -> Store | None:
 
 
 def _same_place(store: Any, read_only: bool) -> Store | None:
-    """Our own store of the same place, where zarr-python keeps nothing in memory that we would
-    not see."""
+    """Our own store for the same files, where zarr-python keeps no state in memory."""
     storage = rules.module("storage")
     kind = type(store)
     if kind is storage.LocalStore:
