@@ -218,7 +218,7 @@ def test_local_files(tmp_path: Path, cached: Callable[..., CacheStore], settled:
     assert some(store.get("a")) == b"xyz"
     path.write_bytes(b"XYZ")
     os.utime(path, ns=times)
-    assert some(store.get("a")) == b"XYZ", "whoever sets a time back is seen too"
+    assert some(store.get("a")) == b"XYZ", "a time that was set back is seen too"
     path.unlink()
     assert store.get("a") is None
 

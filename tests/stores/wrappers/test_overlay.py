@@ -123,7 +123,7 @@ def test_a_prefix_takes_one_mark() -> None:
         assert read(None) is None
 
 
-def test_marks_are_nobodys_keys() -> None:
+def test_marks_are_no_keys() -> None:
     store, upper, _ = both()
     store.delete("b")
     mark = next(iter(upper.list_prefix(MARKS)))
@@ -211,7 +211,7 @@ def test_the_lower_store_changes_its_version() -> None:
     assert not store.set_if_version("k", b"3", before)
 
 
-def test_arrays_over_a_store_that_nobody_may_write(tmp_path: Path) -> None:
+def test_arrays_over_a_read_only_store(tmp_path: Path) -> None:
     data = np.arange(100).reshape(10, 10)
     plain = LocalStore(tmp_path / "lower")
     omnizarr.create_array(plain, shape=(10, 10), chunks=(5, 5), dtype=data.dtype)[...] = data

@@ -58,6 +58,14 @@ class WrapperStore(Store):
         """The prefix of the store inside."""
         return prefix
 
+    def _to_change(self, key: str) -> str:
+        """The key of the store inside, for a change; raises if it must not be changed."""
+        return self._inner(key)
+
+    def _prefix_to_change(self, prefix: str) -> str:
+        """The prefix of the store inside, for a change; raises if it must not be changed."""
+        return self._inner_prefix(prefix)
+
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         return self.store.get(self._inner(key), byte_range)
 
@@ -80,28 +88,28 @@ class WrapperStore(Store):
         return self.store.size(self._inner(key))
 
     def set(self, key: str, value: Buffer) -> None:
-        self.store.set(self._inner(key), value)
+        self.store.set(self._to_change(key), value)
 
     def check_storable(self, key: str) -> None:
-        self.store.check_storable(self._inner(key))
+        self.store.check_storable(self._to_change(key))
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
-        return self.store.set_if_absent(self._inner(key), value)
+        return self.store.set_if_absent(self._to_change(key), value)
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        return self.store.set_if_version(self._inner(key), value, version)
+        return self.store.set_if_version(self._to_change(key), value, version)
 
     def delete(self, key: str) -> None:
-        self.store.delete(self._inner(key))
+        self.store.delete(self._to_change(key))
 
     def delete_prefix(self, prefix: str) -> None:
-        self.store.delete_prefix(self._inner_prefix(prefix))
+        self.store.delete_prefix(self._prefix_to_change(prefix))
 
     def make_prefix(self, prefix: str) -> None:
         self.store.make_prefix(self._inner_prefix(prefix))
 
     def move_prefix(self, source: str, target: str) -> None:
-        self.store.move_prefix(self._inner_prefix(source), self._inner_prefix(target))
+        self.store.move_prefix(self._prefix_to_change(source), self._prefix_to_change(target))
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return self.store.list_prefix(self._inner_prefix(prefix))
@@ -154,30 +162,15 @@ class ReadOnlyStore(WrapperStore):
     def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
         return self.store.feeder(byte_range, requests)
 
-    def set(self, key: str, value: Buffer) -> None:
+    def _to_change(self, key: str) -> str:
         self.check_writable()
+        return key
 
-    def check_storable(self, key: str) -> None:
+    def _prefix_to_change(self, prefix: str) -> str:
         self.check_writable()
-
-    def set_if_absent(self, key: str, value: Buffer) -> bool:
-        self.check_writable()
-        return False
-
-    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        self.check_writable()
-        return False
-
-    def delete(self, key: str) -> None:
-        self.check_writable()
-
-    def delete_prefix(self, prefix: str) -> None:
-        self.check_writable()
+        return prefix
 
     def make_prefix(self, prefix: str) -> None:
-        self.check_writable()
-
-    def move_prefix(self, source: str, target: str) -> None:
         self.check_writable()
 
     def lock(self, key: str) -> AbstractContextManager[object]:
@@ -262,6 +255,19 @@ class PrefixStore(WrapperStore):
     def above(self, names: Collection[str]) -> Iterator[Store]:
         yield from above(self.store, self.prefix, names)
         yield from self.store.above(names)
+
+
+def read_rest(
+    store: Store,
+    requests: Sequence[tuple[str, ByteRange | None]],
+    answers: list[Buffer | None],
+    rest: Sequence[int],
+) -> None:
+    """Fill in the answers to the requests with these numbers, read from `store` in one batch."""
+    if rest:
+        found = store.get_many([requests[index] for index in rest])
+        for index, answer in zip(rest, found, strict=True):
+            answers[index] = answer
 
 
 def above(store: Store, prefix: str, names: Collection[str]) -> Iterator[Store]:

@@ -1,14 +1,14 @@
 """`ConsolidatedStore`: documents from the one document that repeats them, the rest from a store.
 
-Such a document has one of two shapes. In one, the member `metadata` maps keys to documents. In the
-other, `consolidated_metadata` holds a member `metadata` that maps paths to documents; each lies
-at its path under the name of the document that it is read from. Documents of groups in there may
-hold such a member too.
+Such a document has one of two forms. In one, the member `metadata` maps keys to documents. In the
+other, `consolidated_metadata` holds a member `metadata` that maps paths of nodes to documents; the
+key of each is its path and the name of the consolidated document. The document of a group in there
+may hold such a member too.
 
-What has the name of a metadata document and is not in there does not exist. A document with a
-member `shape` describes values that lie in chunks beside it, and these only the store can list.
+A metadata document that is not in there does not exist. A document with a member `shape` is that of
+an array, whose chunks only the store can list.
 
-This module knows where such a document says that documents lie. It must not know what they mean.
+This module knows the keys of the documents. It must not know what they mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ReadOnlyError
+from omnizarr.errors import (
+    ErrorLocation,
+    MetadataError,
+    NodeNotFoundError,
+    NotListableError,
+    ReadOnlyError,
+)
 from omnizarr.keywords import suggests
 from omnizarr.model import json
 from omnizarr.model.codec import Json
@@ -34,7 +40,7 @@ from omnizarr.model.store import (
     listing_of,
     read_range,
 )
-from omnizarr.stores.wrappers.base import WrapperStore
+from omnizarr.stores.wrappers.base import WrapperStore, read_rest
 
 if TYPE_CHECKING:
     from omnizarr.stores.resolve import StoreLike
@@ -106,28 +112,21 @@ class ConsolidatedStore(WrapperStore):
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        if not self._covers(key):
-            return self.store.get(key, byte_range)
+        return self.get_many([(key, byte_range)])[0]
+
+    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        others = [index for index, (key, _) in enumerate(requests) if not self._covers(key)]
+        answers = [self._document(*request) for request in requests]
+        read_rest(self.store, requests, answers, others)
+        return answers
+
+    def _document(self, key: str, byte_range: ByteRange | None) -> Buffer | None:
         value = self._documents.get(key)
         return None if value is None else read_range(value, byte_range)
 
-    def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        answers: list[Buffer | None] = [None] * len(requests)
-        others: list[int] = []
-        for index, (key, byte_range) in enumerate(requests):
-            if self._covers(key):
-                answers[index] = self.get(key, byte_range)
-            else:
-                others.append(index)
-        if others:
-            found = self.store.get_many([requests[index] for index in others])
-            for index, answer in zip(others, found, strict=True):
-                answers[index] = answer
-        return answers
-
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         if self._covers(key):
-            return nullcontext(lambda byte_range: self.get(key, byte_range))
+            return nullcontext(lambda byte_range: self._document(key, byte_range))
         return self.store.snapshot(key)
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
@@ -149,47 +148,23 @@ class ConsolidatedStore(WrapperStore):
         return None if value is None else len(value)
 
     # -- writeable ----------------------------------------------------------------------------
-    def _check_change(self, *keys: str) -> None:
+    def _to_change(self, key: str) -> str:
         self.check_writable()
-        for key in keys:
-            if key == self.key or self._covers(key):
-                raise self._refusal(key)
+        if key == self.key or self._covers(key):
+            raise self._refusal(key)
+        return key
 
-    def _check_prefixes(self, *prefixes: str) -> None:
+    def _prefix_to_change(self, prefix: str) -> str:
         self.check_writable()
-        for prefix in prefixes:
-            if any(key.startswith(check_prefix(prefix)) for key in (self.key, *self._documents)):
-                raise self._refusal(prefix)
+        if any(key.startswith(check_prefix(prefix)) for key in (self.key, *self._documents)):
+            raise self._refusal(prefix)
+        return prefix
 
     def _refusal(self, what: str) -> ReadOnlyError:
         return ReadOnlyError(
             f"{what!r} is given by the consolidated metadata, which this change would"
             " make wrong: change the store inside, and consolidate again"
         ).at(self)
-
-    def set(self, key: str, value: Buffer) -> None:
-        self._check_change(key)
-        self.store.set(key, value)
-
-    def set_if_absent(self, key: str, value: Buffer) -> bool:
-        self._check_change(key)
-        return self.store.set_if_absent(key, value)
-
-    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        self._check_change(key)
-        return self.store.set_if_version(key, value, version)
-
-    def delete(self, key: str) -> None:
-        self._check_change(key)
-        self.store.delete(key)
-
-    def delete_prefix(self, prefix: str) -> None:
-        self._check_prefixes(prefix)
-        self.store.delete_prefix(prefix)
-
-    def move_prefix(self, source: str, target: str) -> None:
-        self._check_prefixes(source, target)
-        self.store.move_prefix(source, target)
 
     # -- listable -----------------------------------------------------------------------------
     def list_prefix(self, prefix: str) -> Iterator[str]:
@@ -209,8 +184,8 @@ class ConsolidatedStore(WrapperStore):
         if not self._listable:
             if prefix[:-1] in self._with_chunks or not (own.keys or own.prefixes):
                 raise NotListableError(
-                    f"what lies below {prefix!r} cannot be listed: the store cannot, and"
-                    " the consolidated metadata do not say"
+                    f"the keys below {prefix!r} cannot be listed: the store cannot list, and the"
+                    " consolidated metadata do not name them"
                 ).at(self)
             return own
         keys, prefixes = self.store.list_dir(prefix)
@@ -256,7 +231,7 @@ def _read(store: Store, key: str | None) -> tuple[str, Mapping[str, Json]]:
     ):
         if value is None:
             continue
-        document = json.loads(value, f"{store!r}, key {name!r}")
+        document = json.loads(value, ErrorLocation.of(store, key=name))
         if isinstance(document, dict) and _metadata(document) is not None:
             return name, document
         if key is not None:
@@ -265,9 +240,9 @@ def _read(store: Store, key: str | None) -> tuple[str, Mapping[str, Json]]:
                 " member 'metadata' or 'consolidated_metadata'"
             ).at(store, key=name)
     raise NodeNotFoundError(
-        f"{store!r} has no consolidated metadata at {' or '.join(map(repr, candidates))};"
+        f"there is no consolidated metadata at {' or '.join(map(repr, candidates))};"
         " omnizarr.consolidate_metadata(store) writes it"
-    )
+    ).at(store)
 
 
 def _metadata(document: Mapping[str, Json]) -> Mapping[str, Json] | None:

@@ -1,13 +1,13 @@
 """`OverlayStore`: changes go to one store, and are seen over the values of another.
 
-What is deleted must stay deleted though the lower store still has it. So `upper` keeps a mark for
+A deleted key must stay deleted although the lower store still has it. So `upper` keeps a mark for
 it below `MARKS`, a prefix that no key of the overlay may have: one mark for a key, or one for all
-keys below a prefix. A mark hides what is in `lower`, never what is in `upper`; hence a value may
-be written again without touching its mark, marks are never removed, and whatever is interrupted
-leaves every key with its old value or its new one.
+keys below a prefix. A mark hides values of `lower`, never those of `upper`. Hence a value can be
+written again without touching its mark, marks are never removed, and an interrupted change leaves
+every key with its old value or its new one.
 
-The name of a mark is the key itself, in letters that every file system keeps apart; a key that is
-too long for a file's name is hashed, and is then the value of its mark.
+The name of a mark is the key itself, in letters that every file system tells apart. A key that is
+too long for a file name is hashed, and is then the value of its mark.
 
 This module knows the interface of stores. It must not know any one store.
 """
@@ -28,6 +28,7 @@ from omnizarr.errors import InvalidKeyError, StoreError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import DOCUMENT, ancestors, check_key, check_prefix, deletion_steps
 from omnizarr.model.store import Buffer, ByteRange, Listing, Read, Store, Versioned, read_range
+from omnizarr.stores.wrappers.base import read_rest
 
 if TYPE_CHECKING:
     from omnizarr.stores.resolve import StoreLike
@@ -38,7 +39,7 @@ _NOTHING = ByteRange(0, 0)
 
 
 def _mark(place: str) -> str:
-    """The key under which a mark lies for a key or, if it is empty or ends with "/", a prefix."""
+    """The key of the mark for a key or, if `place` is empty or ends with "/", for a prefix."""
     text = place.encode()
     if len(text) <= _LONGEST_NAME:
         return f"{MARKS}k{b32encode(text).decode().lower().rstrip('=')}"
@@ -52,16 +53,16 @@ def _prefixes_over(key: str) -> list[str]:
 
 
 def _place(name: str) -> str | None:
-    """What a mark of this name is for; None if its value says it, or if it is no mark."""
+    """The key or prefix that a mark of this name hides; None if it is no mark."""
     try:
         return b32decode(name.upper() + "=" * (-len(name) % 8)).decode()
     except ValueError:
-        return None  # somebody else's
+        return None
 
 
 @dataclass(frozen=True)
 class _Deleted:
-    """What marks say, read once for a listing."""
+    """What is marked as deleted, read once for a listing."""
 
     keys: frozenset[str]
     prefixes: frozenset[str]
@@ -106,7 +107,7 @@ class OverlayStore(Store):
             upper = as_store(upper)
             lower = lower if isinstance(lower, Store) else as_store(lower, read_only=True)
         self._held: set[tuple[str, int, int]] = set()
-        """Locks by key, process and thread: `delete` inside a lock must not wait for itself."""
+        """Locks by key, process and thread, because `delete` inside a lock must not wait for it."""
         self.upper = upper
         self.lower = lower
         self.read_only = upper.read_only
@@ -151,10 +152,7 @@ class OverlayStore(Store):
         missing = [index for index, answer in enumerate(answers) if answer is None]
         visible = self._visible(dict.fromkeys(requests[index][0] for index in missing))
         wanted = [index for index in missing if requests[index][0] in visible]
-        if wanted:
-            found = self.lower.get_many([requests[index] for index in wanted])
-            for index, answer in zip(wanted, found, strict=True):
-                answers[index] = answer
+        read_rest(self.lower, requests, answers, wanted)
         return answers
 
     def _visible(self, keys: dict[str, None]) -> set[str]:
@@ -231,7 +229,8 @@ class OverlayStore(Store):
             return False
         if version is None or self._visible({key: None}):
             return True
-        # Deleted between our look and our write: what was written rests on what is gone.
+        # The key was deleted between the check and the write: the new value is based on a deleted
+        # one, so it is removed again.
         now = self.upper.get_versioned(key)
         if now is not None and bytes(now.value) == bytes(value):
             self.upper.delete(key)
@@ -246,17 +245,17 @@ class OverlayStore(Store):
             above = self.upper.exists(key)
             if self._in_lower(key):
                 self.upper.set(_mark(key), key.encode())
-        if above:  # that waits for the lock itself, and until then it is what everybody sees
+        if above:  # takes the lock itself; until then every reader sees the upper value
             self.upper.delete(key)
 
     def _keep_out(self, key: str, held: ExitStack) -> None:
-        """Wait for those who may be about to write what they read of the lower store."""
+        """Wait for writers that may be about to write what they read of the lower store."""
         if not self.capabilities.locks or (key, os.getpid(), get_ident()) in self._held:
             return
         try:
             held.enter_context(self.lock(key))
         except StoreError:
-            # A key below a value of the upper store: nobody can write it there.
+            # A key below a value of the upper store: no value can be written there.
             if not any(self.upper.exists(place) for place in ancestors(key) if place):
                 raise
 
@@ -353,7 +352,7 @@ class OverlayStore(Store):
         return "overlay", self.upper.identity, self.lower.identity
 
     def locate(self, key: str) -> tuple[Hashable, str]:
-        return self.upper.locate(key)  # that is where it is changed
+        return self.upper.locate(key)  # changes go there
 
     def above(self, names: Collection[str]) -> Iterator[Store]:
         yield from self.upper.above(names)
