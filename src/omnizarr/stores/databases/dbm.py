@@ -208,16 +208,14 @@ class DBMStore(FileDatabase):
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        self.check_writable()
-        name, data = check_key(key).encode(), bytes(value)
-        with self._using(f"write {key!r}", write=True) as values:
-            values.set(name, data)
+        self.update({key: value})
 
     def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values, opening the database once."""
         self.check_writable()
         items = [(check_key(key).encode(), bytes(value)) for key, value in values.items()]
-        with self._using(f"write {len(items)} keys", write=True) as opened:
+        what = f"write {next(iter(values))!r}" if len(items) == 1 else f"write {len(items)} keys"
+        with self._using(what, write=True) as opened:
             for name, data in items:
                 opened.set(name, data)
 

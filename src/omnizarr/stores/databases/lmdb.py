@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from omnizarr.errors import InvalidKeyError
@@ -101,13 +101,12 @@ class LMDBStore(FileDatabase):
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        name = self._name(key)
-        with self._reading(f"read {key!r}") as transaction:
-            return None if transaction is None else _copy(transaction.get(name), byte_range)
+        return self.get_many([(key, byte_range)])[0]
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         names = [(self._name(key), byte_range) for key, byte_range in requests]
-        with self._reading("read many keys") as transaction:
+        what = f"read {requests[0][0]!r}" if len(requests) == 1 else "read many keys"
+        with self._reading(what) as transaction:
             if transaction is None:
                 return [None] * len(names)
             return [_copy(transaction.get(name), byte_range) for name, byte_range in names]
@@ -122,15 +121,13 @@ class LMDBStore(FileDatabase):
 
     def size(self, key: str) -> int | None:
         name = self._name(key)
-        with self._reading(f"read {key!r}") as transaction:
+        with self._reading(f"measure {key!r}") as transaction:
             value = None if transaction is None else transaction.get(name)
             return None if value is None else len(value)
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        self.check_writable()
-        name, data = self._name(key), bytes(value)
-        self._write(f"write {key!r}", lambda transaction: transaction.put(name, data), len(data))
+        self.update({key: value})
 
     def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values in one transaction."""
@@ -141,7 +138,8 @@ class LMDBStore(FileDatabase):
             for name, data in items:
                 transaction.put(name, data)
 
-        self._write(f"write {len(items)} keys", change, sum(len(data) for _, data in items))
+        what = f"write {next(iter(values))!r}" if len(items) == 1 else f"write {len(items)} keys"
+        self._write(what, change, sum(len(data) for _, data in items))
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
@@ -218,23 +216,13 @@ class LMDBStore(FileDatabase):
             ).at(self)
         return name
 
-    @contextmanager
-    def _reading(self, what: str) -> Iterator[Any]:
+    def _reading(self, what: str) -> AbstractContextManager[Any]:
         self._check_open(what)
-        environment = self._environment
-        try:
-            with environment.reading(self.timeout) as transaction:
-                yield transaction
-        except (environment.lmdb.Error, OSError) as error:
-            raise environment.failure(what, error) from error
+        return self._environment.reading(what, self.timeout)
 
     def _write(self, what: str, function: Callable[[Any], T], needed: int = 0) -> T:
         self._check_open(what)
-        environment = self._environment
-        try:
-            return environment.write(function, needed, self.timeout)
-        except (environment.lmdb.Error, OSError) as error:
-            raise environment.failure(what, error) from error
+        return self._environment.write(what, function, needed, self.timeout)
 
 
 def _copy(value: Any, byte_range: ByteRange | None) -> bytes | None:

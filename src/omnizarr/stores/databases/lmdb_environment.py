@@ -170,9 +170,9 @@ class Environment:
 
     # -- transactions -------------------------------------------------------------------------
     @contextmanager
-    def reading(self, timeout: float) -> Iterator[Any]:
+    def reading(self, what: str, timeout: float) -> Iterator[Any]:
         """A transaction that sees one state; None if nothing was ever written."""
-        with database_forks.Using(self.path), self._inner():
+        with self._translated(what), database_forks.Using(self.path), self._inner():
             while True:
                 env = self._ready(False, timeout)
                 if env is None:
@@ -190,9 +190,9 @@ class Environment:
                 if os.getpid() == process:
                     transaction.abort()
 
-    def write(self, function: Callable[[Any], T], needed: int, timeout: float) -> T:
+    def write(self, what: str, function: Callable[[Any], T], needed: int, timeout: float) -> T:
         """Call `function(transaction)` and commit; again with a larger map if it was full."""
-        with database_forks.Using(self.path), self._inner():
+        with self._translated(what), database_forks.Using(self.path), self._inner():
             while True:
                 env = self._ready(True, timeout)
                 try:
@@ -260,14 +260,18 @@ class Environment:
                 self._changed.notify_all()
 
     # -- failures -----------------------------------------------------------------------------
-    def failure(self, what: str, error: Exception) -> StoreError:
-        if isinstance(error, StoreError):
-            return error
-        denied = isinstance(error, PermissionError | self.lmdb.ReadonlyError) or (
-            "Permission denied" in str(error)
-        )
-        kind = StoreAccessError if denied else StoreError
-        return kind(f"cannot {what}: {error}").at(self)
+    @contextmanager
+    def _translated(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except StoreError:  # which may be an OSError too
+            raise
+        except (self.lmdb.Error, OSError) as error:
+            denied = isinstance(error, PermissionError | self.lmdb.ReadonlyError) or (
+                "Permission denied" in str(error)
+            )
+            kind = StoreAccessError if denied else StoreError
+            raise kind(f"cannot {what}: {error}").at(self) from error
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

@@ -49,6 +49,7 @@ MOST_BYTES = 512 << 20
 """The longest string that a server takes unless it is configured otherwise."""
 _FARTHEST = 1 << 62
 """Positions beyond this are beyond the end of every value, and the server refuses the number."""
+_REFUSED = ("NOAUTH", "NOPERM", "WRONGPASS")
 _EMPTY = (1, 0)
 """First and last position of an empty range."""
 
@@ -155,14 +156,7 @@ class RedisStore(ServerDatabase):
                 raise self._refusal(error) from None
         self._client = client
         library = type(client).__module__.partition(".")[0]
-        self._errors = errors = package(f"{library}.exceptions", "redis", "RedisStore")
-        self._refusals = (
-            errors.AuthenticationError,
-            errors.NoPermissionError,
-            errors.ReadOnlyError,
-        )
-        name = "ValkeyError" if hasattr(errors, "ValkeyError") else "RedisError"
-        self._failures: type[Exception] = getattr(errors, name)
+        self._errors = package(f"{library}.exceptions", "redis", "RedisStore")
         pool = getattr(client, "connection_pool", None)
         place = {} if pool is None else pool.connection_kwargs
         if place.get("decode_responses"):
@@ -359,14 +353,11 @@ class RedisStore(ServerDatabase):
             raise
         except (errors.TimeoutError, TimeoutError) as error:
             raise self._timed_out(what) from error
-        except self._refusals as error:
-            raise StoreAccessError(f"cannot {what}: {error}").at(self) from error
-        except self._failures as error:
-            if str(error).startswith(("NOAUTH", "NOPERM", "WRONGPASS")):
-                raise StoreAccessError(f"cannot {what}: {error}").at(self) from error
-            raise StoreError(f"cannot {what}: {error}").at(self) from error
-        except OSError as error:
-            raise StoreError(f"cannot {what}: {error}").at(self) from error
+        except Exception as error:
+            refusals = errors.AuthenticationError, errors.NoPermissionError, errors.ReadOnlyError
+            refused = isinstance(error, refusals) or str(error).startswith(_REFUSED)
+            kind = StoreAccessError if refused else StoreError
+            raise kind(f"cannot {what}: {error}").at(self) from error
 
 
 def _bounds(byte_range: ByteRange | None) -> tuple[int, int] | None:

@@ -249,16 +249,14 @@ class SQLiteStore(FileDatabase):
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        self.check_writable()
-        check_key(key)
-        with self._pool.writing(f"write {key!r}") as db:
-            db.execute(f"{self._insert} UPDATE SET v = excluded.v", (key, bytes(value)))
+        self.update({key: value})
 
     def update(self, values: Mapping[str, Buffer]) -> None:
         """Set all values in one transaction."""
         self.check_writable()
         rows = [(check_key(key), bytes(value)) for key, value in values.items()]
-        with self._pool.writing(f"write {len(rows)} keys") as db:
+        what = f"write {rows[0][0]!r}" if len(rows) == 1 else f"write {len(rows)} keys"
+        with self._pool.writing(what) as db:
             db.executemany(f"{self._insert} UPDATE SET v = excluded.v", rows)
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
