@@ -1,9 +1,9 @@
 """Reading many small chunks with one call of the native core for a batch of them.
 
-Chunks that are taken whole and land in one block of the output go to the core; it says which of
-them it left, and those are decoded like all others. What is selected of a shard mostly is a *box*:
-its inner chunks are found as rows of arrays, without looking at each. A batch is small enough to
-be called off.
+Chunks that are read whole into one block of the output go to the core. It returns the numbers of
+those that it could not decode, and Python decodes these one by one. Most selections of a shard are
+a *box*: the positions of its inner chunks are computed as arrays, not one by one. A batch is small,
+so that a call can be cancelled between two of them.
 
 This module knows batches. It must not know where chunks come from, nor decide what is an error.
 """
@@ -26,18 +26,18 @@ from omnizarr.runtime import parallel
 FEW = 8
 """Below this many chunks, one by one is as fast."""
 SMALL = 64
-"""The same for inner chunks: to find them costs more."""
+"""The same for inner chunks, whose positions cost more to find."""
 
 
 def blocks_for(chain: Chain, working: Any) -> Blocks | None:
-    """How chunks are decoded into this array many at a time; None if they are not."""
+    """The decoder of many chunks at a time into this array; None if there is none."""
     blocks = chain.blocks
     return blocks if blocks is not None and blocks.fit(working) else None
 
 
 def takes_whole(plan: Plan, chunk_shape: Shape) -> bool:
-    """Whether a plan takes chunks of this shape whole, but for those at its edges: then decoding
-    them leaves Python little to do, and threads pay however small the chunks are."""
+    """Whether a plan takes chunks of this shape whole, except at its edges. Then the core does
+    nearly all the work, and threads pay however small the chunks are."""
     return plan.dense and all(
         length >= min(2 * chunk, most)
         for length, chunk, most in zip(plan.shape, chunk_shape, plan.grid.array_shape, strict=True)
@@ -50,7 +50,7 @@ def takes_whole(plan: Plan, chunk_shape: Shape) -> bool:
 def decode_values(
     blocks: Blocks, values: list[Buffer | None], parts: list[Part], most: int, working: Any
 ) -> Sequence[int]:
-    """Decode chunks that were fetched, of `most` bytes each; the numbers of those left."""
+    """Decode fetched chunks of at most `most` bytes; return the numbers of those not decoded."""
     direct = [
         number
         for number, (value, part) in enumerate(zip(values, parts, strict=True))
@@ -109,7 +109,7 @@ class Box:
         self._starts = np.stack([axis.reshape(-1)[self._stored] for axis in mesh], axis=-1)
 
     def decode(self, rows: Integers, data: Buffer, start: int, working: Any) -> list[int]:
-        """Decode these from bytes that begin at offset `start`; which of them were left."""
+        """Decode these from bytes that begin at offset `start`; return which were not decoded."""
         places = self.places[rows]
         places[:, 0] -= start
         return self._blocks.decode(data, places, self._starts[rows], working)
@@ -122,7 +122,7 @@ class Box:
         return [rows[row : row + size] for row in range(0, len(rows), size)]
 
     def others(self, left: list[int]) -> Iterator[Part]:
-        """The parts of all inner chunks that are not in the box, and of rows that were left."""
+        """The parts of all inner chunks outside the box, and of rows that were not decoded."""
         inside = self._cut.inside
         done = self._stored.copy()
         done[np.flatnonzero(done)[left]] = False
@@ -134,7 +134,7 @@ class Box:
         return (inner for inner in every if not known[inner.coordinates])
 
     def piece(self, row: int) -> Piece:
-        """A row like any other inner chunk."""
+        """One row as a `Piece`, to be decoded by itself."""
         shape = self._shard.chain.shape
         starts = self._starts[row].tolist()
         number = np.flatnonzero(self._stored)[row]
@@ -187,7 +187,7 @@ def _cut(part: Part, grid: Grid) -> _Cut | None:
 
 
 def box_of(shard: Shard, index: ShardIndex, part: Part, working: Any) -> Box | None:
-    """The inner chunks that can be decoded many at a time; None if there are but few."""
+    """The inner chunks that can be decoded many at a time; None if there are few."""
     cut = _cut(part, shard.grid)
     blocks = None if cut is None else blocks_for(shard.chain, working)
     return None if cut is None or blocks is None else Box(blocks, shard, index, part, cut)
@@ -196,7 +196,7 @@ def box_of(shard: Shard, index: ShardIndex, part: Part, working: Any) -> Box | N
 def decode_shard(
     shard: Shard, index: ShardIndex, data: Buffer, part: Part, working: Any, workers: int
 ) -> Iterator[Part]:
-    """Decode the inner chunks of a part from a whole shard; those that were left, in C order."""
+    """Decode inner chunks of a part from a whole shard; return those not decoded, in C order."""
     box = box_of(shard, index, part, working)
     if box is None:
         return refine(part, shard.grid)
@@ -211,7 +211,7 @@ def decode_shard(
 
 
 def decode_group(box: Box, group: BatchGroup, data: Buffer, working: Any) -> list[Piece]:
-    """Decode the rows of a group from its bytes; its other pieces and what was left, by offset."""
+    """Decode the rows of a group from its bytes; return all other pieces of it, by offset."""
     left: list[int] = []
     for rows in box.batches(np.asarray(group.rows)):
         parallel.check()
@@ -241,7 +241,7 @@ def merge(wanted: list[Piece], gap: int, most: int) -> Iterator[BatchGroup]:
 
 
 def merge_box(box: Box, others: list[Piece], gap: int, most: int) -> list[BatchGroup] | None:
-    """The same for those of a box and others; None if some overlap, which honest ones do not."""
+    """The same for those of a box and others; None if some overlap, as only in a bad index."""
     count = len(box.places)
     more = np.array([(offset, nbytes) for offset, nbytes, _ in others], np.int64).reshape(-1, 2)
     places = np.concatenate([box.places, more])

@@ -61,12 +61,15 @@ class Source:
     def fetch(self, key: str, coordinates: Shape) -> Buffer | None:
         """The stored chunk under its key or, failing that, under an alternative one."""
         data = self.get(key)
-        if data is None and self._alternatives:
-            for other in self.alternative_keys(coordinates):
-                data = self.get(other)
-                if data is not None:
-                    break
-        return data
+        return self.fetch_alternative(coordinates) if data is None else data
+
+    def fetch_alternative(self, coordinates: Shape) -> Buffer | None:
+        """The stored chunk under an alternative key."""
+        for other in self.alternative_keys(coordinates):
+            data = self.get(other)
+            if data is not None:
+                return data
+        return None
 
     def caller_lock(self, key: str) -> AbstractContextManager[object]:
         return nullcontext() if self.synchronizer is None else self.synchronizer[key]

@@ -187,12 +187,12 @@ def _place(
     source: Source, key: str, part: Part, data: Buffer | None, working: Target, scratch: Scratch
 ) -> None:
     """Decode what was fetched of a chunk, or a shard, and put it where it belongs."""
-    if data is None:
-        data = _fetch_alternative(source, key, part)
-        if data is None:
-            source.put_fill(working, part.outer)
-            return
     try:
+        if data is None:
+            data = _fetch_alternative(source, part)
+            if data is None:
+                source.put_fill(working, part.outer)
+                return
         source.check_length(key, data)
         decode_part(source.chain_for(part.coordinates), data, part, working, source, scratch)
     except ZarrError as error:
@@ -201,17 +201,13 @@ def _place(
         raise unfit(error, source.where(key, part.coordinates)) from error
 
 
-def _fetch_alternative(source: Source, key: str, part: Part) -> Buffer | None:
-    for other in source.alternative_keys(part.coordinates):
-        data = source.get(other)
-        if data is not None:
-            return data
-    if source.on_missing == "raise":
+def _fetch_alternative(source: Source, part: Part) -> Buffer | None:
+    data = source.fetch_alternative(part.coordinates)
+    if data is None and source.on_missing == "raise":
         raise ChunkNotFoundError(
-            f"{source.where(key, part.coordinates)}: the chunk is not stored, and missing chunks"
-            " were asked to be an error (on_missing='raise')"
+            "the chunk is not stored, and on_missing='raise' makes that an error"
         )
-    return None
+    return data
 
 
 def decode_part(
@@ -320,7 +316,7 @@ def _read_shard(
                 if not _fits(source):
                     raise
                 data = source.get(key)  # one request sees one version
-        data = data if data is not None else _fetch_alternative(source, key, part)
+        data = data if data is not None else _fetch_alternative(source, part)
         if data is None:
             source.put_fill(working, part.outer)
         else:

@@ -1,4 +1,4 @@
-"""Doing several things at once: threads for one call, and a way to call it off.
+"""Threads for one call, and a way to cancel it.
 
 Threads are started for one call and end with it: there is no pool, hence nothing at import,
 nothing to rebuild after a fork, and nothing left after Ctrl-C.
@@ -23,8 +23,8 @@ R = TypeVar("R")
 V = TypeVar("V")
 
 MOST_THREADS = 1024
-"""Where the process has this many threads already, no more are started: the calling one works
-alone. Many calls at once, each for many chunks, come to this."""
+"""If the process has this many threads, no more are started and the calling thread works alone.
+Many concurrent calls, each for many chunks, reach this number."""
 
 _abandoned: ContextVar[threading.Event | None] = ContextVar("omnizarr.abandoned", default=None)
 
@@ -44,15 +44,15 @@ def abandoned_by(event: threading.Event) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise `Abandoned` if the caller has gone; for loops that take long."""
+    """Raise `Abandoned` if the call was cancelled; for long loops."""
     event = _abandoned.get()
     if event is not None and event.is_set():
         raise Abandoned
 
 
 def carrying(function: Callable[[T], R]) -> Callable[[T], R]:
-    """The function for another thread, where it stops as it would here: threads do not inherit who
-    may call them off."""
+    """The function for another thread, where `check` still sees the caller's event: a new thread
+    does not inherit it."""
     event = _abandoned.get()
     if event is None:
         return function
@@ -137,7 +137,8 @@ def run(
 
 
 class _Between:
-    """What the first step of a relay hands to the second: a queue that ends when all have left."""
+    """The queue from the first step of a relay to the second; it ends when all threads of the first
+    step have left."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[Any] = SimpleQueue()
@@ -158,7 +159,7 @@ class _Between:
         self._queue.put(item)
 
     def batches(self, most: int, others: int) -> Iterator[list[Any]]:
-        """What is there, up to `most` items and a fair share beside `others`; at least one."""
+        """Lists of waiting items: at least one, at most `most`, and a fair share among `others`."""
         queue = self._queue
         while (found := queue.get()) is not None:
             batch = [found]
@@ -174,12 +175,12 @@ class _Between:
                 batch.append(found)
             yield batch
             del found, batch  # not kept while the next one is waited for
-        queue.put(None)  # for the next who asks
+        queue.put(None)  # for the next thread
 
 
 class _Late:
-    """Items that were left aside. A thread is started for one if there are few, and ends when it
-    finds no more."""
+    """Items that were left aside. Adding one starts a thread while there are fewer than `most`; a
+    thread ends when it finds no more items."""
 
     def __init__(self, shared: _Shared, most: int, start: Callable[[Iterator[Any]], None]) -> None:
         self._shared = shared
@@ -210,8 +211,8 @@ class _Late:
 
 
 class Desk(Generic[T, V]):
-    """Where one thread that does the first step of a relay for many items at once takes them, and
-    hands over what it has for them."""
+    """For one thread that does the first step of a relay for many items at once: it takes items
+    here, and puts their values."""
 
     def __init__(
         self,
@@ -264,10 +265,9 @@ def relay(
     """Call `second([(item, first(item))], own)` for every item: `workers` threads for the first
     step, `others` for the second, each of which has a `state()` of its own.
 
-    Waiting takes many threads, and computing as many as there are cores: more only get into each
-    other's way. So what waits and what computes are two steps. No more than `most` items are on
-    their way at once. The calling thread takes part in the second step. The first exception stops
-    all and is raised here.
+    Waiting needs many threads, computing only as many as there are cores. So they are two steps.
+    At most `most` items are in flight at once. The calling thread takes part in the second step.
+    The first exception stops all threads and is raised here.
 
     feed: does the first step for many items in one thread; what it leaves aside, or does not take
     at all, is done by `workers` threads as without it.

@@ -37,6 +37,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import get_ident
+from typing import NamedTuple
 
 from omnizarr.errors import ConflictError
 from omnizarr.model.store import Buffer
@@ -324,6 +325,24 @@ owned: dict[tuple[str, int], list[_Owned]] = {}
 if it lost one with its directory and took the lock again.)"""
 
 
+class Taken(NamedTuple):
+    """The directory of a key, and its lock if there is one, until the block ends."""
+
+    folder: Folder
+    lock: FileLock | None
+    release: Callable[[], None]
+
+    def __enter__(self) -> Taken:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.release()
+
+
+def _nothing() -> None:
+    """Release nothing: the block that took the lock releases it."""
+
+
 class KeyLocks:
     """The locks of the keys beneath a root. `ensure` creates a directory; `store` is its name in
     errors."""
@@ -346,7 +365,7 @@ class KeyLocks:
 
     @contextlib.contextmanager
     def held(self, key: str) -> Iterator[None]:
-        """Hold the lock, so that `taken` of this thread finds it."""
+        """Hold the lock, so that `take` of this thread finds it."""
         if self._current(key) is not None:
             yield
             return
@@ -366,33 +385,22 @@ class KeyLocks:
                 del owned[owner]
             lock.__exit__()
 
-    @contextlib.contextmanager
-    def taken(self, key: str, locking: bool) -> Iterator[tuple[Folder, FileLock | None]]:
-        """Have the lock of the key for one change, and give the directory of the key with it.
-
-        The lock is the one that this thread holds, else a new one, else None: `locking` is False,
-        or the file system has no locks.
-        """
+    def take(self, key: str, locking: bool) -> Taken:
+        """The lock of the key for one change: the one that this thread holds, else a new one, else
+        none, where `locking` is False or the file system has no locks."""
         lock = self._current(key)
         if lock is not None:
-            yield lock.folder, lock
-            return
+            return Taken(lock.folder, lock, _nothing)
         if locking:
             lock = self._lock_of(key)
             try:
                 lock.__enter__()
+                return Taken(lock.folder, lock, lock.__exit__)
             except OSError as error:
                 if error.errno not in files.NO_LOCKS:
                     raise
-                lock = None
-        if lock is None:
-            with self._beneath.folder(key.rpartition("/")[0]) as folder:
-                yield folder, None
-            return
-        try:
-            yield lock.folder, lock
-        finally:
-            lock.__exit__()
+        folder = self._beneath.folder(key.rpartition("/")[0])
+        return Taken(folder, None, folder.close)
 
     def _of_thread(self, key: str) -> Sequence[_Owned]:
         """The locks on the key that this thread has taken, valid or not."""

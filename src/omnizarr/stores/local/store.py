@@ -5,8 +5,8 @@ Reading costs four system calls: open, fstat, read, close. Nothing is followed o
 
 A value is written to its lock file beside it, which is then renamed over it (see `file_lock`): a
 reader, or whatever comes after a crash, finds the old value or the new one, whole, and a writer
-waits while another one reads the value to change it. With `fsync=True` this also holds for a loss
-of power. What a killed writer leaves is hidden from listings; `sweep` removes it.
+waits while another one reads the value to change it. With `fsync=True` this also holds after a
+power failure. Listings hide the files of killed writers; `sweep` removes them.
 
 This module knows files. It must not know what values mean.
 """
@@ -260,8 +260,8 @@ class LocalStore(Store):
         missing or was removed meanwhile."""
         for attempt in range(_ATTEMPTS):
             try:
-                with self._locks.taken(key, locking) as (folder, lock):
-                    return put(folder, lock)
+                with self._locks.take(key, locking) as taken:
+                    return put(taken.folder, taken.lock)
             except StoreError:
                 raise
             except OSError as error:
@@ -307,8 +307,8 @@ class LocalStore(Store):
         if there is None or stat.S_ISDIR(there.st_mode):
             return
         try:
-            with self._locks.taken(key, self.locking) as (folder, _):
-                folder.unlink(name)
+            with self._locks.take(key, self.locking) as taken:
+                taken.folder.unlink(name)
         except OSError as error:
             if isinstance(error, StoreError):
                 raise
