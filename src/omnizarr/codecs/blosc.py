@@ -236,7 +236,7 @@ class BloscCodec:
                     from omnizarr.codecs.blosc_blocks import decode_blocks
                     from omnizarr.codecs.zstd_legacy import decompress_legacy
 
-                    # Either the blocks are corrupt, which is said, or their zstd is an old one.
+                    # The blocks are corrupt, or an old zstd wrote them.
                     decode_blocks(data, header, out, decompress_legacy)
 
         def decode(data: Buffer) -> Buffer:

@@ -1,4 +1,4 @@
-"""`numcodecs.categorize`: labels as integers, 0 for what is not a label. v2: `categorize`.
+"""`numcodecs.categorize`: labels as integers, 0 for all other text. v2: `categorize`.
 
 Configuration: `labels`, `dtype` of the labels (text, objects, or bytes in data of zarr 2.0),
 `astype` of the integers. Text that is no label comes back as "", by the codec's definition.

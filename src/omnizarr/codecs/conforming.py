@@ -3,7 +3,7 @@
 The decoders here also accept what known writers store in another form: zlib streams under the
 name gzip (z5py), bytes behind a blosc container (z5py), Snappy or an old Zstandard inside blosc,
 several Zstandard frames, padding. Other readers refuse some of these, so such a chunk is never
-passed on as it is. Only headers are looked at; damage is not searched for.
+copied unchanged. Only headers are examined; damage is not searched for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Codecs of others: a class that numcodecs knows, from its registry or its entry points.
+"""Codecs of other packages: a class that numcodecs knows, from its registry or its entry points.
 
-Such a codec takes a chunk (an array, or the bytes that other codecs left) and gives bytes, and the
-reverse. It is code installed in this environment; what it yields is checked, what it allocates is
-its own affair.
+Such a codec encodes a chunk (an array, or the bytes of other codecs) to bytes, and decodes it. It
+is code installed in this environment: the size of its output is checked, its memory use is not.
 """
 
 from __future__ import annotations

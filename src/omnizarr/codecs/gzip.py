@@ -1,8 +1,8 @@
 """`gzip`: DEFLATE in a gzip container (RFC 1952), several members allowed.
 
 Spec: Zarr v3 core, codecs/gzip. Alias: `numcodecs.gzip` (v2 `gzip`). Configuration: `level`, 0 to
-9; −1 means the library's default. z5py wrote zlib streams under this name; they are told apart by
-their first byte.
+9; −1 means the library's default. z5py wrote zlib streams under this name; their first
+byte differs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`numcodecs.lzma`: LZMA in an xz (1), alone (2) or raw (3) container. v2: `lzma`.
 
-Configuration: `format`, `check`, `preset`, `filters` as of Python's `lzma`. A container that lists
-its own filters must be decoded without being told them; only raw streams need `filters`. Other
-members (GDAL writes `delta`) say nothing about the bytes and are ignored.
+Configuration: `format`, `check`, `preset`, `filters` as of Python's `lzma`. Other
+containers than raw ones list their filters; `filters` is used to decode raw streams only. Other
+members (GDAL writes `delta`) do not affect the bytes and are ignored.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class N5DefaultCodec:
                 return whole.decode(payload)
             common, array = part(block, payload)
             # Memory that is zero from the start is not taken before it is touched: a block at the
-            # edge may be much smaller than the chunk that the metadata speak of.
+            # edge may be much smaller than the chunk in the metadata.
             result = np.zeros(shape, dtype)
             if fill:
                 result[...] = fill

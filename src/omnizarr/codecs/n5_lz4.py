@@ -6,9 +6,9 @@ Configuration: `blockSize`. Two writers gave the same name to different bytes:
   behind the word `LZ4Block`, a token, two lengths and a checksum, and an empty block as its end.
 * z5 writes one bare LZ4 block, and its compression level (below 64) as `blockSize`.
 
-On reading the word tells them apart: a bare block cannot start with it, because it would refer to
-bytes before its own beginning. On writing `blockSize` does. (zarr-python's `lz4` is a third form
-with members of its own: `numcodecs.lz4`.)
+On reading, that word identifies the first form: a bare block cannot start with it, because it would
+refer to bytes before its own beginning. On writing, `blockSize` chooses the form. (zarr-python's
+`lz4` is a third form with members of its own: `numcodecs.lz4`.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the codecs of Python objects share: lists of items with a dtype and a shape behind them."""
+"""The codecs of Python objects: lists of items, followed by a dtype and a shape."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from omnizarr.model.json import show
 from omnizarr.model.store import Buffer
 
 ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
-"""What encoders raise for what they cannot hold."""
+"""Exceptions of encoders for items that they cannot store."""
 
 GROWTH = 16
-"""What objects may take more in memory than bytes of other kinds: one byte is an object of 64."""
+"""How much more memory objects may take than other data: one byte can be an object of 64."""
 
 
 def objects_step(
@@ -53,7 +53,7 @@ def objects_step(
 
 
 def _check_objects(name: str, size: int) -> None:
-    """Refuse more bytes of objects than are read or, so that they can be read, written."""
+    """Refuse to read, and to write, more bytes of objects than the limit."""
     if size > limits.current.max_expansion // GROWTH:
         raise LimitError(
             f"codec {name!r}: a chunk of {size} bytes of objects, which can take many times that in"

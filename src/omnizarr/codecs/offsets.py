@@ -2,8 +2,8 @@
 
 A chunk of n elements has n + 1 offsets (signed, 32 bits, or 64 in the large types), zeros up to the
 next multiple of 64 bytes, then the data; element i is data[offsets[i] : offsets[i + 1]]. The codec
-`bytes` stores text and byte strings so, as Arrow has them in memory: a column is two views of the
-chunk, no element is touched. Before that every offset is checked, and every element of text.
+`bytes` stores text and byte strings in this layout, which is Arrow's layout in memory: a column is
+two views of the chunk, without a copy. Every offset and every element of text is checked first.
 
 This module knows one layout. It must not know Arrow, stores or formats.
 """
@@ -68,7 +68,7 @@ def prepare(stage: ArrayStage, endian: str | None) -> Step:
             )
         if octets[end:start].any():
             raise DecodeError(f"{name}: the bytes between offsets and data are not zero")
-        # In a shard a chunk may begin at any byte; others who use the offsets want them aligned.
+        # In a shard a chunk may begin at any byte; users of the offsets need them aligned.
         offsets = np.require(octets[:end].view(stored), stored.newbyteorder("="), "A")
         column = Column(offsets, octets[start:], shape, text)
         try:

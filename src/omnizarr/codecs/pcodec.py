@@ -54,7 +54,7 @@ class PCodecCodec:
         delta = options.get("delta_spec") or "auto"
         order = options.get("delta_encoding_order")
         if order is not None and delta == "auto":
-            delta = "try_consecutive"  # before delta_spec existed, the order alone said it
+            delta = "try_consecutive"  # the meaning of the order before delta_spec existed
         if mode not in ("auto", "classic") or delta not in DELTAS:
             raise EncodeError(
                 f"codec {NAME!r}: mode {show(mode)} with delta {show(delta)} is not known"

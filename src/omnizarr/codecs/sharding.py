@@ -5,10 +5,10 @@ inner chunk, `index_codecs`, `index_location` ("end" or "start"). The index hold
 chunk, in C order, its offset and its length as 64-bit integers, both 2⁶⁴ − 1 if it is missing.
 
 Before July 2023 there was no `index_codecs`: the index is little-endian at the end, before May 2023
-without and then with a CRC-32C, under the same metadata. Which one is told by the checksum.
+without and then with a CRC-32C, under the same metadata. A matching checksum tells which.
 
-`Shard` knows the layout of one shard and is all that the engine needs to read and write parts. The
-codec also works like any other array-to-bytes codec: nested, transposed, compressed as a whole.
+The engine reads and writes parts of a shard with `Shard`, its layout. The codec also works like any
+other array-to-bytes codec: nested, transposed, compressed as a whole.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 NAME = "sharding_indexed"
 MISSING = 2**64 - 1
 FAR = 2**62
-"""No offset or length reaches this, so that their sum does not wrap."""
+"""Larger offsets and lengths are refused, so that their sum does not wrap."""
 FEW = 16
-"""From this many look-ups on, a Python list of the whole index pays."""
+"""After this many look-ups, a Python list of the whole index is faster."""
 UINT64 = np.dtype(np.uint64)
 DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
 IndexLocation = Literal["start", "end"]
@@ -118,7 +118,7 @@ class Shard:
     location: IndexLocation
     """Where the index is."""
     checksum_unknown: bool = False
-    """The metadata does not tell whether a checksum follows the index."""
+    """Whether a checksum follows the index is not in the metadata."""
 
     @cached_property
     def shape(self) -> Shape:

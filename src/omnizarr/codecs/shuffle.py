@@ -1,7 +1,7 @@
 """`numcodecs.shuffle`: all first bytes of the elements, then all second bytes, and so on.
 
-v2: `shuffle`. Configuration: `elementsize`; 0, "0" (both written by netCDF-C) or none at all means
-the size of the array's elements. Bytes behind the last whole element stay where they are.
+v2: `shuffle`. Configuration: `elementsize`; 0, "0" (both written by netCDF-C) or none means the
+size of the array's elements. Bytes behind the last whole element stay where they are.
 """
 
 from __future__ import annotations

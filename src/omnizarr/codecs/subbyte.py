@@ -1,7 +1,7 @@
-"""Numbers of less than 8 bits, one byte each: the bits above their own mean nothing.
+"""Numbers of less than 8 bits in one byte each (`int4`, `float6_e3m2fn`, …).
 
-The registry has readers ignore those bits (`int4`, `float6_e3m2fn`, …), but ml_dtypes takes some of
-them for a part of the number. So they are cleared where bytes become an array.
+Readers must ignore the unused bits, but ml_dtypes reads some of them as a part of the number. So
+they are cleared where bytes become an array.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from omnizarr.model.grids import NDArray
 
 
 def cleaner(dtype: np.dtype[Any]) -> Callable[[NDArray], None] | None:
-    """What clears the bits in place; None for types that have no such bits."""
+    """A function that clears the bits in place; None for types that have no such bits."""
     return _clean if _is_in(dtype) else None
 
 

@@ -1,7 +1,7 @@
 """Text of a fixed length: NumPy's `U`, four bytes for each character.
 
-NumPy takes any four bytes for a character and fails only when the text is looked at, with an error
-of the interpreter's own. So what was decoded is looked at here.
+NumPy accepts any four bytes as a character, and fails only when a string is made of them, with an
+error of the interpreter. So decoded characters are checked here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Codecs that plug into zarr-python (entry points `zarr.codecs`), used through its own machinery.
 
 Their methods are asynchronous and take zarr-python's buffers; its own event loop runs them. The
-package that brings such a codec brings zarr-python along. What the codec yields is checked, what it
-allocates is its own affair.
+package of such a codec depends on zarr-python. The size of its output is checked, its memory use is
+not.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ def _direct(shared: ctypes.CDLL) -> ZfpFunctions:
         used, _ = run(out, found, data, decode)
         if used != size_of(8 * length):
             raise ValueError(f"the stream has {length} bytes, where decoding takes {used}")
-        if length % 8:  # part of a word: the rest of it must not matter; no other word was read
+        if length % 8:  # the rest of the last word must not matter; no other word was read
             data[length:used] = 255
             again = np.empty_like(out)
             if run(again, found, data, decode)[0] != used or again.tobytes() != out.tobytes():

@@ -1,11 +1,11 @@
 """`numcodecs.zfpy`: ZFP streams with a header (lossy in most modes). v2: `zfpy`. Needs zfpy.
 
 Configuration: `mode` (2 fixed rate, 3 fixed precision, 4 fixed accuracy, 5 reversible) with `rate`,
-`precision` or `tolerance`; only writing needs them, the header tells the rest.
+`precision` or `tolerance`; only writing needs them: streams have a header.
 
-libzfp reads as far as its header makes it, without a look at where the data end. So the header is
-checked, and the data are decoded from a buffer that is longer than any stream of that shape. A
-stream that was cut reads padding: it is decoded twice, with different padding, and must agree.
+libzfp does not check where the data end. So the header is checked, and the data are decoded from a
+buffer that is longer than any stream of that shape. To find truncated streams, the data are decoded
+twice with different padding, and the results must agree.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _room(zfpy: Any, data: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) 
     blocks = prod(-(-length // 4) for length in stored)
     # A block holds its exponent, and for every bit plane its bits and as many tests.
     per_block = 64 + values * (dtype.itemsize * 8 + 1) * 2
-    # Where maxbits has no room for the head of a block, libzfp's count of what is left turns over.
+    # If maxbits is smaller than the head of a block, libzfp's count of remaining bits underflows.
     bits = max(minbits, min(maxbits, per_block) if maxbits >= 64 else per_block)
     nbytes = prod(shape) * dtype.itemsize
     return check_room(NAME, stored, nbytes, size_of(blocks * bits) + 64)

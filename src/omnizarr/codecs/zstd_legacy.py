@@ -290,7 +290,7 @@ class _Frame:
                 taken += run
             start = produced - length - offset
             if taken > available or start < 0:
-                raise DecodeError("zstd 0.7: a sequence takes what is not there")
+                raise DecodeError("zstd 0.7: a sequence copies bytes that do not exist")
             if offset >= length:
                 out += out[start : start + length]
             else:
@@ -305,7 +305,7 @@ class _Frame:
 
 
 def _sequence_count(section: memoryview) -> tuple[int, int]:
-    """How many sequences follow, and how many bytes told so."""
+    """How many sequences follow, and the size of that number in bytes."""
     first = section[0] if len(section) else 0xFF
     width = 1 if first < 0x80 else 2 if first < 0xFF else 3
     if len(section) < width:

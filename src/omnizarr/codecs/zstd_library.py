@@ -125,8 +125,8 @@ def _direct(shared: ctypes.CDLL, module: Any) -> ZstdFunctions:
             context = local.decoder
         except AttributeError:
             context = local.decoder = _ZstdContext(new_decoder(), free_decoder)
-        # `c_void_p` takes bytes as they are; anything else is asked for its address, which takes
-        # longer than to copy a small one.
+        # `c_void_p` takes bytes directly. Getting the address of another buffer takes longer than
+        # copying a small one.
         source: Any = data
         if type(data) is not bytes:
             small = len(data) <= COPIED

@@ -24,14 +24,7 @@ import numpy as np
 from omnizarr import limits
 from omnizarr.errors import BoundsCheckError, SelectionError, VindexInvalidSelectionError
 from omnizarr.indexing.entries import KeyEntry, Picks, Span, resolve, span, within
-from omnizarr.indexing.transform import (
-    Constant,
-    Expression,
-    Stride,
-    Transform,
-    compose,
-    indexed,
-)
+from omnizarr.indexing.transform import Constant, Expression, Stride, Transform, compose, indexed
 from omnizarr.model.grids import Grid, IntArray, Shape
 
 
@@ -197,7 +190,7 @@ def _vectorised(source: Shape, entries: list[KeyEntry], position: int) -> Transf
         if not isinstance(entry, Picks):
             _append(entry, axes, shape)
         elif 0 in common:
-            # NumPy does not look at indices that select nothing, so they may mean nothing.
+            # NumPy does not check indices if nothing is selected.
             axes.extend([indexed(np.zeros(common, dtype=np.intp), dimensions)] * len(entry.arrays))
         else:
             own = dimensions[len(common) - len(entry.shape) :]

@@ -1,8 +1,7 @@
 """A block of variable-size elements in two buffers, as Arrow and document 004 have them.
 
 A column stands where an array of strings or byte strings could stand: it has a shape, it can be
-indexed, and NumPy takes it for an array (`__array__`). No element is converted until a caller asks
-for NumPy's own form of it.
+indexed, and NumPy can convert it (`__array__`). No element is converted before that.
 
 This module knows offsets and bytes. It must not know codecs, stores or Arrow.
 """

@@ -1,8 +1,7 @@
 """Keys and node paths: the only strings that may reach a store.
 
-A *key* names a stored value, a *path* names a node; both are "/"-separated names. Whatever
-could leave a directory, collide with a drive or hide a NUL is refused here, so that no store
-has to think about it again.
+A *key* names a stored value, a *path* names a node; both are "/"-separated names. Names that could
+leave a directory, collide with a drive or hide a NUL are refused here, once for all stores.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ DOCUMENT = re.compile(r"(?:^|/)(?:\.[^/]*|[^/]*json|meta|attrs|__zmeta__|__zattr
 _CONSOLIDATED = {".zmetadata"}
 """Copies of the metadata of everything below."""
 _BESIDES = {".zattrs", "attrs", "__zattr__"}
-"""Metadata that mean nothing without others beside them."""
+"""Metadata that do not mark a node as existing."""
 
 
 def deletion_steps(keys: Iterable[str]) -> list[list[str]]:
@@ -124,8 +123,8 @@ def deletion_steps(keys: Iterable[str]) -> list[list[str]]:
 
     The documents that mark nodes as existing come first, those of a parent before those of its
     children, and all other keys last. A deletion that is interrupted then leaves no node, or whole
-    ones, and never a node whose chunks are missing. (`storing.create` refuses an array that
-    would take what is left for chunks.) In reverse, it is the order in which keys are written.
+    ones, and never a node whose chunks are missing. (`storing.create` refuses an array
+    whose chunks could be among the remaining keys.) Keys are written in the reverse order.
 
     >>> deletion_steps(["a/.zarray", "a/.zattrs", "a/0", "a/1", ".zgroup"])
     [['.zgroup'], ['a/.zarray'], ['a/.zattrs'], ['a/0', 'a/1']]

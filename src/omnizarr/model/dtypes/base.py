@@ -1,8 +1,8 @@
 """The seam of data types.
 
 A data type knows its canonical name and configuration (those of final v3), the NumPy dtype of
-what a reader gets, and how its fill values are written in canonical JSON. How an older format
-spells types and fill values is that format's business.
+what a reader gets, and how its fill values are written in canonical JSON. The spelling of
+types and fill values in older formats is known to those formats.
 
 A package adds a type with one class: a subclass of `DataType`, named by an entry point in the group
 `omnizarr.data_types` or given to `register`. It must have `name`, `numpy`, `scalar` and
@@ -46,9 +46,9 @@ class DataType(ABC):
 
     @classmethod
     def from_numpy(cls, dtype: np.dtype[Any]) -> Self | None:
-        """The type for a NumPy dtype that no type of omnizarr's own takes; None if it is another's.
+        """The type for a NumPy dtype that no built-in type takes; None if it is not this type.
 
-        A registered type that answers is found by `create_array(dtype=…)` and from data.
+        With it, `create_array(dtype=…)` and data lead to a registered type.
         """
         return None
 
@@ -70,7 +70,7 @@ class DataType(ABC):
         return {"name": self.name, "configuration": dict(configuration)}
 
     def __str__(self) -> str:
-        """For people: NumPy's word for the type, or its own where NumPy has none."""
+        """NumPy's name of the type, or the canonical one where NumPy has none."""
         from omnizarr.model.dtypes.registry import told_by_numpy
 
         if self.variable or told_by_numpy(self):
@@ -90,7 +90,7 @@ class DataType(ABC):
 
     @property
     def zero(self) -> Any:
-        """The value of an element when nothing was ever said about it."""
+        """The value of an element that was never written, without a fill value."""
         return element(bytes(self.numpy.itemsize), self.numpy)
 
     @abstractmethod
@@ -98,9 +98,9 @@ class DataType(ABC):
         """A user's value as a scalar of this type; ValueError or TypeError if it is none."""
 
     def values(self, values: Any) -> Any:
-        """What a user writes, made into something that NumPy assigns to an array of `numpy`.
+        """Convert a user's values so that NumPy can assign them to an array of `numpy`.
 
-        By default NumPy understands the values itself.
+        By default NumPy takes the values as they are.
         """
         return values
 

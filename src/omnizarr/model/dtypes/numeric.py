@@ -129,7 +129,7 @@ class Float(NumpyType):
                 digits = value[2:]
                 if not 0 < len(digits) <= 2 * size or not digits.isalnum():
                     raise ValueError(digits)
-                mask = (1 << width(self.dtype)) - 1  # bits beyond the type's own mean nothing
+                mask = (1 << width(self.dtype)) - 1  # unused bits are ignored
                 data = (int(digits, 16) & mask).to_bytes(size, sys.byteorder)
             except ValueError as error:
                 raise self.bad_fill(value, f'"0x" and {2 * size} hexadecimal digits') from error
@@ -219,7 +219,7 @@ def _name(dtype: np.dtype[Any]) -> str:
 
 @lru_cache(maxsize=256)
 def width(dtype: np.dtype[Any]) -> int:
-    """How many bits of an element mean something; the types of less than 8 take a byte each."""
+    """How many bits of an element are used; types of less than 8 bits take a byte each."""
     small = _SMALL.match(dtype.name)
     return int(small[1]) if small else 8 * dtype.itemsize
 
@@ -233,8 +233,10 @@ def bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _limit(dtype: np.dtype[Any]) -> float:
-    """Where a float that has neither infinity nor NaN ends; its greatest value is odd, so halfway
-    behind it is outside."""
+    """The least number that a float without infinity and NaN cannot hold.
+
+    The greatest value is odd, so a number halfway behind it would be rounded up.
+    """
     if width(dtype) >= 8:
         return math.inf
     last = (1 << (width(dtype) - 1)) - 1

@@ -1,8 +1,8 @@
 """Complex numbers that NumPy lacks: pairs of `float16`, `bfloat16` or a smaller float.
 
 The v3 registry names them `complex_` and the name of their parts; the real part comes first. NumPy
-has no such dtype, so an element is a record with the fields `real` and `imag`. A NumPy dtype of
-that shape is a `struct` all the same: who wants a complex type says so, `dtype="complex_bfloat16"`.
+has no such dtype, so an element is a record with the fields `real` and `imag`. A NumPy dtype with
+these fields is a `struct`; the complex type is asked for by name, `dtype="complex_bfloat16"`.
 (`complex_float32` and `complex_float64` are other names of `complex64` and `complex128`.)
 """
 
@@ -52,7 +52,7 @@ class Pair(DataType):
     def values(self, values: Any) -> Any:
         """Numbers, real or complex, as records; NumPy would put a number into both fields.
 
-        Tuples and records are what NumPy takes them for: one value for each part.
+        Tuples and records have one value for each part, as in NumPy.
         """
         if isinstance(values, np.ndarray | np.generic) or hasattr(values, "__array__"):
             array = np.asanyarray(values)

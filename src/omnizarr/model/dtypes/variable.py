@@ -124,7 +124,7 @@ class ArrowString(String):
 
     @property
     def fallback(self) -> ArrowBinary:
-        """The type that the same chunks have for who does not care for text."""
+        """The type of the same chunks without the check for text."""
         return ArrowBinary(self.large)
 
     @property
