@@ -81,6 +81,7 @@ def test_memory_urls_share_by_name() -> None:
         ("s3://bucket/x", "obstore", "cloud"),
         ("gs://bucket", "obstore", "cloud"),
         ("az://container/x", "obstore", "cloud"),
+        ("https://host/x.zarr", "urllib3", "http"),
         ("simplecache::https://host/x.zarr", "fsspec", "fsspec"),
         ("ftp://host/x.zarr", "fsspec", "fsspec"),
         ("redis://host/0", "redis", "redis"),

@@ -310,7 +310,7 @@ class Feeder:
         self._addresses.sort(key=lambda address: address is not line.address)
         line.until = time.monotonic() + line.clock.patience()
         if self._origin.scheme == "https":
-            line.sock = sock = self._client.context.wrap_socket(
+            line.sock = sock = self._client.certificates.context.wrap_socket(
                 sock, server_hostname=self._origin.host, do_handshake_on_connect=False
             )
         line.state = "greeting"

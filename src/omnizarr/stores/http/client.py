@@ -32,8 +32,8 @@ from omnizarr.errors import (
 from omnizarr.runtime.optional_packages import package
 from omnizarr.runtime.properties import cached_property
 from omnizarr.stores.http.chunked import Broken
-from omnizarr.stores.http.connection import Clock, Idle, Security
-from omnizarr.stores.http.environment import Proxy, proxy_for
+from omnizarr.stores.http.connection import Certificates, Clock, Idle, Security
+from omnizarr.stores.http.environment import proxy_for
 from omnizarr.stores.http.url import Address, Base, Origin, follow
 from omnizarr.stores.retries import RetryPolicy, attempts
 
@@ -84,25 +84,17 @@ class Client:
         self.origin = origin
         self.policy = policy
         self.security = security
+        self.certificates = Certificates(security)
         self._attempts = RetryPolicy(policy.retries + 1, FIRST_DELAY)
         self._transport: Transport | None = None
         self._lines: Idle[Line] | None = None
         self._closed = False
 
     @cached_property
-    def context(self) -> ssl.SSLContext:
-        return self.security.context()
-
-    @cached_property
-    def proxy(self) -> Proxy | None:
-        """The proxy to the origin of the store; the environment is read once."""
-        return proxy_for(self.origin)
-
-    @property
     def is_direct(self) -> bool:
         """Whether there is no proxy to the origin of the store."""
         try:
-            return self.proxy is None
+            return proxy_for(self.origin) is None
         except StoreError:
             return False  # `fetch` raises it
 
@@ -149,9 +141,7 @@ class Client:
             package("urllib3", "http", "HTTPStore")
             from omnizarr.stores.http.transport import Transport
 
-            found = self._transport = Transport(
-                self._proxy_for, lambda: self.context, self.security.untrusted
-            )
+            found = self._transport = Transport(self.certificates, self.security.untrusted)
         return found
 
     def lines(self) -> Idle[Line]:
@@ -165,9 +155,6 @@ class Client:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosedError("the store was closed")
-
-    def _proxy_for(self, origin: Origin) -> Proxy | None:
-        return self.proxy if origin == self.origin else proxy_for(origin)
 
     def _once(
         self,
@@ -247,7 +234,7 @@ class Client:
     def _refused(self, answer: Answer) -> Exception:
         status = answer.status
         message = f"the server answered {_phrase(status)}"
-        if status == 407 and self._proxy_for(answer.address.origin) is not None:
+        if status == 407 and proxy_for(answer.address.origin) is not None:
             return StoreAccessError(
                 f"{message}: the proxy wants other credentials"
                 " (HTTP_PROXY=http://user:password@host:port)"

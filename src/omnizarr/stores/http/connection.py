@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from omnizarr.errors import StoreError
+from omnizarr.runtime.properties import cached_property
 from omnizarr.stores.http.environment import authorities
 
 MOST_IDLE = 128
@@ -85,6 +86,17 @@ class Security:
             raise StoreError(f"certificates of {option}: {error}") from error
         context.set_alpn_protocols(["http/1.1"])
         return context
+
+
+class Certificates:
+    """The context that all connections of a store share, made when the first one needs it."""
+
+    def __init__(self, security: Security) -> None:
+        self._security = security
+
+    @cached_property
+    def context(self) -> ssl.SSLContext:
+        return self._security.context()
 
 
 class Connection(Protocol):

@@ -9,14 +9,14 @@ This module knows RFC 9110's ranges. It must not know where they come from.
 from __future__ import annotations
 
 import re
+import sys
 from typing import NamedTuple, Protocol
 
 from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.store import ByteRange, span
 from omnizarr.stores.http.chunked import Broken
 
-PIECE = 8 * 1024 * 1024
-"""The most that is read at once: a server cannot make us allocate what it only announces."""
+EVERYTHING = sys.maxsize
 MOST_SKIPPED = 64 * 1024 * 1024
 """The most that is read and dropped to reach a part, where a server ignores ranges."""
 SETTLED = 2
@@ -156,13 +156,7 @@ def check_content(answer: Answer, key: str, allow_html: bool) -> None:
 def take_all(answer: Answer) -> RangeAnswer:
     """The whole value."""
     _check_framed(answer)
-    if answer.length is not None:
-        data = answer.read(answer.length)
-    else:
-        pieces: list[bytes] = []
-        while piece := answer.read(PIECE):
-            pieces.append(piece)
-        data = b"".join(pieces)
+    data = answer.read(EVERYTHING if answer.length is None else answer.length)
     return RangeAnswer(data, version(answer, len(data)))
 
 
@@ -218,12 +212,8 @@ def _slice(answer: Answer, start: int, stop: int | None) -> RangeAnswer:
         )
     if total is None:
         answer.skip(start)
-        pieces: list[bytes] = []
-        wanted = -1 if stop is None else stop - start
-        while wanted and (piece := answer.read(PIECE if wanted < 0 else min(wanted, PIECE))):
-            pieces.append(piece)
-            wanted -= len(piece) if wanted > 0 else 0
-        return RangeAnswer(b"".join(pieces), version(answer, None))
+        data = answer.read(EVERYTHING if stop is None else stop - start)
+        return RangeAnswer(data, version(answer, None))
     first, last = span(ByteRange(start, stop), total)
     if first < last:
         answer.skip(first)

@@ -25,7 +25,7 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -35,11 +35,12 @@ from urllib3.connection import HTTPConnection, HTTPSConnection, ProxyConfig
 from omnizarr.errors import StoreAccessError, StoreError
 from omnizarr.runtime import parallel
 from omnizarr.stores.http.chunked import Broken, Chunked
-from omnizarr.stores.http.connection import Clock, Idle, dial
-from omnizarr.stores.http.environment import Proxy
-from omnizarr.stores.http.ranges import PIECE
+from omnizarr.stores.http.connection import Certificates, Clock, Idle, dial
+from omnizarr.stores.http.environment import Proxy, proxy_for
 from omnizarr.stores.http.url import Address, Origin
 
+PIECE = 8 * 1024 * 1024
+"""The most that is read at once: a server cannot make us allocate what it only announces."""
 DRAINED = 64 * 1024
 """Bytes of an unwanted body that are read so that its connection can be reused."""
 _NUMBER = re.compile(r"[0-9]{1,18}\Z")
@@ -102,21 +103,11 @@ class _SecureConnection(_Connection, HTTPSConnection):
 
 
 class Transport:
-    """Connections of one process.
+    """Connections of one process."""
 
-    proxy: gives the proxy for an origin.
-    context: gives the context that certificates are checked with.
-    """
-
-    def __init__(
-        self,
-        proxy: Callable[[Origin], Proxy | None],
-        context: Callable[[], ssl.SSLContext],
-        untrusted: bool,
-    ) -> None:
+    def __init__(self, certificates: Certificates, untrusted: bool) -> None:
         self.pid = os.getpid()
-        self._proxy = proxy
-        self._context = context
+        self._certificates = certificates
         self._untrusted = untrusted
         self._routes: dict[Origin, tuple[Idle[_Connection], Proxy | None]] = {}
 
@@ -160,7 +151,7 @@ class Transport:
     def _route(self, origin: Origin) -> tuple[Idle[_Connection], Proxy | None]:
         found = self._routes.get(origin)
         if found is None:
-            proxy = self._proxy(origin)
+            proxy = proxy_for(origin)
             if proxy is not None and self._untrusted:
                 raise StoreError(
                     f"the proxy {proxy} chooses the address of {origin}, so untrusted=True cannot"
@@ -174,7 +165,7 @@ class Transport:
         if "https" not in (origin.scheme, place.scheme):
             connection = _Connection(place.host, place.port)
         else:
-            context = self._context()
+            context = self._certificates.context
             context.sslsocket_class = _SecureSocket
             connection = _SecureConnection(
                 place.host,
