@@ -226,8 +226,7 @@ class Prefixes(BasicStore):
             `""` or a prefix that ends with "/".
         """
         for step in deletion_steps(self.list_prefix(prefix)):
-            for key in step:
-                self.delete(key)
+            parallel.each(self.delete, step, self.capabilities.requests)
 
     def make_prefix(self, prefix: str) -> None:
         """Create an empty directory, on a store that has directories.

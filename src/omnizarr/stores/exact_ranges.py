@@ -52,6 +52,11 @@ def exact(
     return value if len(value) == wanted else _settled(value, byte_range, fetch, size)
 
 
+def answered(asked: ByteRange | None, answer: Callable[[], Buffer | None], fetch: Read) -> Read:
+    """`fetch`, but the request for `asked` takes an answer that came already."""
+    return lambda byte_range: answer() if byte_range == asked else fetch(byte_range)
+
+
 def _settled(
     value: Buffer, byte_range: ByteRange, fetch: Read, size: Callable[[], int | None] | None
 ) -> Buffer | None:

@@ -20,6 +20,7 @@ from omnizarr.errors import StoreError
 from omnizarr.model.paths import is_key
 from omnizarr.model.store import Listing
 from omnizarr.runtime import parallel
+from omnizarr.stores import deadlines
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ def _run(start: Callable[[], Awaitable[T]]) -> T:
             del self.inside[thread]  # no call, so the thread leaves Python before others run
             return handle
 
-    def run(_: None = None) -> T:
+    def run() -> T:
         loop = Loop()
         task = loop.create_task(main())
         with _closing(loop, task):
@@ -114,22 +115,7 @@ def _run(start: Callable[[], Awaitable[T]]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return run()
-    done: list[T] = []
-    failed: list[BaseException] = []
-    carried = parallel.carrying(run)
-
-    def work() -> None:
-        try:
-            done.append(carried(None))
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return done[0]
+    return deadlines.call(run)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 
 from omnizarr.model.store import ByteRange, span
 from omnizarr.runtime import forks
-from omnizarr.stores import event_loops
+from omnizarr.stores import deadlines
 from omnizarr.stores.fsspec import filesystems
 from omnizarr.stores.fsspec import http as fsspec_http
 from omnizarr.stores.local.temporary_names import temporary_name
@@ -111,24 +111,12 @@ class DirectFiles:
     def _call(self, path: str, function: Callable[[], T]) -> T:
         if self.instant:
             return function()
-        outcome: list[Any] = []
 
-        def work() -> None:
-            try:
-                with self._turn(path):
-                    outcome.append(function())
-            except BaseException as error:  # handed to the calling thread
-                outcome.extend([None, error])
+        def work() -> T:
+            with self._turn(path):
+                return function()
 
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        thread.join(self.deadline)
-        if not outcome:
-            raise TimeoutError
-        if len(outcome) > 1:
-            raise outcome[1]
-        result: T = outcome[0]
-        return result
+        return deadlines.call(work, self.deadline)
 
     @contextmanager
     def _turn(self, path: str) -> Iterator[None]:
@@ -296,7 +284,7 @@ class LoopedFiles:
 
     def _call(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
         work = partial(method, *args, **options)
-        return event_loops.run(work, self.deadline, self.fs.loop)
+        return deadlines.run(work, self.deadline, self.fs.loop)
 
     # -- reading ------------------------------------------------------------------------------
     async def _fetch(self, path: str, byte_range: ByteRange | None) -> bytes:
@@ -310,7 +298,7 @@ class LoopedFiles:
 
     def read_many(self, requests: Sequence[Request]) -> list[bytes | BaseException]:
         work = [partial(self._fetch, *request) for request in requests]
-        return event_loops.run_all(work, self.deadline, REQUESTS, self.fs.loop)
+        return deadlines.run_all(work, self.deadline, REQUESTS, self.fs.loop)
 
     def info(self, path: str) -> FileInfo:
         self.fs.invalidate_cache()
@@ -335,7 +323,7 @@ class LoopedFiles:
         paths = [folder.rstrip("/") + "/" if self.http else folder for folder in folders]
         work = [partial(self.fs._ls, path) for path in paths]
         listed: list[list[FileInfo]] = []
-        for answer in event_loops.run_all(work, self.deadline, _LISTINGS, self.fs.loop):
+        for answer in deadlines.run_all(work, self.deadline, _LISTINGS, self.fs.loop):
             if isinstance(answer, FileNotFoundError) and len(folders) > 1:
                 listed.append([])  # removed while its neighbours were listed
             elif isinstance(answer, BaseException):

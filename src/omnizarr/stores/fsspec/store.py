@@ -22,7 +22,7 @@ from omnizarr.errors import (
     NotListableError,
 )
 from omnizarr.keywords import suggests
-from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
+from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import (
     Buffer,
     ByteRange,
@@ -32,8 +32,7 @@ from omnizarr.model.store import (
     Store,
     span,
 )
-from omnizarr.runtime import parallel
-from omnizarr.stores.exact_ranges import exact
+from omnizarr.stores.exact_ranges import answered, exact
 from omnizarr.stores.fsspec import filesystems
 from omnizarr.stores.fsspec.calls import FileInfo, Files, files_of
 from omnizarr.stores.fsspec.faults import cause, failure, is_missing, status_of
@@ -225,17 +224,23 @@ class FsspecStore(Store):
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        path = self._path(key)
         part = byte_range or self._whole
-        return exact(part, lambda part: self._fetch(key, path, part), lambda: self.size(key))
+        return exact(part, partial(self._fetch, key), partial(self.size, key))
 
-    def _fetch(self, key: str, path: str, byte_range: ByteRange | None) -> bytes | None:
+    def _fetch(self, key: str, byte_range: ByteRange | None) -> Buffer | None:
+        path = self._path(key)
         try:
             return self._calls.read(path, byte_range)
         except Exception as error:
-            if is_missing(error):
-                return None
-            self._fail("read", error, key=key)
+            return self._answer(key, error)
+
+    def _answer(self, key: str, answer: Buffer | BaseException) -> Buffer | None:
+        """The value that the filesystem gave; None if it raised that the file is missing."""
+        if not isinstance(answer, BaseException):
+            return answer
+        if not is_missing(answer):
+            self._fail("read", answer, key=key)
+        return None
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         parts = [byte_range or self._whole for _, byte_range in requests]
@@ -250,24 +255,9 @@ class FsspecStore(Store):
             self._fail("read many values", error)
         settled: list[Buffer | None] = []
         for (key, _), part, answer in zip(requests, parts, answers, strict=True):
-            settled.append(exact(part, self._reader(key, answer), partial(self.size, key)))
+            fetch = answered(part, partial(self._answer, key, answer), partial(self._fetch, key))
+            settled.append(exact(part, fetch, partial(self.size, key)))
         return settled
-
-    def _reader(self, key: str, answer: bytes | BaseException) -> Read:
-        """A function as `get` calls it, whose first call takes an answer that came already."""
-        answers = [answer]
-
-        def fetch(byte_range: ByteRange | None) -> Buffer | None:
-            if not answers:
-                return self._fetch(key, self._path(key), byte_range)
-            first = answers.pop()
-            if isinstance(first, BaseException):
-                if is_missing(first):
-                    return None
-                self._fail("read", first, key=key)
-            return first
-
-        return fetch
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         if not filesystems.is_memory(self._files.fs):
@@ -287,7 +277,7 @@ class FsspecStore(Store):
         size = info.get("size")
         if size is not None:
             return int(size)
-        value = self._fetch(key, path, None)
+        value = self._fetch(key, None)
         return None if value is None else len(value)
 
     # -- writeable ----------------------------------------------------------------------------
@@ -327,11 +317,6 @@ class FsspecStore(Store):
                 self._fail("delete", error, key=key)
             return
         self._prune(key)
-
-    def delete_prefix(self, prefix: str) -> None:
-        self.check_writable()
-        for step in deletion_steps(self.list_prefix(prefix)):
-            parallel.each(self.delete, step, self.capabilities.requests)
 
     def _prune(self, key: str) -> None:
         """Remove the folders above a deleted file that are empty now, but never the root."""
@@ -380,9 +365,8 @@ class FsspecStore(Store):
                     " consolidated metadata"
                 ).at(self) from cause(error, self._secrets)
         if self._http:
-            self._listed(
-                "", self._entries
-            )  # "no such folder" is believed only where folders are listed
+            # "No such folder" is believed only where the server lists folders.
+            self._listed("", self._entries)
         return []
 
 

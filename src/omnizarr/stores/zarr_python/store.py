@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from omnizarr.errors import NotListableError, ReadOnlyError, StoreError
 from omnizarr.keywords import suggests
-from omnizarr.model.paths import check_key, check_prefix, deletion_steps, is_key
+from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import (
     Buffer,
     ByteRange,
@@ -33,8 +33,8 @@ from omnizarr.model.store import (
 )
 from omnizarr.runtime import parallel
 from omnizarr.runtime.properties import cached_property
-from omnizarr.stores import event_loops
-from omnizarr.stores.exact_ranges import exact
+from omnizarr.stores import deadlines
+from omnizarr.stores.exact_ranges import answered, exact
 from omnizarr.stores.fsspec.faults import cause, failure
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore
 from omnizarr.stores.zarr_python import rules
@@ -150,7 +150,7 @@ class ZarrPythonStore(Store):
     # -- calling ------------------------------------------------------------------------------
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]], doing: str) -> T:
         """The result of a coroutine of the store; `LookupError`s of missing keys pass."""
-        return self._call(lambda: event_loops.run(work, self.deadline), doing)
+        return self._call(lambda: deadlines.run(work, self.deadline), doing)
 
     def _call(self, function: Callable[[], T], doing: str) -> T:
         if not self._rules.forks and self._process != os.getpid():
@@ -215,13 +215,21 @@ class ZarrPythonStore(Store):
 
         work = [partial(self._rules.fetch, self.store, *each) for each in asked]
         found = self._call(
-            lambda: event_loops.run_all(work, self.deadline, REQUESTS), "read many values"
+            lambda: deadlines.run_all(work, self.deadline, REQUESTS), "read many values"
         )
         answers = dict(zip(asked, found, strict=True))
-        return [
-            self._exact(key, byte_range, self._reader(key, byte_range, answers))
-            for key, byte_range in requests
-        ]
+        settled: list[Buffer | None] = []
+        for key, part in requests:
+            fetch: Read = partial(self._fetch, key)
+            if (key, part) in answers:
+                fetch = answered(part, partial(self._answer, key, answers[key, part]), fetch)
+            settled.append(self._exact(key, part, fetch))
+        return settled
+
+    def _answer(self, key: str, answer: Buffer | BaseException | None) -> Buffer | None:
+        if isinstance(answer, BaseException):
+            self._fail(f"read {key!r}", answer)
+        return answer
 
     def _askable(self, request: tuple[str, ByteRange | None]) -> bool:
         """Whether a request can be passed on unchanged."""
@@ -232,19 +240,6 @@ class ZarrPythonStore(Store):
             return True
         start, stop = byte_range
         return stop is None or 0 <= start < stop
-
-    def _reader(self, key: str, asked: ByteRange | None, answers: dict[Any, Any]) -> Read:
-        """A function as `get` calls it, which takes an answer that came already where it fits."""
-
-        def fetch(byte_range: ByteRange | None) -> Buffer | None:
-            if byte_range != asked or (key, asked) not in answers:
-                return self._fetch(key, byte_range)
-            found: Buffer | BaseException | None = answers[key, asked]
-            if isinstance(found, BaseException):
-                self._fail(f"read {key!r}", found)
-            return found
-
-        return fetch
 
     def exists(self, key: str) -> bool:
         if not self._rules.holds(check_key(key)) or self._rules.keys is not None:
@@ -306,13 +301,12 @@ class ZarrPythonStore(Store):
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
-        steps = deletion_steps(self.list_prefix(check_prefix(prefix)))
-        if self._rules.nodes and self.exists(f"{prefix}zarr.json"):
-            remove = partial(self.store.delete_dir, prefix) if prefix else self.store.clear
-            self._run(remove, f"delete {prefix!r}")
-        else:
-            for step in steps:
-                parallel.each(self.delete, step, self.capabilities.requests)
+        check_prefix(prefix)
+        if not self._rules.nodes or not self.exists(f"{prefix}zarr.json"):
+            super().delete_prefix(prefix)
+            return
+        remove = partial(self.store.delete_dir, prefix) if prefix else self.store.clear
+        self._run(remove, f"delete {prefix!r}")
 
     def move_prefix(self, source: str, target: str) -> None:
         if not self._rules.nodes:

@@ -1,9 +1,9 @@
-"""Run coroutines from ordinary threads, before a deadline.
+"""Run coroutines, and calls that may never return, before a deadline.
 
 There is one loop of our own for each process, made when it is first needed: a forked child makes
 its own. It is never the caller's loop, so it can be used from inside a running one too.
 
-This module knows event loops. It must not know what they are used for.
+This module knows event loops and threads. It must not know what they are used for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from omnizarr.errors import StoreError
-from omnizarr.runtime import forks
+from omnizarr.runtime import forks, parallel
 
 T = TypeVar("T")
 
@@ -98,3 +98,28 @@ def _result(
     except BaseException:
         future.cancel()
         raise
+
+
+def call(function: Callable[[], T], seconds: float | None = None) -> T:
+    """Call a function in a thread of its own; raise `TimeoutError` after so many seconds.
+
+    The thread goes on: an ordinary call cannot be cancelled.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+    carried = parallel.carrying(lambda _: function())
+
+    def work() -> None:
+        try:
+            results.append(carried(None))
+        except BaseException as error:  # raised in the calling thread
+            errors.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise TimeoutError
+    return results[0]
