@@ -55,6 +55,7 @@ from omnizarr.stores.http.ranges import (
     version,
 )
 from omnizarr.stores.http.snapshot import Snapshot
+from omnizarr.stores.options import mapping_of, refuse_unknown
 from omnizarr.stores.secrets import Secret
 
 if TYPE_CHECKING:
@@ -468,19 +469,12 @@ class HTTPStore(Store):
 def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, Any]) -> HTTPStore:
     """See `stores.kinds`. fsspec's `client_kwargs` with headers and auth is understood too."""
     given = dict(options)
-    client = given.pop("client_kwargs", None) or {}
-    if not isinstance(client, Mapping):
-        raise TypeError(f"client_kwargs must be a mapping, found {type(client).__name__}")
+    client = mapping_of("client_kwargs", given.pop("client_kwargs", None))
     if client.get("trust_env") is True:  # the environment always counts here
         client = {name: value for name, value in client.items() if name != "trust_env"}
     known = [*inspect.signature(HTTPStore.__init__).parameters][2:]
-    unknown = sorted(str(name) for name in {*given}.difference(known))
-    unknown += sorted(f"client_kwargs[{name!r}]" for name in {*client} - {"headers", "auth"})
-    if unknown:
-        raise TypeError(
-            f"unknown storage_options for a web store: {', '.join(unknown)};"
-            f" known are {', '.join(known)}, and client_kwargs with headers and auth"
-        )
+    refuse_unknown("storage_options for a web store", given, (*known, "client_kwargs"))
+    refuse_unknown("client_kwargs for a web store", client, ("headers", "auth"))
     if "headers" in client:
         given["headers"] = {**client["headers"], **(given.get("headers") or {})}
     if "auth" in client:

@@ -34,6 +34,7 @@ from omnizarr.model.store import (
     read_range,
     span,
 )
+from omnizarr.stores.options import refuse_unknown
 from omnizarr.stores.references import targets
 from omnizarr.stores.references.json import Document, FileSpan, Reference, parse
 from omnizarr.stores.references.options import digest
@@ -351,12 +352,8 @@ def _open(reference: Any, mode: str | None, given: dict[str, Any]) -> ReferenceS
         given.setdefault("target_options", given.pop("ref_storage_args"))
     if "template_overrides" in given:
         given.setdefault("templates", given.pop("template_overrides"))
-    unknown = sorted(str(name) for name in {*given} - _OPTIONS - _IGNORED)
-    if unknown:
-        raise TypeError(
-            f"unknown storage_options for references: {', '.join(unknown)};"
-            f" known are fo, {', '.join(sorted(_OPTIONS))}"
-        )
+    known = ("fo", *sorted(_OPTIONS))
+    refuse_unknown("storage_options for references", {*given} - _IGNORED, known)
     return ReferenceStore(
         reference, **{name: value for name, value in given.items() if name in _OPTIONS}
     )
