@@ -21,7 +21,6 @@ import re
 import sqlite3
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -142,7 +141,6 @@ class ConnectionPool:
     @contextmanager
     def writing(self, what: str) -> Iterator[sqlite3.Connection]:
         """A connection inside a transaction that is committed at the end of the block."""
-        deadline = time.monotonic() + self.timeout
         with _guard:
             lock = _writing.setdefault(self.real_path, threading.Lock())
         if not lock.acquire(timeout=self.timeout):
@@ -151,16 +149,9 @@ class ConnectionPool:
             with self._lending(what, create=True) as lent:
                 assert lent is not None
                 db = lent.db
-                left = max(deadline - time.monotonic(), 0.0)
                 if not lent.prepared:
                     self._prepare(lent)
-                if left < self.timeout - 0.05:
-                    _set_busy_timeout(db, left)
-                try:
-                    db.execute("BEGIN IMMEDIATE")
-                finally:
-                    if left < self.timeout - 0.05:
-                        _set_busy_timeout(db, self.timeout)
+                db.execute("BEGIN IMMEDIATE")
                 try:
                     if lent.schema != _schema(db):  # an index runs what it is made of
                         self._find_table(lent)
