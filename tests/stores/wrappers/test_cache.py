@@ -147,7 +147,7 @@ class TestLRUStoreCache(StoreSuite):
         return LRUStoreCache(MemoryStore(), max_size=1 << 20)
 
 
-# -- what is asked --------------------------------------------------------------------------------
+# -- requests to the store ------------------------------------------------------------------------
 @pytest.fixture(params=["memory", "folder"])
 def cached(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., CacheStore]:
     def make(store: Store, **options: Any) -> CacheStore:

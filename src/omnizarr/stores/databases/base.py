@@ -36,7 +36,7 @@ Opener = Callable[..., Store]
 
 
 class DatabaseStore(Store):
-    """A store that is opened by `_open` and ended by `_end`."""
+    """A store that `_open` opens and `_end` closes."""
 
     _end: weakref.finalize[..., Any]
     _given: Any = None
@@ -200,7 +200,7 @@ class ServerDatabase(DatabaseStore):
 
 
 def leave_open() -> None:
-    """The end of a store whose client belongs to the caller."""
+    """Close nothing: the client belongs to the caller."""
 
 
 def local_path(url: str) -> str:

@@ -145,7 +145,7 @@ class DBMStore(FileDatabase):
         if flag[0] in "rw" and not _exists(self.path):
             raise NodeNotFoundError(f"there is no database {self.path!r}; flag {flag!r} makes none")
         if flag[0] == "n" and not self.read_only:
-            self.flag = "c" + flag[1:]  # not once more in another process
+            self.flag = "c" + flag[1:]  # a copy in another process must not empty it again
             with self._using("empty the database", write=True) as values:
                 values.delete(values.keys())
 

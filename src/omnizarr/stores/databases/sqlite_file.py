@@ -153,7 +153,7 @@ class ConnectionPool:
                     self._prepare(lent)
                 db.execute("BEGIN IMMEDIATE")
                 try:
-                    if lent.schema != _schema(db):  # an index runs what it is made of
+                    if lent.schema != _schema(db):  # a new index might run functions
                         self._find_table(lent)
                     yield db
                     db.execute("COMMIT")
@@ -203,7 +203,7 @@ class ConnectionPool:
             moved = [lent for lent in self._idle if lent.file != now]
             self._idle = [lent for lent in self._idle if lent.file == now]
         for lent in moved:
-            lent.db.close()  # SQLite leaves the log alone if it is not that of its file
+            lent.db.close()  # SQLite does not touch the log of another file
 
     def _take_back(self, lent: Lent) -> None:
         if os.getpid() != lent.process:
@@ -227,7 +227,7 @@ class ConnectionPool:
         _pools.discard(self)
         if database_forks.was_inherited(self.real_path):
             return
-        with database_forks.Using(self.real_path):  # SQLite has locks of its own meanwhile
+        with database_forks.Using(self.real_path):  # SQLite holds locks while it closes
             with self._guard:
                 last = self._idle.pop() if self._idle else None
                 self.before_fork()

@@ -34,7 +34,7 @@ from omnizarr.stores.references.template import TOKEN, Budget, Value, integer, l
 MOST_GENERATED = 1 << 20
 """How many references all entries of `gen` together may make."""
 MOST_WORK = 1 << 29
-"""How much they may do for it, as `Budget` counts."""
+"""How much work that may take, as `Budget` counts it."""
 MOST_PIECES = 1 << 16
 """How many members or frames a packed file may be made of."""
 BASE64 = "base64:"
@@ -54,7 +54,7 @@ Reference = bytes | FileSpan
 
 
 class Document:
-    """The references of a document; each is understood when it is first wanted."""
+    """The references of a document; each is parsed when it is first read."""
 
     def __init__(self, document: Json, templates: Mapping[str, str] | None = None) -> None:
         if not isinstance(document, Mapping):
@@ -158,7 +158,7 @@ def inline(text: str) -> bytes:
 def _generated(
     generator: Json, known: dict[str, Value], most: int, budget: Budget
 ) -> Iterator[tuple[str, list[Any]]]:
-    """The references of one generator. In `known` its dimensions stand while it works."""
+    """The references of one generator. Its dimensions are in `known` while it runs."""
     if not isinstance(generator, Mapping) or not isinstance(generator.get("dimensions"), Mapping):
         raise MetadataError("expected an object with 'key', 'url' and 'dimensions'")
     key, url = generator.get("key"), generator.get("url")
@@ -170,7 +170,7 @@ def _generated(
     count = _combinations(dimensions.values(), most)
     numbers = [generator[name] for name in ("offset", "length") if name in generator]
     texts = [key, url, *(number for number in numbers if isinstance(number, str))]
-    fixed = TOKEN * (1 + len(dimensions))  # for a reference, whatever it is
+    fixed = TOKEN * (1 + len(dimensions))  # the least that any reference costs
     if count * (fixed + sum(map(least_cost, texts))) > budget.left:
         raise MetadataError(
             f"{count} references from templates of {sum(map(len, texts))} characters are more work"
@@ -178,7 +178,7 @@ def _generated(
         )
     hidden = {name: known[name] for name in dimensions if name in known}
     try:
-        # With an empty dimension there is nothing to combine, however long the others are.
+        # `product` would copy the other dimensions even if one is empty.
         for combination in product(*dimensions.values()) if count else ():
             budget.spend(fixed)
             known.update(zip(dimensions, combination, strict=True))
@@ -192,7 +192,7 @@ def _generated(
 
 
 def _combinations(dimensions: Iterable[range | list[Value]], most: int) -> int:
-    """How many combinations there are, at most `most`."""
+    """The number of combinations; raises if it is more than `most`."""
     lengths = [len(steps) for steps in dimensions]
     if 0 in lengths:
         return 0

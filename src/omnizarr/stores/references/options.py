@@ -71,7 +71,7 @@ class RemoteOptions:
         if scheme in self._by_place:
             return dict(self._by_place[scheme])
         if scheme in _WEB:
-            # What is meant for https must not travel in the clear; what is forbidden there is here.
+            # Options for https are not sent over http; `untrusted` for https counts for http too.
             untrusted = any(_is_untrusted(self._by_place.get(name)) for name in _WEB)
             return {"untrusted": True} if untrusted else {}
         others = (name for name in _family(scheme) if name in self._by_place)
@@ -97,7 +97,7 @@ class RemoteOptions:
 
     @property
     def all(self) -> dict[str, Any]:
-        """As they were given: what a chain of protocols takes."""
+        """As the caller gave them, for a chain of protocols."""
         return self._by_place or self._flat
 
     @property
@@ -133,7 +133,7 @@ def _web_options() -> frozenset[str]:
 
 
 def told(value: object) -> str:
-    """What makes two sets of options differ in what is read, secrets left out; for a digest."""
+    """A text that differs for options that read other bytes; secrets are left out."""
     if isinstance(value, Mapping):
         items = sorted(
             (str(name), told(item)) for name, item in value.items() if not is_secret(str(name))
@@ -155,7 +155,7 @@ def digest(*parts: object) -> str:
 
 
 def identity_of(given: Any) -> Hashable:
-    """Of a store, of options for one, or of a filesystem of fsspec."""
+    """The identity of a store, of options for one, or of a filesystem of fsspec."""
     if isinstance(given, Store):
         return given.identity
     if isinstance(given, Mapping):

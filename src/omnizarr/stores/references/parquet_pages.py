@@ -1,4 +1,4 @@
-"""How much memory the pages of a parquet file take when they are unpacked, before they are.
+"""Bound the memory that the pages of a parquet file take, before they are unpacked.
 
 Sizes in the footer are untrusted, and pyarrow does not use them. It allocates what the header of
 each page says, without a bound, and raises if a page unpacks to another size. So footer and headers
@@ -26,7 +26,7 @@ _INDEX_PAGE, _DICTIONARY_PAGE = 1, 2
 _HEADERS = {0: (5, 2), _DICTIONARY_PAGE: (7, 2), 3: (8, 4)}
 """For each type of page: the field of its own header, and the field of the encoding in that."""
 _ENCODINGS = (0, 2, 8)
-"""PLAIN, PLAIN_DICTIONARY, RLE_DICTIONARY. Others make much of few bytes, such as prefixes."""
+"""PLAIN, PLAIN_DICTIONARY, RLE_DICTIONARY. Others expand few bytes to many, such as prefixes."""
 _SHORTEST = 4  # bytes of a value in a dictionary: its length or an INT32
 
 

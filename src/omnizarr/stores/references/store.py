@@ -111,7 +111,7 @@ class ReferenceStore(Store):
         if isinstance(allow, str):
             raise TypeError("allow must be a list of folders and beginnings of URLs, found one str")
         self.read_only = True
-        # A batch is merged and answered with many requests in here.
+        # `get_many` merges ranges and sends many requests at once itself.
         self.capabilities = Capabilities()
         self._given = reference if isinstance(reference, Mapping) else _absolute(reference)
         self._options = dict(target_options or {})
@@ -122,7 +122,7 @@ class ReferenceStore(Store):
         stores = _stores(fs, remote_protocol)
         local = stores.get("file")
         if local is not None and not isinstance(local, Store):
-            del stores["file"]  # what fsspec would read we read, and better
+            del stores["file"]  # local files are read without fsspec
             allow_local = True
         self._targets = Targets(
             base,
@@ -402,7 +402,7 @@ def _without_query(folder: str) -> str:
 
 
 def _file(path: str) -> Buffer | None:
-    """A local file that the caller named, whatever its name is."""
+    """The content of a local file; None if there is none."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise StoreError(f"{path!r} is not a regular file")  # a pipe would wait for ever

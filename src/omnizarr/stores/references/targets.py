@@ -1,4 +1,4 @@
-"""Where the files are that references name, and reading them.
+"""Find and read the files that references name.
 
 A reference file may come from anywhere, and could name any file of this machine. So the files that
 it may name are bounded: those below its own folder, and what `allow` lists: folders, and beginnings
@@ -306,7 +306,7 @@ def _scheme(url: str) -> str:
 
 
 def _is_below(url: str, place: str) -> bool:
-    """Whether a URL begins with another one, at the end of a name."""
+    """Whether a URL is another one or below it."""
     rest = url[len(place) :]
     return url.startswith(place) and (place.endswith("/") or rest[:1] in ("", "/", "?"))
 

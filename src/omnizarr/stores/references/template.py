@@ -24,7 +24,7 @@ from omnizarr.model.json import show
 LONGEST = 8192
 DEEPEST = 16
 TOKEN = 24
-"""What one token of an expression costs; a character of text costs 1."""
+"""The cost of one token of an expression; a character of text costs 1."""
 _LARGEST = 1 << 63
 
 Value = int | str

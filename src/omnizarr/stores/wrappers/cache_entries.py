@@ -140,7 +140,7 @@ class FolderEntries:
     def __init__(self, folder: str, max_bytes: int) -> None:
         self.folder = os.path.join(os.path.abspath(folder), _FOLDER)
         self.max_bytes = max_bytes
-        self._added = max_bytes  # so that the first entry looks how full the folder is
+        self._added = max_bytes  # so that the first entry checks how full the folder is
         self._make()
 
     def _make(self) -> None:
@@ -209,7 +209,7 @@ class FolderEntries:
             )
             os.replace(temporary, path)
         except OSError:
-            # A full disk, say: the value is at hand all the same. What was there may be outdated.
+            # A full disk, say. The old entry may be outdated.
             files.remove(path)
             return
         with _guard:
@@ -270,7 +270,7 @@ def _text(key: str, part: str) -> bytes:
 
 
 def _digest(data: Buffer, size: int) -> bytes:
-    from hashlib import blake2b  # loads OpenSSL, which takes a while
+    from hashlib import blake2b  # slow to import: it loads OpenSSL
 
     return blake2b(data, digest_size=size).digest()
 

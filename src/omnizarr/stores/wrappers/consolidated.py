@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 FLAT = ".zmetadata"
 INLINE = "zarr.json"
 DOCUMENTS = frozenset({".zarray", ".zattrs", ".zgroup", FLAT, INLINE})
-"""How the documents are called of hierarchies that can be consolidated."""
+"""The names of metadata documents in formats with consolidated metadata."""
 
 
 def _is_document(key: str) -> bool:
@@ -105,7 +105,7 @@ class ConsolidatedStore(WrapperStore):
         return f"{type(self).__name__}({self.store!r}, {self.key!r})"
 
     def _covers(self, key: str) -> bool:
-        """Whether the document says what this key holds, or that it does not exist."""
+        """Whether the consolidated document decides what this key holds."""
         if not _is_document(check_key(key)) or not key.startswith(self._folder):
             return False
         return key != self.key or key in self._documents
@@ -198,7 +198,7 @@ class ConsolidatedStore(WrapperStore):
         return self._covers(key) or key == self.key
 
     def _remains(self, prefix: str) -> bool:
-        """Whether the store has anything below `prefix` but documents that are no longer valid."""
+        """Whether the store has a key below `prefix` that the document does not replace."""
         if not prefix.startswith(self._folder):
             return True
         return any(not self._replaced(key) for key in self.store.list_prefix(prefix))

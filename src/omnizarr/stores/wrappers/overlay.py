@@ -1,4 +1,4 @@
-"""`OverlayStore`: changes go to one store, and are seen over the values of another.
+"""`OverlayStore`: changes go to one store, over the values of another.
 
 A deleted key must stay deleted although the lower store still has it. So `upper` keeps a mark for
 it below `MARKS`, a prefix that no key of the overlay may have: one mark for a key, or one for all
@@ -224,7 +224,7 @@ class OverlayStore(Store):
             case _:
                 now = self.get_versioned(key, _NOTHING)
                 expected = now is not None and now.version == version
-        # Nothing in the upper store: that is what the version was read from.
+        # The version is that of a value in the lower store, so the upper one must have none.
         if not expected or not self.upper.set_if_version(key, value, None):
             return False
         if version is None or self._visible({key: None}):
