@@ -22,6 +22,7 @@ from omnizarr.runtime import forks, optional_packages
 from omnizarr.stores import LocalStore, MemoryStore, memory
 from omnizarr.stores.databases.dbm import DBMStore
 from omnizarr.stores.local import file_lock
+from omnizarr.stores.local.containment import Beneath
 from omnizarr.stores.wrappers import cache_entries
 from omnizarr.stores.wrappers.cache import CacheStore
 from omnizarr.stores.wrappers.overlay import OverlayStore
@@ -164,7 +165,6 @@ def test_a_waiter_that_gives_up_unlocks_what_a_child_may_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file that lost its name stays locked by every copy of its descriptor."""
-    path = str(tmp_path / "lock")
     copies: list[int] = []
     real = file_lock._named
 
@@ -175,7 +175,7 @@ def test_a_waiter_that_gives_up_unlocks_what_a_child_may_have(
         return real(name, file)
 
     monkeypatch.setattr(file_lock, "_named", named)
-    with file_lock.FileLock(path, lambda: None, lambda: None):
+    with file_lock.FileLock(Beneath(str(tmp_path), True), "", "lock"):
         file = os.open(f"/proc/self/fd/{copies[0]}", os.O_RDWR)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

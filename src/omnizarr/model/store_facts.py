@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from omnizarr.errors import StoreError, ValueChangedError
+from omnizarr.errors import StoreError
 from omnizarr.runtime import parallel
 
 Buffer = bytes | bytearray | memoryview
@@ -105,27 +105,6 @@ class Capabilities:
     hierarchies_only: bool = False
     """It takes no other keys than those of documents and chunks, and a chunk only after the
     document of its array."""
-
-
-class _Versions(Protocol):
-    def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None: ...
-
-
-class OneVersion:
-    """Reads parts of one version of a value, and raises once it was replaced."""
-
-    def __init__(self, store: _Versions, key: str) -> None:
-        self._store = store
-        self._key = key
-        self._seen: list[Hashable | None] = []
-
-    def __call__(self, byte_range: ByteRange | None) -> Buffer | None:
-        found = self._store.get_versioned(self._key, byte_range)
-        version = None if found is None else found.version
-        if self._seen and version != self._seen[0]:
-            raise ValueChangedError(f"{self._key!r} was replaced while it was read").at(self._store)
-        self._seen.append(version)
-        return None if found is None else found.value
 
 
 class Feeder(Protocol):

@@ -12,10 +12,10 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from omnizarr.errors import StoreError
+from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.paths import check_prefix, deletion_steps
 from omnizarr.model.store_basics import BasicStore
-from omnizarr.model.store_facts import Buffer, ByteRange, Feeder, OneVersion, Read, Versioned
+from omnizarr.model.store_facts import Buffer, ByteRange, Feeder, Read, Versioned
 from omnizarr.runtime import parallel
 
 if TYPE_CHECKING:
@@ -156,7 +156,21 @@ class Versions(BasicStore):
         """
         if not self.capabilities.versions:
             return nullcontext(lambda byte_range: self.get(key, byte_range))
-        return nullcontext(OneVersion(self, key))
+        return nullcontext(self._one_version(key))
+
+    def _one_version(self, key: str) -> Read:
+        """Reads parts of one version of a value, and raises once it was replaced."""
+        seen: list[Hashable | None] = []
+
+        def read(byte_range: ByteRange | None) -> Buffer | None:
+            found = self.get_versioned(key, byte_range)
+            version = None if found is None else found.version
+            if seen and version != seen[0]:
+                raise ValueChangedError(f"{key!r} was replaced while it was read").at(self)
+            seen.append(version)
+            return None if found is None else found.value
+
+        return read
 
 
 class Exclusion(BasicStore):

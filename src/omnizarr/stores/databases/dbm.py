@@ -30,6 +30,7 @@ from omnizarr.runtime import forks
 from omnizarr.stores.databases import forks as database_forks
 from omnizarr.stores.databases.base import FileDatabase, Separator, openers
 from omnizarr.stores.databases.dbm_dumb import DumbDatabase
+from omnizarr.stores.local.containment import Beneath
 from omnizarr.stores.local.file_lock import FileLock
 from omnizarr.stores.local.temporary_names import name_beside
 
@@ -270,11 +271,7 @@ class DBMStore(FileDatabase):
             yield MappedDatabase({})
             return
         folder, name = os.path.split(self.path)
-        lock = FileLock(
-            os.path.join(folder, name_beside(name, "lock")),
-            lambda: os.makedirs(folder, exist_ok=True),
-            lambda: None,
-        )
+        lock = FileLock(Beneath(folder, follow_symlinks=True), "", name_beside(name, "lock"))
         try:
             with self._guard, _locked(lock, write), database_forks.Using(self._real_path):
                 if self.flavour == "dbm.dumb":

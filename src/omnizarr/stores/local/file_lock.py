@@ -153,37 +153,32 @@ def _give_up(file: int) -> None:
 
 
 class FileLock:
-    """Exclude every other holder of the lock of `path` inside its `with` block. Not reentrant.
+    """Exclude every other holder of the lock `name` in a directory. Not reentrant.
 
-    `prepare` is called when the directory of `path` does not exist, and has to create it;
-    `finish`, after the release, if that happened. `open_folder` opens the directory; without it,
-    the directory is its path, which must not be moved.
+    `ensure` creates the directory where it is missing; an empty one is removed after the release.
     """
 
     __slots__ = (
-        *("_file", "_finish", "_name", "_open_folder", "_path", "_prepare", "_prepared"),
+        *("_beneath", "_created", "_directory", "_ensure", "_file", "_name", "_path"),
         *("_process", "_size", "folder"),
     )
 
     def __init__(
         self,
-        path: str,
-        prepare: Callable[[], None],
-        finish: Callable[[], None],
-        open_folder: Callable[[], Folder] | None = None,
+        beneath: Beneath,
+        directory: str,
+        name: str,
+        ensure: Callable[[str], None] | None = None,
     ) -> None:
-        self._path = path
-        self._prepare = prepare
-        self._finish = finish
+        self._beneath = beneath
+        self._directory = directory
+        self._name = name
+        self._ensure = ensure or beneath.ensure
+        self._path = f"{beneath.path(directory)}/{name}"
         self.folder = Folder(None)
         """The directory in which the lock is held."""
-        self._open_folder: Callable[[], Folder] = open_folder or (lambda: self.folder)
-        if open_folder is None:
-            directory, self._name = os.path.split(path)
-            self.folder = Folder(None, os.path.join(directory, ""))
-        else:
-            self._name = path.rpartition("/")[2]
-        self._prepared = False
+        self._created = False
+        """Whether the directory may be empty after the release."""
         self._file = -1
         self._process = 0
         self._size = 0
@@ -201,7 +196,7 @@ class FileLock:
         while True:
             self.folder.close()  # of the attempt before
             try:
-                folder = self.folder = self._open_folder()
+                folder = self.folder = self._beneath.folder(self._directory)
                 file = _open(folder, self._name, _FLAGS)
             except OSError as error:
                 if not is_gone(error):
@@ -212,8 +207,8 @@ class FileLock:
                         errno.EBUSY, "its directory is removed again and again", self._path
                     ) from error
                 with contextlib.suppress(FileNotFoundError):  # removed again: try again
-                    self._prepare()
-                self._prepared = True
+                    self._ensure(self._directory)
+                self._created = True
                 continue
             try:
                 _acquire(file)
@@ -240,9 +235,9 @@ class FileLock:
         """Whether this process holds the lock."""
         return self._file >= 0 and self._process == os.getpid()
 
-    def finish_later(self) -> None:
-        """Call `finish` after the release, as if the directory had been missing."""
-        self._prepared = True
+    def prune_later(self) -> None:
+        """Remove the directory after the release if it is empty then."""
+        self._created = True
 
     @property
     def is_valid(self) -> bool:
@@ -265,7 +260,7 @@ class FileLock:
             os.close(os.dup(file))  # a network file system tells of failed writes only here
         self.folder.replace(self._name, name)
         self._file = -1
-        self._prepared = False  # the directory holds a value now
+        self._created = False  # the directory holds a value now
         try:
             if fsync:
                 self.folder.sync()
@@ -286,8 +281,8 @@ class FileLock:
         finally:
             _close(file)
             self.folder.close()
-            if self._prepared:
-                self._finish()
+            if self._created:
+                self._beneath.prune(self._directory)
 
 
 def remove_if_free(folder: Folder, name: str) -> bool:
@@ -355,13 +350,7 @@ class KeyLocks:
     def _lock_of(self, key: str) -> FileLock:
         """The lock of a key, not yet taken."""
         parent, _, name = key.rpartition("/")
-        beneath, ensure = self._beneath, self._ensure
-        return FileLock(
-            f"{beneath.path(parent)}/{name_beside(name, 'lock')}",
-            lambda: ensure(parent),
-            lambda: beneath.prune(parent),
-            lambda: beneath.folder(parent),
-        )
+        return FileLock(self._beneath, parent, name_beside(name, "lock"), self._ensure)
 
     @contextlib.contextmanager
     def held(self, key: str) -> Iterator[None]:
@@ -424,7 +413,7 @@ class KeyLocks:
         for entry in self._of_thread(key):
             entry.has_read |= entry.taker is self
 
-    def finish_later(self, key: str) -> None:
+    def prune_later(self, key: str) -> None:
         """The value was deleted: once the lock is released, its directory may be empty."""
         for entry in self._of_thread(key):
-            entry.lock.finish_later()
+            entry.lock.prune_later()

@@ -314,7 +314,7 @@ class LocalStore(Store):
                 raise
             if not is_missing(error):
                 raise self._failure("delete", key, error) from error
-        self._locks.finish_later(key)  # a lock that is held is a file there
+        self._locks.prune_later(key)  # a lock that is held is a file there
         self._beneath.prune(parent)
 
     def delete_prefix(self, prefix: str) -> None:
