@@ -28,7 +28,7 @@ class Counting(MemoryStore):
 
 def group_of(name: int, path: str, **attributes: Any) -> dict[str, bytes]:
     chosen = get_format(name)
-    return chosen.group_documents(path, chosen.new_group(attributes))
+    return chosen.documents(path, chosen.new_group(attributes))
 
 
 def store_with(*documents: dict[str, bytes]) -> Counting:
@@ -96,7 +96,7 @@ def test_detection_is_cheap(chosen: Format, path: str) -> None:
     """A handful of look-ups, and no listing, for an array of any format."""
     store = CountingStore(MemoryStore())
     request = ArrayRequest((4,), from_numpy(np.dtype("i4")), (2,))
-    documents = chosen.array_documents(path, chosen.new_array(request))
+    documents = chosen.documents(path, chosen.new_array(request))
     for key, data in (chosen.parent_documents("") | documents).items():
         store.set(key, data)
     store.reset()

@@ -182,7 +182,7 @@ def attempt(chosen: Format, key: str, stored: Any) -> bool:
         return False
     if model is not None:
         assert isinstance(model, ArrayModel)
-        again = chosen.parse("", chosen.array_documents("", model))
+        again = chosen.parse("", chosen.documents("", model))
         assert isinstance(again, ArrayModel)
         assert again.codecs == model.codecs
         assert again.data_type == model.data_type

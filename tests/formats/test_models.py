@@ -109,7 +109,7 @@ def same_fill(one: Any, two: Any, dtype: np.dtype[Any]) -> bool:
     if dtype.hasobject or dtype.kind == "T":
         return bool(one == two)
     left, right = np.array(one, dtype), np.array(two, dtype)
-    if dtype.names is not None:  # what lies between the fields is nobody's
+    if dtype.names is not None:  # bytes between the fields have no meaning
         return repr(left.tolist()) == repr(right.tolist())
     if left.tobytes() == right.tobytes():
         return True
@@ -117,7 +117,7 @@ def same_fill(one: Any, two: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def check(chosen: Format, path: str, model: ArrayModel) -> None:
-    documents = chosen.array_documents(path, model)
+    documents = chosen.documents(path, model)
     found = find(stored(chosen, path, documents), path)
     assert found is not None
     again = found[1]
@@ -130,10 +130,10 @@ def check(chosen: Format, path: str, model: ArrayModel) -> None:
     )
     assert chosen.chunk_prefix(path, again) == chosen.chunk_prefix(path, model)
     assert same_fill(again.fill_value, model.fill_value, model.dtype)
-    assert chosen.array_documents(path, again) == documents
+    assert chosen.documents(path, again) == documents
     # Changing one fact changes that fact alone.
     changed = replace(again, attributes={**again.attributes, "one more": 1})
-    rewritten = {**documents, **chosen.attribute_documents(path, changed)}
+    rewritten = {**documents, **chosen.documents(path, changed, attributes_only=True)}
     reread = find(stored(chosen, path, rewritten), path)
     assert reread is not None
     assert reread[1].attributes == changed.attributes
@@ -149,7 +149,7 @@ def test_what_a_format_can_express_survives(chosen: Format) -> None:
     def survives(request: ArrayRequest, path: str) -> None:
         try:
             model = chosen.new_array(request)
-            chosen.array_documents(path, model)
+            chosen.documents(path, model)
         except UnsupportedError as error:
             assert error.what in PARTS, f"the refusal does not say of what: {error}"
             count[error.what] += 1
@@ -175,7 +175,7 @@ def test_what_every_format_can_express_survives_in_each(
 @settings(max_examples=60)
 def test_groups_survive(chosen: Format, given_attributes: dict[str, Any], path: str) -> None:
     try:
-        documents = chosen.group_documents(path, chosen.new_group(given_attributes))
+        documents = chosen.documents(path, chosen.new_group(given_attributes))
     except UnsupportedError as error:
         assert error.what in ("groups", "attributes")
         return
@@ -184,7 +184,9 @@ def test_groups_survive(chosen: Format, given_attributes: dict[str, Any], path: 
     assert found[0].name == chosen.name
     assert isinstance(found[1], GroupModel)
     assert found[1].attributes == given_attributes
-    changed = chosen.attribute_documents(path, replace(found[1], attributes={"only": 1}))
+    changed = chosen.documents(
+        path, replace(found[1], attributes={"only": 1}), attributes_only=True
+    )
     again = find(stored(chosen, path, {**documents, **changed}), path)
     assert again is not None
     assert again[1].attributes == {"only": 1}

@@ -59,7 +59,7 @@ class Built:
         self.values: dict[str, Any] = {}
         if zarr_format not in (0, 1):
             omnizarr.create_group(store, zarr_format=zarr_format)
-            store.set("elsewhere.txt", b"of nobody")
+            store.set("elsewhere.txt", b"of no node")
         for number, path in enumerate(ARRAYS):
             for above in self.above(path):
                 if above not in self.owned and zarr_format not in (0, 1):

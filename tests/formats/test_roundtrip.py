@@ -93,7 +93,7 @@ def requests(draw: st.DrawFn, two: bool) -> ArrayRequest:
 
 def check(chosen: Format, request: ArrayRequest) -> ArrayModel:
     model = chosen.new_array(request)
-    documents = chosen.array_documents("a/b", model)
+    documents = chosen.documents("a/b", model)
     again = chosen.parse("a/b", documents)
     assert isinstance(again, ArrayModel)
     for fact in (
@@ -108,9 +108,9 @@ def check(chosen: Format, request: ArrayRequest) -> ArrayModel:
     ):
         assert getattr(again, fact) == getattr(model, fact), fact
     assert (again.keys.name, again.keys.separator) == (model.keys.name, model.keys.separator)
-    assert chosen.array_documents("a/b", again) == documents
+    assert chosen.documents("a/b", again) == documents
     # The whole model can be written without its document, too.
-    bare = chosen.parse("a/b", chosen.array_documents("a/b", replace(model, document={})))
+    bare = chosen.parse("a/b", chosen.documents("a/b", replace(model, document={})))
     assert isinstance(bare, ArrayModel)
     assert (bare.codecs, bare.data_type, bare.grid) == (model.codecs, model.data_type, model.grid)
     if request.fill_value is not DEFAULT:
@@ -145,11 +145,14 @@ def test_format_3(request: ArrayRequest) -> None:
 @given(attributes, st.sampled_from([2, 3]))
 def test_groups(given_attributes: dict[str, Any], name: int) -> None:
     chosen = get_format(name)
-    group = chosen.parse("g", chosen.group_documents("g", chosen.new_group(given_attributes)))
+    group = chosen.parse("g", chosen.documents("g", chosen.new_group(given_attributes)))
     assert isinstance(group, GroupModel)
     assert group.attributes == given_attributes
     changed = replace(group, attributes={"only": 1})
-    documents = {**chosen.group_documents("g", group), **chosen.attribute_documents("g", changed)}
+    documents = {
+        **chosen.documents("g", group),
+        **chosen.documents("g", changed, attributes_only=True),
+    }
     again = chosen.parse("g", documents)
     assert again is not None
     assert again.attributes == {"only": 1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal, Unpack
 
+from omnizarr import formats
 from omnizarr.api.arguments import ConsolidatedArguments, StorageOptions
 from omnizarr.api.opening import open_group, read_consolidated
 from omnizarr.engine import update
@@ -125,10 +126,10 @@ def _write(place: NodeAddress) -> None:
     """Write the consolidated metadata of a group. All nodes below are read first, which takes its
     time; what others have changed in the group itself meanwhile stays."""
     chosen, path = place.format, place.path
-    made = chosen.consolidate(place.store, path)
+    made = formats.consolidate(chosen, place.store, path)
 
     def store_document(key: str, held: Store) -> None:
-        held.set(key, chosen.consolidated_anew(held, path, made)[key])
+        held.set(key, formats.consolidate(chosen, held, path, made)[key])
 
     for key in made:
         update(place.store, key, partial(store_document, key))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from omnizarr import formats
 from omnizarr.api.arguments import (
     Mode,
     OpenArguments,
@@ -327,15 +328,12 @@ def _consolidated(place: NodeAddress, known: GroupModel | None = None) -> GroupM
     """The group with the nodes below that its consolidated metadata name; None if it has none.
 
     known: the group, if it was read just now."""
-    keys = place.format.consolidated_keys(place.path)
-    if known is not None and keys == place.format.keys(place.path):
-        try:  # the document that was read just now
-            return place.format.consolidated_in(known)
-        except MetadataError as error:
-            raise error.at(place.store, path=place.path) from error
-    values = place.store.get_many([(key, None) for key in keys])
-    documents = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
-    return place.format.parse_consolidated(place.path, documents)
+    if known is None:
+        return formats.consolidated(place.format, place.store, place.path)
+    try:
+        return formats.consolidated(place.format, place.store, place.path, known)
+    except MetadataError as error:
+        raise error.at(place.store, path=place.path) from error
 
 
 def make_group(

@@ -7,10 +7,10 @@ ones is found, one more batch of reads asks for all the older ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from omnizarr.errors import MetadataError
-from omnizarr.formats.base import Format, FormatName, Node
+from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.formats.base import Consolidating, Format, FormatName, Node
 from omnizarr.formats.hierarchy import (
     BelowPath,
     check_outside_drafts,
@@ -23,9 +23,10 @@ from omnizarr.formats.n5.document import N5
 from omnizarr.formats.v0.document import V0
 from omnizarr.formats.v1.document import V1
 from omnizarr.formats.v2.document import V2
-from omnizarr.formats.v3.document import V3
+from omnizarr.formats.v3.document import V3, with_members
 from omnizarr.formats.v3_drafts.document import DRAFTS, Draft
 from omnizarr.formats.v3_drafts.layouts import BOOTSTRAP
+from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.json import show
 from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import Buffer, Store
@@ -87,9 +88,10 @@ def _batches(store: Store, preferred: Format | None) -> tuple[tuple[Format, ...]
 
 
 def assumed(store: Store, path: str, chosen: Format) -> tuple[Format, Node] | None:
-    """The node at `path` if a user says that it is of this format, though it does not say so."""
+    """The node at `path` if a user says that it is of this format, though it does not say so. Only
+    N5 leaves that open."""
     try:
-        node = chosen.assumed(store, path)
+        node = chosen.assumed(store, path) if isinstance(chosen, N5) else None
     except MetadataError as error:
         raise located(error, store) from error
     return None if node is None else (chosen, node)
@@ -111,14 +113,19 @@ def look_ahead(store: Store, path: str) -> None:
     """Ask a store that remembers, together, for what will be asked of it before a node is created
     at `path`."""
     keys = [key for above in ancestors(path) for key in CURRENT[0].probes(above)]
-    keys += [key for known in FORMATS for key in (*known.probes(path), *known.claims(path))]
+    keys += [key for known in FORMATS for key in (*known.probes(path), *claims(known, path))]
     fetch(store, [key for key in dict.fromkeys(keys) if is_key(key)])
+
+
+def claims(chosen: Format, path: str) -> tuple[str, ...]:
+    """The documents whose mere presence proves that a node exists at `path`."""
+    return chosen.keys(path)[: chosen.claiming]
 
 
 def claimed(store: Store, path: str, also: Iterable[str] = ()) -> list[str]:
     """The documents at `path` that say that a node is there, known or not; and those of `also`."""
     known = [known for known in FORMATS if _may_own(known, store, path)]
-    keys = dict.fromkeys([*(key for one in known for key in one.claims(path)), *also])
+    keys = dict.fromkeys([*(key for one in known for key in claims(one, path)), *also])
     return list(fetch(store, [key for key in keys if is_key(key)]))
 
 
@@ -130,7 +137,7 @@ def owners(store: Store, path: str) -> list[Format]:
 def _owns(known: Format, store: Store, path: str) -> bool:
     if not _may_own(known, store, path):
         return False
-    documents = known.claims(path)
+    documents = claims(known, path)
     try:
         if find(store, path, (known,)) is not None:
             return True
@@ -147,6 +154,64 @@ def _may_own(known: Format, store: Store, path: str) -> bool:
     if BOOTSTRAP in known.keys(path):
         return not is_draft(store)  # the one document that has two meanings
     return not in_draft(store, path)
+
+
+def hidden_members(chosen: Format, store: Store, path: str) -> list[str]:
+    """Names of nodes below an array, which no specification allows. GDAL left a root that is an
+    array and a group at once in drafts of v3; below other arrays there are only chunks."""
+    return chosen.names(store, path) if isinstance(chosen, Draft) else []
+
+
+def move(chosen: Format, store: Store, source: str, target: str) -> None:
+    """Move a node, and everything below it, to a path where nothing is stored."""
+    if isinstance(chosen, Draft):
+        chosen.move(store, source, target)
+    else:
+        store.move_prefix(f"{source}/", f"{target}/")
+
+
+def empty_prefixes(chosen: Format, path: str, model: ArrayModel) -> tuple[str, ...]:
+    """What must be visible below a new array, though there is no chunk yet, on a store that has
+    directories: the example of document 001 lists `__zdata__` right after creation."""
+    return (chosen.chunk_prefix(path, model),) if isinstance(chosen, V0) else ()
+
+
+def unnamed_options(chosen: Format, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
+    """Options that chunks are written with though the array's document does not name them, by
+    codec."""
+    compressor = model.document.get("compressor")
+    named = isinstance(compressor, dict) and "checksum" in compressor
+    return {} if named or not isinstance(chosen, V2) else {"numcodecs.zstd": ("checksum",)}
+
+
+# -- consolidated metadata --------------------------------------------------------------------
+def consolidated_keys(chosen: Format, path: str) -> tuple[str, ...]:
+    """The documents that may hold consolidated metadata; none if the format has no such."""
+    return chosen.consolidated_keys(path) if isinstance(chosen, Consolidating) else ()
+
+
+def consolidated(
+    chosen: Format, store: Store, path: str, known: GroupModel | None = None
+) -> GroupModel | None:
+    """The group at `path` with `consolidated` filled; None if nothing is consolidated there.
+    `known`: the group, if it was read just now."""
+    if not isinstance(chosen, Consolidating):
+        return None
+    if known is not None and isinstance(chosen, V3):
+        return with_members(known)  # from the document that was read just now
+    return chosen.parse_consolidated(path, fetch(store, list(chosen.consolidated_keys(path))))
+
+
+def consolidate(
+    chosen: Format, store: Store, path: str, made: Mapping[str, bytes] | None = None
+) -> dict[str, bytes]:
+    """The documents that make the group at `path` consolidated; see `base.Consolidating`."""
+    if isinstance(chosen, Consolidating):
+        return chosen.consolidate(store, path, made)
+    raise UnsupportedError(
+        f"format {chosen.name} has no consolidated metadata; convert the hierarchy to format 2 or 3"
+        " for it"
+    )
 
 
 def documents_first(keys: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -186,12 +251,20 @@ __all__ = [
     "assumed",
     "check_outside_drafts",
     "claimed",
+    "claims",
+    "consolidate",
+    "consolidated",
+    "consolidated_keys",
     "documents",
     "documents_first",
+    "empty_prefixes",
     "explain_missing",
     "find",
     "get_format",
+    "hidden_members",
     "look_ahead",
+    "move",
     "owners",
     "read",
+    "unnamed_options",
 ]

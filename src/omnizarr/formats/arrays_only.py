@@ -1,12 +1,13 @@
 """What formats 0 and 1 share: arrays at any path, no groups, one compressor, NumPy's own types.
 
 Both were written by releases that knew one array per store. A directory of such arrays is common,
-so an array may lie at any path here; nothing is stored above it. This module knows what the two
+so an array may be at any path here; nothing is stored above it. This module knows what the two
 formats have no words for, and says so. It must not know how either of them spells a member.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -35,26 +36,41 @@ class ArraysOnly(hierarchy.BelowPath):
 
     compression_aliases: Mapping[str, str] = {"gzip": "zlib"}
     """zarr 1 calls a zlib stream so."""
-    documents: tuple[str, str]
+    document_names: tuple[str, str]
     """What the two are called."""
+    attributes_required: bool
+    """Attributes have a document even if there are none, stored before that of the array."""
+
+    @abstractmethod
+    def array_document(self, model: ArrayModel) -> dict[str, Json]: ...
 
     def keys(self, path: str) -> tuple[str, ...]:
-        return tuple(join(path, name) for name in self.documents)
+        return tuple(join(path, name) for name in self.document_names)
 
     def probes(self, path: str) -> tuple[str, ...]:
         return self.keys(path)[:1]
 
-    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
-        return {self.keys(path)[1]: text(model.attributes)}
+    def documents(
+        self, path: str, node: Node, *, attributes_only: bool = False
+    ) -> dict[str, bytes]:
+        key, attributes_key = self.keys(path)
+        attributes = {attributes_key: text(node.attributes)}
+        if attributes_only:
+            return attributes
+        if not isinstance(node, ArrayModel):
+            raise self._no_groups()
+        array = {key: text(self.array_document(node))}
+        if self.attributes_required:
+            return {**attributes, **array}
+        return {**array, **attributes} if node.attributes else array
 
     def new_group(self, attributes: Mapping[str, Json]) -> GroupModel:
-        raise UnsupportedError(
+        raise self._no_groups()
+
+    def _no_groups(self) -> UnsupportedError:
+        return UnsupportedError(
             f"format {self.name} has no groups, only arrays; use zarr_format=2 or 3", what="groups"
         )
-
-    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]:
-        self.new_group(model.attributes)
-        return {}
 
     def parent_documents(self, path: str) -> dict[str, bytes]:
         return {}
@@ -161,7 +177,7 @@ class Parts(NamedTuple):
     """What is left of a pipeline in a format with one compressor."""
 
     transposed: bool
-    """The bytes of a chunk lie in column-major order."""
+    """The bytes of a chunk are in column-major order."""
     compressor: CodecSpec | None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import CodecSpec, Json
@@ -66,30 +66,18 @@ class Owned(NamedTuple):
 
 
 class Format(Protocol):
+    """What every format answers. Conveniences on top of it are functions of `omnizarr.formats`;
+    consolidated metadata is a second protocol, `Consolidating`."""
+
     name: FormatName
     compression_aliases: Mapping[str, str]
     """Names of `compression=` that mean another codec in this format."""
+    claiming: int
+    """How many of the first `keys` prove that a node exists, even one that cannot be read."""
 
-    def unnamed_options(self, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
-        """Options that chunks are written with though the array's document does not name them, by
-        codec."""
-        ...
-
-    # -- finding and reading ------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------
     def probes(self, path: str) -> tuple[str, ...]:
-        """The fewest documents that tell whether a node of this format may lie at `path`."""
-        ...
-
-    def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
-        """The node at `path`, given those documents of `probes` that exist; None if there is none.
-
-        It may read further documents, and list only where nothing else can tell.
-        MetadataError (named, located by key) if a document is broken."""
-        ...
-
-    def assumed(self, store: Store, path: str) -> Node | None:
-        """The node at `path` if the user says that it is one of this format; None if `find` knows
-        all that there is to know."""
+        """The fewest documents that tell whether a node of this format may exist at `path`."""
         ...
 
     def keys(self, path: str) -> tuple[str, ...]:
@@ -97,43 +85,11 @@ class Format(Protocol):
         while any of them is changed."""
         ...
 
-    def claims(self, path: str) -> tuple[str, ...]:
-        """Those whose mere presence says that a node is there, even one that cannot be read."""
-        ...
+    def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        """The node at `path`, given those documents of `probes` that exist; None if there is none.
 
-    # -- writing ------------------------------------------------------------------------------
-    def check_place(self, store: Store, path: str, besides: str = "") -> None:
-        """UnsupportedError if no new node of this format may lie at `path`, for its name or for
-        what else is in the store, but for the node at `besides`, which will be gone."""
-        ...
-
-    def parent_documents(self, path: str) -> dict[str, bytes]:
-        """What must be stored where a parent of a new node has no documents yet."""
-        ...
-
-    def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]: ...
-    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]: ...
-    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
-        """What must be rewritten when only the attributes changed."""
-        ...
-
-    def empty_prefixes(self, path: str) -> tuple[str, ...]:
-        """What must be visible below a new array, though there is no chunk yet, on a store that
-        has directories."""
-        ...
-
-    def owned(self, store: Store, path: str) -> Owned:
-        """What belongs to the node at `path` and to those below it: all that may be deleted with
-        it, and nothing else."""
-        ...
-
-    def move(self, store: Store, source: str, target: str) -> None:
-        """Move a node, and everything below it, to a path where nothing is stored."""
-        ...
-
-    def chunk_prefix(self, path: str, model: ArrayModel) -> str:
-        """What stands before every chunk key of the array: "" or a prefix that ends with "/". Where
-        a 0-d array has one key without a name of its own, it is that key (see `store.keys_at`)."""
+        It may read further documents, and list only where nothing else can tell.
+        MetadataError (named, located by key) if a document is broken."""
         ...
 
     def children(self, store: Store, path: str) -> dict[str, Node]:
@@ -144,32 +100,52 @@ class Format(Protocol):
         """Names below the group at `path`, from a listing alone; not every one need be a node."""
         ...
 
-    def hidden_members(self, store: Store, path: str) -> list[str]:
-        """Names of nodes below an array, which no specification allows and some writers left."""
-        ...
-
+    # -- writing ------------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel: ...
     def new_group(self, attributes: Mapping[str, Json]) -> GroupModel: ...
 
-    def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
-        """The documents that make the group at `path` consolidated."""
+    def check_place(self, store: Store, path: str, besides: str = "") -> None:
+        """UnsupportedError if no new node of this format may exist at `path`, for its name or for
+        what else is in the store, but for the node at `besides`, which will be gone."""
         ...
 
-    def consolidated_anew(
-        self, store: Store, path: str, made: Mapping[str, bytes]
+    def documents(
+        self, path: str, node: Node, *, attributes_only: bool = False
     ) -> dict[str, bytes]:
-        """What `consolidate` made some time ago; everything else that such a document says is what
-        is stored now."""
+        """What must be stored for a node, or only what holds its attributes."""
         ...
+
+    def parent_documents(self, path: str) -> dict[str, bytes]:
+        """What must be stored where a parent of a new node has no documents yet."""
+        ...
+
+    # -- keys ---------------------------------------------------------------------------------
+    def chunk_prefix(self, path: str, model: ArrayModel) -> str:
+        """What stands before every chunk key of the array: "" or a prefix that ends with "/". Where
+        a 0-d array has one key without a name of its own, it is that key (see `store.keys_at`)."""
+        ...
+
+    def owned(self, store: Store, path: str) -> Owned:
+        """What belongs to the node at `path` and to those below it: all that may be deleted with
+        it, and nothing else."""
+        ...
+
+
+@runtime_checkable
+class Consolidating(Protocol):
+    """A format in which one document of a group may describe all nodes below it."""
 
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
-        """The documents in which consolidated metadata may lie."""
-        ...
-
-    def consolidated_in(self, model: GroupModel) -> GroupModel | None:
-        """The same from the group's own document, where that is the one in which it may lie."""
+        """The documents that may hold consolidated metadata."""
         ...
 
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         """The group with `consolidated` filled; None if nothing is consolidated there."""
+        ...
+
+    def consolidate(
+        self, store: Store, path: str, made: Mapping[str, bytes] | None = None
+    ) -> dict[str, bytes]:
+        """The documents that make the group at `path` consolidated. `made`: what this returned some
+        time ago; then only what else such a document holds is read anew."""
         ...

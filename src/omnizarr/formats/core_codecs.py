@@ -7,10 +7,11 @@ looked up, no byte is encoded.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from omnizarr.errors import MetadataError
+from omnizarr.formats import members
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
 
@@ -28,61 +29,67 @@ FAST = CodecSpec(
 
 ARRAY_TO_ARRAY = frozenset(
     {
-        "transpose",
-        "bitround",
-        "cast_value",
-        "scale_offset",
-        "reshape",
-        "numcodecs.astype",
-        "numcodecs.bitround",
-        "numcodecs.delta",
-        "numcodecs.fixedscaleoffset",
-        "numcodecs.packbits",
-        "numcodecs.quantize",
+        *("transpose", "bitround", "cast_value", "scale_offset", "reshape"),
+        *("numcodecs.astype", "numcodecs.bitround", "numcodecs.delta", "numcodecs.packbits"),
+        *("numcodecs.fixedscaleoffset", "numcodecs.quantize"),
     }
 )
 ARRAY_TO_BYTES = frozenset(
     {
-        "bytes",
-        "sharding_indexed",
-        "vlen-utf8",
-        "vlen-bytes",
-        "vlen-array",
-        "packbits",
-        "zfp",
-        "n5_default",
-        "optional",
-        "numcodecs.pcodec",
-        "numcodecs.zfpy",
+        *("bytes", "sharding_indexed", "vlen-utf8", "vlen-bytes", "vlen-array", "packbits", "zfp"),
+        *("n5_default", "optional", "numcodecs.pcodec", "numcodecs.zfpy"),
     }
 )
 BYTES_TO_BYTES = frozenset(
     {
-        "blosc",
-        "gzip",
-        "zstd",
-        "crc32c",
-        "conditional",
-        "numcodecs.adler32",
-        "numcodecs.blosc",
-        "numcodecs.bz2",
-        "numcodecs.crc32",
-        "numcodecs.crc32c",
-        "numcodecs.fletcher32",
-        "numcodecs.gzip",
+        *("blosc", "gzip", "zstd", "crc32c", "conditional"),
+        *("numcodecs.blosc", "numcodecs.bz2", "numcodecs.gzip", "numcodecs.lz4", "numcodecs.lzma"),
+        *("numcodecs.zlib", "numcodecs.zstd", "numcodecs.shuffle"),
+        *("numcodecs.adler32", "numcodecs.crc32", "numcodecs.crc32c", "numcodecs.fletcher32"),
         "numcodecs.jenkins_lookup3",
-        "numcodecs.lz4",
-        "numcodecs.lzma",
-        "numcodecs.shuffle",
-        "numcodecs.zlib",
-        "numcodecs.zstd",
     }
 )
+OBJECT_CODECS = frozenset(
+    PREFIX + name
+    for name in (
+        *("categorize", "json", "json2", "msgpack", "msgpack2", "pickle"),
+        *("vlen-array", "vlen-bytes", "vlen-utf8"),
+    )
+)
+"""Codecs of numcodecs that make bytes of Python objects."""
 
 
 _WORDS: Mapping[str, bool] = {"YES": True, "TRUE": True, "NO": False, "FALSE": False}
 _GDAL_SHUFFLES: Mapping[str, int] = {"NONE": 0, "BYTE": 1, "BIT": 2}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
+
+
+def to_json(spec: CodecSpec) -> dict[str, Json]:
+    """A codec as final v3 writes it."""
+    member: dict[str, Json] = {"name": spec.name}
+    if spec.configuration or spec.name.startswith(PREFIX):
+        # zarr-python wants the member for these even if it is empty.
+        member["configuration"] = dict(spec.configuration)
+    if not spec.must_understand:
+        member["must_understand"] = False
+    return member
+
+
+def from_json(item: Json) -> CodecSpec:
+    """A codec that final v3 writes so; MetadataError if it is none."""
+    found = members.extension(item, "codecs")
+    return CodecSpec(found.name, found.configuration, found.must_understand)
+
+
+def inner_specs(configuration: Mapping[str, Json]) -> list[CodecSpec]:
+    """The codecs inside a codec that has some of its own, such as `sharding_indexed`."""
+    return [from_json(item) for item in configuration.get("codecs") or ()]
+
+
+def with_inner(spec: CodecSpec, inner: Iterable[CodecSpec]) -> CodecSpec:
+    """The same codec with other codecs inside."""
+    configuration = {**spec.configuration, "codecs": [to_json(one) for one in inner]}
+    return CodecSpec(spec.name, configuration, spec.must_understand)
 
 
 def plain_options(configuration: Mapping[str, Json]) -> dict[str, Json]:

@@ -86,7 +86,7 @@ def descendants(
 
 def in_draft(store: Store, path: str) -> bool:
     """Whether the keys below `path` are chunks and documents of a draft of v3. Nodes of other
-    formats, which keep theirs below their path, cannot lie there."""
+    formats, which keep theirs below their path, cannot be there."""
     return path.split("/")[0] in AREAS and is_draft(store)
 
 
@@ -101,7 +101,7 @@ def is_draft(store: Store, path: str = "") -> bool:
 
 
 def check_outside_drafts(store: Store, path: str) -> None:
-    """UnsupportedError if a new node at `path` would lie among the chunks or documents of a draft
+    """UnsupportedError if a new node at `path` would be among the chunks or documents of a draft
     whose root is not that of the store: in a folder of it, or above it."""
     names = path.split("/")
     inside = ("/".join(names[:depth]) for depth, name in enumerate(names) if name in AREAS)
@@ -129,16 +129,13 @@ def located(error: MetadataError, store: Store) -> MetadataError:
 
 
 class BelowPath(ABC):
-    """The part of a format that follows from where its documents and chunks lie: below the path.
+    """The part of a format that follows from its keeping documents and chunks below the path.
 
-    A format that says nothing else has no consolidated metadata, and needs all its documents to
-    tell whether a node is there."""
+    By default all documents are needed to tell whether a node exists."""
 
     name: FormatName
     compression_aliases: Mapping[str, str] = {}
-
-    def unnamed_options(self, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
-        return {}
+    claiming: int = 0
 
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]: ...
@@ -148,7 +145,9 @@ class BelowPath(ABC):
         """The node that the documents of `keys` describe; None if they describe none."""
 
     @abstractmethod
-    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]: ...
+    def documents(
+        self, path: str, node: Node, *, attributes_only: bool = False
+    ) -> dict[str, bytes]: ...
 
     @abstractmethod
     def new_group(self, attributes: Mapping[str, Json]) -> GroupModel: ...
@@ -162,11 +161,11 @@ class BelowPath(ABC):
         missing = [key for key in self.keys(path) if key not in self.probes(path)]
         return self.parse(path, {**documents, **fetch(store, missing)} if missing else documents)
 
-    def assumed(self, store: Store, path: str) -> Node | None:
-        return None
+    def children(self, store: Store, path: str) -> dict[str, Node]:
+        return children(store, path, self.keys, self.parse)
 
-    def claims(self, path: str) -> tuple[str, ...]:
-        return ()
+    def names(self, store: Store, path: str) -> list[str]:
+        return child_names(store, path)
 
     def check_place(self, store: Store, path: str, besides: str = "") -> None:
         if in_draft(store, path):
@@ -178,45 +177,10 @@ class BelowPath(ABC):
             )
 
     def parent_documents(self, path: str) -> dict[str, bytes]:
-        return self.group_documents(path, self.new_group({}))
-
-    def empty_prefixes(self, path: str) -> tuple[str, ...]:
-        return ()
-
-    def owned(self, store: Store, path: str) -> Owned:
-        return Owned((), (f"{path}/" if path else "",))
-
-    def move(self, store: Store, source: str, target: str) -> None:
-        store.move_prefix(f"{source}/", f"{target}/")
+        return self.documents(path, self.new_group({}))
 
     def chunk_prefix(self, path: str, model: ArrayModel) -> str:
         return f"{path}/" if path else ""
 
-    def children(self, store: Store, path: str) -> dict[str, Node]:
-        return children(store, path, self.keys, self.parse)
-
-    def names(self, store: Store, path: str) -> list[str]:
-        return child_names(store, path)
-
-    def hidden_members(self, store: Store, path: str) -> list[str]:
-        return []  # below an array there are only its chunks
-
-    def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
-        raise UnsupportedError(
-            f"format {self.name} has no consolidated metadata; convert the hierarchy to format 2"
-            " or 3 for it"
-        )
-
-    def consolidated_anew(
-        self, store: Store, path: str, made: Mapping[str, bytes]
-    ) -> dict[str, bytes]:
-        return dict(made)  # documents that say nothing else
-
-    def consolidated_keys(self, path: str) -> tuple[str, ...]:
-        return ()
-
-    def consolidated_in(self, model: GroupModel) -> GroupModel | None:
-        return None
-
-    def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
-        return None
+    def owned(self, store: Store, path: str) -> Owned:
+        return Owned((), (f"{path}/" if path else "",))

@@ -20,7 +20,7 @@ from omnizarr.api.arguments import StorageOptions
 from omnizarr.api.checking import Seen, lists
 from omnizarr.engine.examination import examine
 from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
-from omnizarr.formats import FORMATS, Format, Node, hierarchy
+from omnizarr.formats import FORMATS, Format, Node
 from omnizarr.formats.rules import names_below, plural
 from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
 from omnizarr.jobs.conversion.chunks import Listed, all_places, per_portion, portions
@@ -364,13 +364,12 @@ def _below(store: Store, path: str, chosen: Format, model: Node) -> list[tuple[s
     """The relative paths of what may be nodes below a node, and whether these are all of them at
     any depth, not its direct members only."""
     if isinstance(model, ArrayModel):
-        names = chosen.hidden_members(store, path) if store.capabilities.listable else []
+        names = formats.hidden_members(chosen, store, path) if store.capabilities.listable else []
         return [(name, False) for name in names]
     if store.capabilities.listable:
         with suppress(NotListableError):
             return [(name, False) for name in names_below(store, path, chosen, model)]
-    documents = hierarchy.fetch(store, list(chosen.consolidated_keys(path)))
-    listed = chosen.parse_consolidated(path, documents)
+    listed = formats.consolidated(chosen, store, path)
     if listed is None or listed.consolidated is None:
         raise NotListableError(
             "the members of the group cannot be listed, and no"

@@ -15,7 +15,7 @@ import numpy as np
 from omnizarr import engine, limits
 from omnizarr.config import config
 from omnizarr.errors import ErrorLocation, MetadataError, ReadOnlyError, ZarrError
-from omnizarr.formats import Node
+from omnizarr.formats import Node, unnamed_options
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
@@ -82,7 +82,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @cached_property
     def _pipeline(self) -> CodecView:
-        return CodecView.of(self._stored, self._place.format.unnamed_options(self._stored))
+        return CodecView.of(self._stored, unnamed_options(self._place.format, self._stored))
 
     @property
     def read_only(self) -> bool:

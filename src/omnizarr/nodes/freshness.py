@@ -125,7 +125,7 @@ def require_same(place: NodeAddress, before: ArrayModel, now: Node, when: str = 
     found = difference(before, now)
     if found is not None:
         # A new array holds its facts as requested. The stored document may spell them differently.
-        documents = place.format.array_documents(place.path, before)
+        documents = place.format.documents(place.path, before)
         stored = node.reread(replace(place, store=_Holding(place.store, documents)))
         if isinstance(stored, ArrayModel):
             found = difference(stored, now)

@@ -1115,7 +1115,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         chosen.check_place(self.store, target, origin)
         for ancestor in paths.ancestors(to_path)[1:]:
             self.require_group(ancestor)
-        chosen.move(self.store, origin, target)
+        formats.move(chosen, self.store, origin, target)
 
     # -- in a notebook ------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:

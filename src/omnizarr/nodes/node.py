@@ -251,11 +251,7 @@ def _change(
     store, path, chosen = place.store, place.path, place.format
 
     def documents_of(node: Any) -> dict[str, bytes]:
-        if attributes_only:
-            return chosen.attribute_documents(path, node)
-        if isinstance(node, ArrayModel):
-            return chosen.array_documents(path, node)
-        return chosen.group_documents(path, node)
+        return chosen.documents(path, node, attributes_only=attributes_only)
 
     def update_documents(held: Store) -> Any:
         before = reread(replace(place, store=held))

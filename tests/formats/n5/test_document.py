@@ -144,7 +144,7 @@ def test_compressions(compression: dict[str, Any], expected: Any) -> None:
     else:
         assert (found["name"], found.get("configuration")) == expected
     # What is stored stays as it is when the document is rewritten.
-    written = json.loads(FORMAT.array_documents("a", model)["a/attributes.json"])
+    written = json.loads(FORMAT.documents("a", model)["a/attributes.json"])
     assert written["compression"] == compression
 
 
@@ -162,7 +162,7 @@ def test_version_1_names_a_compression_alone(name: str) -> None:
     old = {key: value for key, value in DATASET.items() if key != "compression"}
     model = parsed({**old, "compressionType": name})
     assert model.codecs == parsed({**DATASET, "compression": {"type": name}}).codecs
-    written = json.loads(FORMAT.array_documents("a", model)["a/attributes.json"])
+    written = json.loads(FORMAT.documents("a", model)["a/attributes.json"])
     assert written == {**old, "compressionType": name}
 
 
@@ -254,7 +254,7 @@ def test_hostile_documents() -> None:
                 continue
             outcomes.add(type(node).__name__)
             if isinstance(node, ArrayModel):
-                again = FORMAT.parse("", FORMAT.array_documents("", node))
+                again = FORMAT.parse("", FORMAT.documents("", node))
                 assert isinstance(again, ArrayModel)
                 assert (again.codecs, again.grid) == (node.codecs, node.grid)
                 assert (again.data_type, again.attributes) == (node.data_type, node.attributes)

@@ -215,7 +215,7 @@ def test_a_broken_block_says_where() -> None:
 # -- stores of others -------------------------------------------------------------------------
 @fixtures.needs_third_party
 def test_java_lz4_and_version_1() -> None:
-    """What nobody else reads has no expectation in the fixtures; their neighbours have one."""
+    """What no other reader opens has no expectation in the fixtures; their neighbours have one."""
     folder = fixtures.unpacked("zarr_implementations") / "zarr_implementations"
     java = zarr.open_group(folder / "data-2021-03" / "n5-java.n5", mode="r")
     raw = java["raw"][...]

@@ -109,7 +109,7 @@ def all_pipelines() -> Iterator[tuple[CodecSpec, ...]]:
 
 
 def test_what_counts_as_the_same_is_the_same() -> None:
-    """What copying without decoding stands on: whoever has the same encoding decodes the same."""
+    """Copying without decoding relies on it: the same encoding decodes to the same values."""
     groups: dict[Any, list[ArrayModel]] = {}
     for dtype in ("<i4", ">i4"):
         for specs in all_pipelines():

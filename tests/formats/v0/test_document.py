@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import omnizarr
+from omnizarr import formats
 from omnizarr.errors import (
     ContainsArrayError,
     MetadataError,
@@ -81,7 +82,7 @@ def test_a_document_becomes_a_model() -> None:
 
 def test_unknown_members_are_kept() -> None:
     model = parse({**GOOD, "mine": {"b": [1]}})
-    written = V0().array_documents("a", model)
+    written = V0().documents("a", model)
     assert json.loads(written["a/__zmeta__"]) == {**GOOD, "mine": {"b": [1]}}
     assert list(written) == ["a/__zmeta__"]
 
@@ -160,7 +161,7 @@ def test_fill_values_mean_what_numpy_makes_of_them(dtype: Any, fill: Any, expect
     found = model.fill_value
     assert (found.item() if isinstance(expected, tuple) else found) == expected
     # What was read is written as it was.
-    written = V0().array_documents("a", model)["a/__zmeta__"]
+    written = V0().documents("a", model)["a/__zmeta__"]
     assert json.loads(written)["fill_value"] == fill
 
 
@@ -186,7 +187,7 @@ def test_any_value_of_a_member_parses_or_is_refused(member: str) -> None:
             model = parse({**GOOD, member: wrong})
         except MetadataError:
             continue
-        again = parse(V0().array_documents("a", model)["a/__zmeta__"])
+        again = parse(V0().documents("a", model)["a/__zmeta__"])
         assert (again.shape, again.dtype, again.codecs) == (model.shape, model.dtype, model.codecs)
 
 
@@ -492,7 +493,7 @@ def test_there_are_no_groups() -> None:
             make(MemoryStore(), zarr_format=0)
         assert error.value.what == "groups"
     with pytest.raises(UnsupportedError, match="no consolidated"):
-        V0().consolidate(MemoryStore(), "")
+        formats.consolidate(V0(), MemoryStore(), "")
 
 
 # -- through the public surface ---------------------------------------------------------------

@@ -91,7 +91,7 @@ def test_a_document_becomes_a_model() -> None:
 
 
 def test_unknown_members_are_kept_and_attributes_are_always_there() -> None:
-    written = V1().array_documents("a", model_of(mine=[1]))
+    written = V1().documents("a", model_of(mine=[1]))
     assert json.loads(written["a/meta"]) == {**GOOD, "mine": [1]}
     assert written["a/attrs"] == b"{}"
 
@@ -113,7 +113,7 @@ def test_compressors(compression: str, options: Any, name: str, configuration: A
     model = model_of(compression=compression, compression_opts=options)
     assert model.codecs[-1].name == name
     assert model.codecs[-1].configuration == configuration
-    written = json.loads(V1().array_documents("", model)["meta"])
+    written = json.loads(V1().documents("", model)["meta"])
     assert (written["compression"], written["compression_opts"]) == (compression, options)
 
 
@@ -190,7 +190,7 @@ def test_a_meta_of_something_else_is_no_array(data: bytes) -> None:
     assert find(store, "") is None
     with pytest.raises(NodeNotFoundError, match="found meta"):
         omnizarr.open(store, mode="r")
-    # And it is nobody's to replace.
+    # And no format may replace it.
     group = omnizarr.open_group(store, mode="a", zarr_format=2)
     assert bytes(store["meta"]) == data
     assert group.metadata.zarr_format == 2
@@ -227,7 +227,7 @@ def test_any_value_of_a_member_parses_or_is_refused(member: str) -> None:
         except MetadataError:
             continue
         if model is not None:
-            again = parse(V1().array_documents("a", model)["a/meta"])
+            again = parse(V1().documents("a", model)["a/meta"])
             assert again is not None
             assert (again.shape, again.dtype, again.codecs) == (
                 model.shape, model.dtype, model.codecs,

@@ -69,7 +69,7 @@ def request(**arguments: Any) -> ArrayRequest:
 
 
 def written(model: ArrayModel) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(V2.array_documents("", model)[".zarray"])
+    found: dict[str, Any] = json.loads(V2.documents("", model)[".zarray"])
     return found
 
 
@@ -80,15 +80,13 @@ def test_the_example_of_document_000_is_written_verbatim() -> None:
     model = V2.new_array(
         request(fill_value=42, compressors=[CodecSpec("numcodecs.zlib", {"level": 1})])
     )
-    assert V2.array_documents("", model) == {".zarray": EXAMPLE.encode()}
+    assert V2.documents("", model) == {".zarray": EXAMPLE.encode()}
     model = replace(model, attributes={"foo": 42, "bar": "apples", "baz": [1, 2]})
-    assert V2.attribute_documents("x", model) == {
+    assert V2.documents("x", model, attributes_only=True) == {
         "x/.zattrs": b'{\n    "bar": "apples",\n    "baz": [\n        1,\n        2\n    ],\n'
         b'    "foo": 42\n}'
     }
-    assert V2.group_documents("foo", V2.new_group({})) == {
-        "foo/.zgroup": b'{\n    "zarr_format": 2\n}'
-    }
+    assert V2.documents("foo", V2.new_group({})) == {"foo/.zgroup": b'{\n    "zarr_format": 2\n}'}
 
 
 def test_the_example_of_document_000_is_read() -> None:
@@ -110,7 +108,7 @@ def test_a_group_and_its_attributes() -> None:
     group = V2.parse("", {".zgroup": b'{"zarr_format":2,"extra":1}', ".zattrs": b'{"a": NaN}'})
     assert isinstance(group, GroupModel)
     assert list(group.attributes) == ["a"]
-    assert json.loads(V2.group_documents("", group)[".zgroup"]) == {"zarr_format": 2, "extra": 1}
+    assert json.loads(V2.documents("", group)[".zgroup"]) == {"zarr_format": 2, "extra": 1}
 
 
 def test_nothing_here() -> None:
@@ -549,7 +547,7 @@ def test_dimension_names_are_an_attribute() -> None:
         assert parse({"_ARRAY_DIMENSIONS": odd}).dimension_names is None
     model = V2.new_array(request(dimension_names=("y", "x"), attributes={"a": 1}))
     assert model.dimension_names == ("y", "x")
-    assert json.loads(V2.array_documents("", model)[".zattrs"]) == {
+    assert json.loads(V2.documents("", model)[".zattrs"]) == {
         "a": 1,
         "_ARRAY_DIMENSIONS": ["y", "x"],
     }
@@ -561,11 +559,11 @@ def test_dimension_names_are_an_attribute() -> None:
 def hierarchy() -> MemoryStore:
     store = MemoryStore()
     for path in ("", "g", "g/h"):
-        for key, data in V2.group_documents(path, V2.new_group({"at": path})).items():
+        for key, data in V2.documents(path, V2.new_group({"at": path})).items():
             store.set(key, data)
     for path in ("b", "a", "g/c"):
         model = V2.new_array(request(attributes={"name": path}))
-        for key, data in V2.array_documents(path, model).items():
+        for key, data in V2.documents(path, model).items():
             store.set(key, data)
     store.set("a/0.0", b"chunk")
     store.set("stray/file", b"not a node")

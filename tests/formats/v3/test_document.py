@@ -47,7 +47,7 @@ def parse(*left_out: str, **members: Any) -> ArrayModel:
 
 
 def written(model: ArrayModel) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(V3.array_documents("", model)["zarr.json"])
+    found: dict[str, Any] = json.loads(V3.documents("", model)["zarr.json"])
     return found
 
 
@@ -493,7 +493,7 @@ def test_key_encodings_of_new_arrays() -> None:
 
 
 def test_the_text_of_a_new_group() -> None:
-    assert V3.group_documents("g", V3.new_group({"b": 1, "a": 2})) == {
+    assert V3.documents("g", V3.new_group({"b": 1, "a": 2})) == {
         "g/zarr.json": b'{\n  "zarr_format": 3,\n  "node_type": "group",\n'
         b'  "attributes": {\n    "b": 1,\n    "a": 2\n  }\n}'
     }
@@ -505,10 +505,10 @@ def test_the_text_of_a_new_group() -> None:
 def hierarchy() -> MemoryStore:
     store = MemoryStore()
     for path in ("", "g", "g/h"):
-        store.set(*V3.group_documents(path, V3.new_group({"at": path})).popitem())
+        store.set(*V3.documents(path, V3.new_group({"at": path})).popitem())
     for path in ("b", "a", "g/c"):
         model = V3.new_array(request(attributes={"name": path}))
-        store.set(*V3.array_documents(path, model).popitem())
+        store.set(*V3.documents(path, model).popitem())
     store.set("a/c/0/0", b"chunk")
     store.set("stray/file", b"not a node")
     return store
@@ -541,7 +541,7 @@ def test_consolidated_metadata() -> None:
     plain = V3.parse("", documents)
     assert isinstance(plain, GroupModel)
     assert plain.consolidated is None
-    again = json.loads(V3.group_documents("", replace(plain, attributes={}))["zarr.json"])
+    again = json.loads(V3.documents("", replace(plain, attributes={}))["zarr.json"])
     assert again["consolidated_metadata"] == inline
     with pytest.raises(MetadataError, match="no group of format 3"):
         V3.consolidate(store, "stray")

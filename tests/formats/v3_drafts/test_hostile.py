@@ -104,7 +104,7 @@ def look(name: str, bootstrap: Any, kind: str, document: Any) -> None:
     for changed in (node, chosen.children(store, "").get("a")):
         assert type(changed) is type(node)
     if isinstance(node, GroupModel):
-        store.update(chosen.group_documents("a", node))
+        store.update(chosen.documents("a", node))
         return
     try:
         array = zarr.open_array(store, path="a", mode="r")
@@ -113,7 +113,7 @@ def look(name: str, bootstrap: Any, kind: str, document: Any) -> None:
     except (ZarrError, MemoryError):
         pass
     try:
-        documents = chosen.array_documents("a", node)
+        documents = chosen.documents("a", node)
     except UnsupportedError:
         return  # an attribute, or a codec, that the layout reads but does not write
     store.update(documents)

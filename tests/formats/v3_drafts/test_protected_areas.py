@@ -122,7 +122,7 @@ def test_moving_and_converting_there(tmp_path: Path) -> None:
 
 
 def test_other_folders_with_these_names(tmp_path: Path) -> None:
-    """A final v3 group or nothing lies above: everything may be stored."""
+    """A final v3 group or nothing is above: everything may be stored."""
     omnizarr.save(tmp_path / "plain" / "data" / "meta" / "x", np.arange(3))
     root = omnizarr.open_group(tmp_path / "v3", mode="w")
     root.create_group("data")

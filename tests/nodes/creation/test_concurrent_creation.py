@@ -195,7 +195,7 @@ def test_a_parent_that_appears_while_we_look_is_an_ordinary_one(zarr_format: Any
         )
 
     known = formats.get_format(zarr_format)
-    for watched in {*known.probes(key), *known.claims(key)}:
+    for watched in {*known.probes(key), *formats.claims(known, key)}:
         store = Watched(MemoryStore(), watched, sibling)
         omnizarr.create_array(store, name="g/ours", shape=(3,), dtype="u1", zarr_format=zarr_format)
         members = omnizarr.open_group(store.store, path="g", mode="r")

@@ -28,10 +28,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import UnsupportedError
 from omnizarr.formats import requests
 from omnizarr.formats.base import ArrayRequest
-from omnizarr.formats.core_codecs import PREFIX, SHUFFLES, shuffle_name, to_core
+from omnizarr.formats.core_codecs import PREFIX, SHUFFLES, from_json, shuffle_name, to_core, to_json
 from omnizarr.formats.members import Constraint
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
@@ -54,15 +54,8 @@ def pipeline(compressor: CodecSpec | None, ndim: int, itemsize: int) -> tuple[Co
     reverse = CodecSpec("transpose", {"order": list(range(ndim))[::-1]})
     serial = CodecSpec("bytes", {"endian": "big"} if itemsize > 1 else {})
     inner = [reverse, serial] if compressor is None else [reverse, serial, compressor]
-    block = CodecSpec(BLOCK, {"codecs": [_document(spec) for spec in inner]})
+    block = CodecSpec(BLOCK, {"codecs": [to_json(spec) for spec in inner]})
     return (reverse, block) if ndim > 1 else (block,)
-
-
-def _document(spec: CodecSpec) -> dict[str, Json]:
-    document: dict[str, Json] = {"name": spec.name}
-    if spec.configuration:
-        document["configuration"] = dict(spec.configuration)
-    return document
 
 
 # -- documents --------------------------------------------------------------------------------
@@ -190,7 +183,7 @@ def split(specs: Sequence[CodecSpec], ndim: int) -> CodecSpec | None:
         inner = rest.pop(0).configuration.get("codecs")
         if not isinstance(inner, list) or rest:
             raise _unsupported(specs)
-        rest, axes = [_spec(item) for item in inner[1:]], list(range(ndim))
+        rest, axes = [from_json(item) for item in inner[1:]], list(range(ndim))
     if axes != list(range(ndim)):
         raise _unsupported(specs)
     if rest and rest[0].name == "bytes":
@@ -198,14 +191,6 @@ def split(specs: Sequence[CodecSpec], ndim: int) -> CodecSpec | None:
     if len(rest) > 1:
         raise _unsupported(specs)
     return rest[0] if rest else None
-
-
-def _spec(document: Json) -> CodecSpec:
-    if isinstance(document, str):
-        return CodecSpec(document)
-    if not isinstance(document, Mapping) or not isinstance(document.get("name"), str):
-        raise MetadataError(f"codec {BLOCK!r}: a codec needs a name, found {show(document)}")
-    return CodecSpec(document["name"], document.get("configuration") or {})
 
 
 def _unsupported(specs: Sequence[CodecSpec]) -> UnsupportedError:

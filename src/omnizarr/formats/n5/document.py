@@ -141,23 +141,18 @@ class N5(hierarchy.BelowPath):
                 what="name",
             )
 
-    def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
-        document = _array_document(model)
-        if not path:
-            document.setdefault("n5", VERSION)
-        _check_attributes(model.attributes)
-        return {join(path, ATTRIBUTES): _text({**model.attributes, **document})}
-
-    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]:
-        _check_attributes(model.attributes, model.document)
-        own = {name: model.document[name] for name in ("n5",) if name in model.document}
-        return {join(path, ATTRIBUTES): _text({**model.attributes, **own})}
-
-    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
-        if isinstance(model, GroupModel):
-            return self.group_documents(path, model)
-        _check_attributes(model.attributes)
-        return {join(path, ATTRIBUTES): _text({**model.attributes, **model.document})}
+    def documents(
+        self, path: str, node: Node, *, attributes_only: bool = False
+    ) -> dict[str, bytes]:
+        if isinstance(node, GroupModel):
+            _check_attributes(node.attributes, node.document)
+            own = {name: node.document[name] for name in ("n5",) if name in node.document}
+        else:
+            _check_attributes(node.attributes)
+            own = dict(node.document) if attributes_only else _array_document(node)
+            if not path and not attributes_only:
+                own.setdefault("n5", VERSION)
+        return {join(path, ATTRIBUTES): _text({**node.attributes, **own})}
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:
@@ -230,7 +225,7 @@ def _node(key: str, data: Buffer) -> Node:
 def _group(document: dict[str, Json]) -> GroupModel:
     if "n5" in document:
         _check_version(document["n5"])
-    # Some of the members of datasets may lie in a group: then they are attributes like others.
+    # Some of the members of datasets may be in a group: then they are attributes like others.
     known = {name: document[name] for name in RESERVED if name in document}
     return GroupModel({name: document[name] for name in document if name != "n5"}, known)
 

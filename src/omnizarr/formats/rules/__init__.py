@@ -64,7 +64,6 @@ RULES: Mapping[FormatName, Rules] = {
     "3-draft2020-10": v3draft.RULES,
     "n5": n5.RULES,
 }
-_NO_RULES = Rules(lambda look: ())
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def check_node(
 ) -> Iterator[Finding]:
     """Every finding about one node; `node` is None if the format's parser refuses it."""
     look = Look(store, path, format, node, standard, start)
-    yield from RULES.get(format.name, _NO_RULES).check(look)
+    yield from RULES[format.name].check(look)
 
 
 def visit(
@@ -124,7 +123,7 @@ def _visit(store: Store, path: str, standard: Standard | None, inside: Inside | 
     arrays: list[tuple[Format, ArrayModel]] = []
     for known, (node, refusal) in claims.items():
         look = Look(store, path, known, node, standard, inside is None)
-        rules = RULES.get(known.name, _NO_RULES)
+        rules = RULES[known.name]
         found = list(rules.check(look))
         findings += found
         # What is forbidden is why a node cannot be opened, and is said once.
@@ -148,8 +147,8 @@ def _visit(store: Store, path: str, standard: Standard | None, inside: Inside | 
 
 
 def names_below(store: Store, path: str, format: Format, node: Node) -> list[str]:  # noqa: A002
-    """The names below a group at which nodes may lie, broken ones included."""
-    rules = RULES.get(format.name, _NO_RULES)
+    """The names below a group at which nodes may exist, broken ones included."""
+    rules = RULES[format.name]
     return rules.children(Look(store, path, format, node))
 
 
@@ -191,7 +190,7 @@ def _claims(store: Store, path: str, inside: Inside | None) -> dict[Format, Clai
                 if node is not None:
                     claims[known] = (node, None)
             if claims and batch is not formats.CURRENT:
-                break  # side by side lie only nodes of the current formats
+                break  # only nodes of the current formats share a path
         if claims:
             return claims
     return {}
@@ -235,7 +234,7 @@ def _nothing(store: Store, path: str, standard: Standard | None, inside: Inside 
     beneath = Inside(
         inside.format, (*inside.implied, path), inside.consolidated, inside.unlisted or unlisted
     )
-    rules = RULES.get(inside.format.name, _NO_RULES)
+    rules = RULES[inside.format.name]
     findings = tuple(rules.orphans(Look(store, path, inside.format, None, standard, False)))
     names = _named(path, inside) if unlisted else child_names(store, path)
     below = tuple((paths.join(path, name), beneath) for name in names)

@@ -115,9 +115,9 @@ class Rules:
     is_array: Callable[[Look], bool] = lambda look: False
     """Whether a node that the parser refused was meant to be an array, which has no children."""
     children: Callable[[Look], list[str]] = _below_path
-    """The names below a group at which nodes may lie, broken ones included."""
+    """The names below a group at which nodes may exist, broken ones included."""
     missing_group: Callable[[str, Standard | None], Iterator[Finding]] = _nothing_missing
-    """What it means that nodes lie below `path`, but no group at it."""
+    """What it means that nodes exist below `path`, but no group at it."""
     orphans: Callable[[Look], Iterable[Finding]] = lambda look: ()
     """A path below a group that has documents, but no node."""
     listed: Callable[[Look], frozenset[str] | None] = lambda look: None

@@ -20,7 +20,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class ChunkLayout:
-    """What else than chunks may lie below an array's prefix, and where that is written."""
+    """What else than chunks may be below an array's prefix, and where that is written."""
 
     document: str
     section: str
@@ -116,7 +116,7 @@ def _finding(
         case "node":
             return at.error(
                 layout.nodes_section or section,
-                f"documents of other nodes lie below an array: {tally}",
+                f"documents of other nodes below an array: {tally}",
             )
         case "outside":
             return at.warning(

@@ -1,9 +1,9 @@
 """Whether the stored chunks of one array are, byte for byte, chunks of another.
 
-An encoding is what a decoder needs to know: how the elements lie, which codecs ran, and of their
-options those that decoding depends on. What only steers an encoder (levels, the inner compressor
-and shuffle of blosc, whose containers describe themselves) is left out. Two arrays of different
-formats that agree here can exchange chunks without decoding them.
+An encoding is what a decoder needs to know: how the elements are laid out, which codecs ran, and of
+their options those that decoding depends on. Options that only steer an encoder (levels, the inner
+compressor and shuffle of blosc, whose containers describe themselves) are left out. Two arrays of
+different formats that agree here can exchange chunks without decoding them.
 
 It knows metadata only: no codec is looked up, no byte is read.
 """
@@ -18,10 +18,17 @@ from typing import Any
 import numpy as np
 
 from omnizarr.errors import MetadataError
-from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, OLD_ZSTD, to_core
+from omnizarr.formats.core_codecs import (
+    ARRAY_TO_ARRAY,
+    ARRAY_TO_BYTES,
+    OLD_ZSTD,
+    from_json,
+    inner_specs,
+    to_core,
+)
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec, Json
-from omnizarr.model.dtypes import from_json
+from omnizarr.model.dtypes import from_json as type_from_json
 from omnizarr.model.json import show
 from omnizarr.model.keys import ChunkKeys
 
@@ -36,19 +43,9 @@ VIEWING: Mapping[str, tuple[str, str]] = {
 
 _IRRELEVANT = frozenset(
     {
-        "blosc",
-        "zstd",
-        "gzip",
-        "crc32c",
-        "vlen-utf8",
-        "vlen-bytes",
-        "bitround",
-        "numcodecs.bitround",
-        "numcodecs.bz2",
-        "numcodecs.fletcher32",
-        "numcodecs.lz4",
-        "numcodecs.packbits",
-        "numcodecs.zlib",
+        *("blosc", "zstd", "gzip", "crc32c", "vlen-utf8", "vlen-bytes", "bitround"),
+        *("numcodecs.bitround", "numcodecs.bz2", "numcodecs.fletcher32", "numcodecs.lz4"),
+        *("numcodecs.packbits", "numcodecs.zlib"),
     }
 )
 """Codecs none of whose options a decoder needs."""
@@ -136,7 +133,7 @@ def _encoding(
                 stored = with_order(stage, spec.configuration.get("endian"))
         elif spec.name == SHARDING:
             steps.append(_sharding(spec.configuration, stage, type_name))
-            sharded = True  # the codecs inside know how elements lie
+            sharded = True  # the codecs inside know how elements are laid out
         elif spec.name in VIEWING:
             seen, made = viewed_types(spec, stage)
             exact = "" if seen == stage else f"{stage.str} seen as {seen.str}"
@@ -199,22 +196,9 @@ def _sharding(configuration: Mapping[str, Json], dtype: np.dtype[Any], type_name
     told = None
     if index is not None:
         wide = np.dtype("<u8")
-        told = _encoding([_spec(item) for item in index], wide, len(shape) + 1, "uint64")
+        told = _encoding([from_json(item) for item in index], wide, len(shape) + 1, "uint64")
     location = configuration.get("index_location", "end")
     return _line(SHARDING, [shape, repr(inner), repr(told), location])
-
-
-def inner_specs(configuration: Mapping[str, Json]) -> list[CodecSpec]:
-    """The codecs inside a `sharding_indexed`."""
-    return [_spec(item) for item in configuration.get("codecs") or ()]
-
-
-def _spec(item: Json) -> CodecSpec:
-    if isinstance(item, str):
-        return CodecSpec(item)
-    return CodecSpec(
-        item["name"], item.get("configuration") or {}, item.get("must_understand", True)
-    )
 
 
 def axes_of(spec: CodecSpec, ndim: int) -> tuple[int, ...]:
@@ -250,7 +234,7 @@ def stage_after(spec: CodecSpec, stage: np.dtype[Any]) -> np.dtype[Any]:
     if spec.name == "numcodecs.packbits":
         return np.dtype(np.uint8)
     if spec.name == "cast_value":
-        return from_json(spec.configuration.get("data_type")).numpy
+        return type_from_json(spec.configuration.get("data_type")).numpy
     return stage
 
 

@@ -17,16 +17,18 @@ from omnizarr.errors import UnsupportedError
 from omnizarr.formats.core_codecs import (
     ARRAY_TO_ARRAY,
     ARRAY_TO_BYTES,
+    OBJECT_CODECS,
     OLD_ZSTD,
     PREFIX,
     from_core,
+    inner_specs,
+    with_inner,
 )
 from omnizarr.formats.translation.chunk_bytes import (
     SHARDING,
     VIEWING,
     axes_of,
     element_size,
-    inner_specs,
     stage_after,
     viewed_types,
     with_order,
@@ -37,13 +39,6 @@ from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import ArrowBinary, ArrowString, DataType, from_numpy, told_by_numpy
 from omnizarr.model.grids import Shape
 
-OBJECT_CODECS = frozenset(
-    PREFIX + name
-    for name in (
-        *("categorize", "json", "json2", "msgpack", "msgpack2", "pickle"),
-        *("vlen-array", "vlen-bytes", "vlen-utf8"),
-    )
-)
 N5_BLOCK = "n5_default"
 _DEFLATING = frozenset({"gzip", PREFIX + "gzip", PREFIX + "zlib"})
 _ZLIB_LEVEL = 6
@@ -115,10 +110,7 @@ def _without_blocks(specs: Sequence[CodecSpec], ndim: int) -> list[CodecSpec]:
 def _plain_blosc(spec: CodecSpec) -> CodecSpec:
     """Blosc under its older name, which leaves the size of an element to the array."""
     if spec.name == SHARDING:
-        inner = [_plain_blosc(one) for one in inner_specs(spec.configuration)]
-        return CodecSpec(
-            SHARDING, {**spec.configuration, "codecs": [_document(one) for one in inner]}
-        )
+        return with_inner(spec, map(_plain_blosc, inner_specs(spec.configuration)))
     return (from_core(spec) or spec) if spec.name == "blosc" else spec
 
 
@@ -129,10 +121,7 @@ def _framed(specs: Sequence[CodecSpec], text: bool) -> list[CodecSpec]:
         if spec.name == "bytes":
             spec = CodecSpec("vlen-utf8" if text else "vlen-bytes", {})
         elif spec.name == SHARDING:
-            inner = _framed(inner_specs(spec.configuration), text)
-            spec = CodecSpec(
-                SHARDING, {**spec.configuration, "codecs": [_document(one) for one in inner]}
-            )
+            spec = with_inner(spec, _framed(inner_specs(spec.configuration), text))
         result.append(spec)
     return result
 
@@ -194,8 +183,7 @@ def _rewritten(
             serialised = True
         elif spec.name == SHARDING:
             inner = _rewritten(inner_specs(spec.configuration), old, new, endian)
-            configuration = {**spec.configuration, "codecs": [_document(one) for one in inner]}
-            result.append(CodecSpec(SHARDING, configuration, spec.must_understand))
+            result.append(with_inner(spec, inner))
             serialised = True
         elif spec.name in VIEWING:
             result.append(_view(spec, old, new))
@@ -295,15 +283,6 @@ def _says_checksum(value: Json) -> bool:
     if isinstance(value, Mapping):
         return value.get("checksum") is True or any(map(_says_checksum, value.values()))
     return isinstance(value, list) and any(map(_says_checksum, value))
-
-
-def _document(spec: CodecSpec) -> dict[str, Json]:
-    member: dict[str, Json] = {"name": spec.name}
-    if spec.configuration or spec.name.startswith(PREFIX):
-        member["configuration"] = dict(spec.configuration)
-    if not spec.must_understand:
-        member["must_understand"] = False
-    return member
 
 
 # -- shards -----------------------------------------------------------------------------------

@@ -15,8 +15,14 @@ from typing import Any, Literal
 from omnizarr.errors import MetadataError, Option, Part, UnsupportedError
 from omnizarr.formats import dimensions
 from omnizarr.formats.base import DEFAULT, ArrayRequest, Format, Node
-from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, ARRAY_TO_BYTES, BYTES_TO_BYTES, PREFIX
-from omnizarr.formats.translation.chunk_bytes import SHARDING, inner_specs, same_encoding, same_fill
+from omnizarr.formats.core_codecs import (
+    ARRAY_TO_ARRAY,
+    ARRAY_TO_BYTES,
+    BYTES_TO_BYTES,
+    PREFIX,
+    inner_specs,
+)
+from omnizarr.formats.translation.chunk_bytes import SHARDING, same_encoding, same_fill
 from omnizarr.formats.translation.codecs import (
     inner_chunks,
     parts_of,

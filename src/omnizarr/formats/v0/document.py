@@ -40,12 +40,11 @@ class V0(arrays_only.ArraysOnly):
     separator is not one that this format can grant, and changes nothing that is read."""
 
     name: FormatName = 0
-    documents = (META, ATTRIBUTES)
+    claiming = 1
+    document_names = (META, ATTRIBUTES)
+    attributes_required = False
 
     # -- reading ------------------------------------------------------------------------------
-    def claims(self, path: str) -> tuple[str, ...]:
-        return self.probes(path)
-
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         key, attributes_key = self.keys(path)
         if key not in documents:
@@ -65,16 +64,9 @@ class V0(arrays_only.ArraysOnly):
     def chunk_prefix(self, path: str, model: ArrayModel) -> str:
         return join(path, DATA) + "/"
 
-    def empty_prefixes(self, path: str) -> tuple[str, ...]:
-        """The document's example lists `__zdata__` right after creation."""
-        return (join(path, DATA) + "/",)
-
     # -- writing ------------------------------------------------------------------------------
-    def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
-        return {
-            join(path, META): arrays_only.text(_document(model)),
-            **(self.attribute_documents(path, model) if model.attributes else {}),
-        }
+    def array_document(self, model: ArrayModel) -> dict[str, Json]:
+        return _document(model)
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:

@@ -1,6 +1,6 @@
 """Format 1 (releases 1.0 and 1.1; the Zarr storage specification, version 1).
 
-An array is `meta` (JSON), its attributes are `attrs`, which is always there, its chunks lie beside
+An array is `meta` (JSON), its attributes are `attrs`, which is always there, its chunks are beside
 them. There are no groups, no filters and no arrays of 0 dimensions. Other hierarchies may have a
 node named `meta`, so only a JSON object with `"zarr_format": 1` is one of this format. Codecs and
 the truth about `order` are `codecs`'s, fill values `fill_values`'s; types are those of format 2.
@@ -37,7 +37,8 @@ class V1(arrays_only.ArraysOnly):
     separator is not one that this format can grant, and changes nothing that is read."""
 
     name: FormatName = 1
-    documents = (META, ATTRIBUTES)
+    document_names = (META, ATTRIBUTES)
+    attributes_required = True
 
     # -- reading ------------------------------------------------------------------------------
     def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
@@ -60,11 +61,8 @@ class V1(arrays_only.ArraysOnly):
             raise error.at(key=key) from error
 
     # -- writing ------------------------------------------------------------------------------
-    def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
-        return {
-            **self.attribute_documents(path, model),
-            join(path, META): arrays_only.text(_document(model)),
-        }
+    def array_document(self, model: ArrayModel) -> dict[str, Json]:
+        return _document(model)
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:

@@ -99,7 +99,7 @@ def _compression(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
         yield at.warning(
             "Chunks",
             f"order 'F' with compression {show(library)}: zarr 1 applied it with blosc only, so"
-            " chunks lie in C order all the same",
+            " chunks have C order all the same",
         )
     if library == "none" and document.get("compression_opts", 0) is None:
         yield at.dialect(

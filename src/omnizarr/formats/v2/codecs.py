@@ -12,7 +12,14 @@ from typing import NamedTuple
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import members, requests
 from omnizarr.formats.base import ArrayRequest
-from omnizarr.formats.core_codecs import ARRAY_TO_ARRAY, FAST, PREFIX, from_core, plain_options
+from omnizarr.formats.core_codecs import (
+    ARRAY_TO_ARRAY,
+    FAST,
+    OBJECT_CODECS,
+    PREFIX,
+    from_core,
+    plain_options,
+)
 from omnizarr.formats.members import Constraint
 from omnizarr.formats.requests import Order
 from omnizarr.model.codec import CodecSpec, Json
@@ -26,19 +33,6 @@ from omnizarr.model.dtypes import (
 )
 from omnizarr.model.json import show
 
-OBJECT_CODECS = frozenset(
-    {
-        "numcodecs.categorize",
-        "numcodecs.json",
-        "numcodecs.json2",
-        "numcodecs.msgpack",
-        "numcodecs.msgpack2",
-        "numcodecs.pickle",
-        "numcodecs.vlen-array",
-        "numcodecs.vlen-bytes",
-        "numcodecs.vlen-utf8",
-    }
-)
 DEFAULT_COMPRESSOR = CodecSpec("numcodecs.zstd", {"level": 3, "checksum": True})
 """Zstandard frames carry their own checksum, and every reader of format 2 knows them."""
 
@@ -60,7 +54,7 @@ class FilterPipeline(NamedTuple):
             specs.append(CodecSpec("transpose", {"order": list(range(ndim))[::-1]}))
         specs.extend(self.filters)
         if not self.filters and not data_type.variable:
-            # No endian: the bytes lie as the dtype says.
+            # No endian: the dtype has the byte order.
             specs.append(CodecSpec("bytes", {}))
         if self.compressor is not None:
             specs.append(self.compressor)

@@ -51,18 +51,11 @@ class V2(hierarchy.BelowPath):
     """Format 2; see `formats.base.Format`."""
 
     name: FormatName = 2
-
-    def unnamed_options(self, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
-        compressor = model.document.get("compressor")
-        named = isinstance(compressor, dict) and "checksum" in compressor
-        return {} if named else {"numcodecs.zstd": ("checksum",)}
+    claiming = 2
 
     # -- reading ------------------------------------------------------------------------------
     def keys(self, path: str) -> tuple[str, ...]:
         return join(path, ARRAY), join(path, GROUP), join(path, ATTRIBUTES)
-
-    def claims(self, path: str) -> tuple[str, ...]:
-        return join(path, ARRAY), join(path, GROUP)
 
     def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         node = super().find(store, path, documents)
@@ -90,20 +83,17 @@ class V2(hierarchy.BelowPath):
         return None
 
     # -- writing ------------------------------------------------------------------------------
-    def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
-        return {
-            join(path, ARRAY): _text(_array_document(model)),
-            **(self.attribute_documents(path, model) if model.attributes else {}),
-        }
-
-    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]:
-        return {
-            join(path, GROUP): _text({**model.document, "zarr_format": 2}),
-            **(self.attribute_documents(path, model) if model.attributes else {}),
-        }
-
-    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
-        return {join(path, ATTRIBUTES): _text(model.attributes)}
+    def documents(
+        self, path: str, node: Node, *, attributes_only: bool = False
+    ) -> dict[str, bytes]:
+        attributes = {join(path, ATTRIBUTES): _text(node.attributes)}
+        if attributes_only:
+            return attributes
+        if isinstance(node, ArrayModel):
+            own = {join(path, ARRAY): _text(_array_document(node))}
+        else:
+            own = {join(path, GROUP): _text({**node.document, "zarr_format": 2})}
+        return {**own, **attributes} if node.attributes else own
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:
@@ -116,7 +106,11 @@ class V2(hierarchy.BelowPath):
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
         return (join(path, CONSOLIDATED),)
 
-    def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
+    def consolidate(
+        self, store: Store, path: str, made: Mapping[str, bytes] | None = None
+    ) -> dict[str, bytes]:
+        if made is not None:
+            return dict(made)  # the document holds nothing else
         found = hierarchy.fetch(store, list(self.keys(path)))
         if not isinstance(self.parse(path, found), GroupModel):
             raise MetadataError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from omnizarr.errors import MetadataError
-from omnizarr.formats.core_codecs import PREFIX
+from omnizarr.formats.core_codecs import OBJECT_CODECS, PREFIX
 from omnizarr.formats.nczarr import document as nczarr
 from omnizarr.formats.rules import chunks, consolidated, numpy_types
 from omnizarr.formats.rules.base import (
@@ -66,7 +66,7 @@ def check(look: Look) -> Iterator[Finding]:
     yield from _name(look, at(ARRAY if ARRAY in found else GROUP))
     if ARRAY in found and GROUP in found:
         yield at(GROUP).error(
-            GROUPS, f"{ARRAY} and {GROUP} lie at one path: a node is an array or a group"
+            GROUPS, f"{ARRAY} and {GROUP} are at one path: a node is an array or a group"
         )
     if ARRAY in found:
         yield from _array(look, at(ARRAY), found[ARRAY])
@@ -186,7 +186,7 @@ def _codecs(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
     for position, codec in enumerate(filters):
         yield from _codec(at, f"filters[{position}]", codec)
         identifier = codec.get("id") if isinstance(codec, dict) else None
-        if position and f"{PREFIX}{identifier}" in codecs.OBJECT_CODECS:
+        if position and f"{PREFIX}{identifier}" in OBJECT_CODECS:
             yield at.error(
                 "Filters", f"filters[{position}]: the object codec {identifier!r} must come first"
             )
@@ -268,7 +268,7 @@ def _nczarr_documents(look: Look, found: Mapping[str, Buffer]) -> Iterator[Findi
 # -- hierarchies ----------------------------------------------------------------------------------
 def missing_group(path: str, standard: Standard | None) -> Iterator[Finding]:
     yield At(path, join(path, GROUP), _document(standard)).error(
-        GROUPS, "nodes lie below this path, but there is no group: every ancestor must be one"
+        GROUPS, "nodes exist below this path, but there is no group: every ancestor must be one"
     )
 
 

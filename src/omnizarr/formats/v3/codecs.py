@@ -15,6 +15,7 @@ from omnizarr.formats.core_codecs import (
     ARRAY_TO_BYTES,
     BYTES_TO_BYTES,
     shuffle_name,
+    to_json,
 )
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import (
@@ -191,21 +192,11 @@ def itemsize(data_type: DataType) -> int:
 
 def encode(specs: Sequence[CodecSpec]) -> list[Json]:
     """The `codecs` member of a pipeline."""
-    return [_encode(spec) for spec in specs]
-
-
-def _encode(spec: CodecSpec) -> Json:
-    member: dict[str, Json] = {"name": spec.name}
-    if spec.configuration or spec.name.startswith("numcodecs."):
-        # zarr-python wants the member for these even if it is empty.
-        member["configuration"] = dict(spec.configuration)
-    if not spec.must_understand:
-        member["must_understand"] = False
-    return member
+    return [to_json(spec) for spec in specs]
 
 
 def is_fortran(specs: Sequence[CodecSpec], ndim: int) -> bool:
-    """Whether chunks lie in column-major order: all axes reversed before anything else."""
+    """Whether chunks are in column-major order: all axes reversed before anything else."""
     if not specs or ndim < 2:
         return False
     first = specs[0]

@@ -14,8 +14,7 @@ from typing import Any
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import members
 from omnizarr.formats.base import DEFAULT, ArrayRequest
-from omnizarr.formats.core_codecs import to_core
-from omnizarr.formats.translation.chunk_bytes import inner_specs
+from omnizarr.formats.core_codecs import inner_specs, to_core
 from omnizarr.formats.v3.codecs import (
     ARRAY_TO_BYTES,
     SHARDING,

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from omnizarr.errors import (
-    ErrorLocation,
     MetadataError,
     UnknownDataTypeError,
     UnknownExtensionError,
@@ -62,13 +61,11 @@ class V3(hierarchy.BelowPath):
     """Format 3; see `formats.base.Format`."""
 
     name: FormatName = 3
+    claiming = 1
 
     # -- reading ------------------------------------------------------------------------------
     def keys(self, path: str) -> tuple[str, ...]:
         return (join(path, DOCUMENT),)
-
-    def claims(self, path: str) -> tuple[str, ...]:
-        return self.keys(path)
 
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         key = join(path, DOCUMENT)
@@ -76,16 +73,12 @@ class V3(hierarchy.BelowPath):
         return None if data is None else members.parsed(key, data, _node)
 
     # -- writing ------------------------------------------------------------------------------
-    def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
-        return {join(path, DOCUMENT): _text(_array_document(model))}
-
-    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]:
-        return {join(path, DOCUMENT): _text(_group_document(model))}
-
-    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
-        if isinstance(model, ArrayModel):
-            return self.array_documents(path, model)
-        return self.group_documents(path, model)
+    def documents(
+        self, path: str, node: Node, *, attributes_only: bool = False
+    ) -> dict[str, bytes]:
+        if isinstance(node, ArrayModel):
+            return {join(path, DOCUMENT): _text(_array_document(node))}
+        return {join(path, DOCUMENT): _text(_group_document(node))}
 
     # -- creating -----------------------------------------------------------------------------
     def new_array(self, request: ArrayRequest) -> ArrayModel:
@@ -100,9 +93,16 @@ class V3(hierarchy.BelowPath):
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
         return self.keys(path)
 
-    def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
+    def consolidate(
+        self, store: Store, path: str, made: Mapping[str, bytes] | None = None
+    ) -> dict[str, bytes]:
         key = join(path, DOCUMENT)
-        root = self._root(store, path)
+        root = self.parse(path, hierarchy.fetch(store, [key]))
+        if not isinstance(root, GroupModel):
+            raise MetadataError(f"key {key!r}: there is no group of format 3 here to consolidate")
+        if made is not None:
+            before = members.parsed(key, made[key], members.document)
+            return {key: _text({**_group_document(root), CONSOLIDATED: before[CONSOLIDATED]})}
         metadata: dict[str, Json] = {}
         for child, node, _ in hierarchy.descendants(store, path, self.keys, self.parse):
             document = dict(node.document)
@@ -111,24 +111,6 @@ class V3(hierarchy.BelowPath):
             metadata[child] = document
         document = {**_group_document(root), CONSOLIDATED: _inline(dict(sorted(metadata.items())))}
         return {key: _text(document)}
-
-    def consolidated_anew(
-        self, store: Store, path: str, made: Mapping[str, bytes]
-    ) -> dict[str, bytes]:
-        key = join(path, DOCUMENT)
-        root = self._root(store, path)
-        consolidated = members.document(json.loads(made[key], ErrorLocation(key=key)))[CONSOLIDATED]
-        return {**made, key: _text({**_group_document(root), CONSOLIDATED: consolidated})}
-
-    def _root(self, store: Store, path: str) -> GroupModel:
-        key = join(path, DOCUMENT)
-        root = self.parse(path, hierarchy.fetch(store, [key]))
-        if not isinstance(root, GroupModel):
-            raise MetadataError(f"key {key!r}: there is no group of format 3 here to consolidate")
-        return root
-
-    def consolidated_in(self, model: GroupModel) -> GroupModel | None:
-        return _with_members(model)
 
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         key = join(path, DOCUMENT)
@@ -317,10 +299,11 @@ def _same_grid(value: Json, model: ArrayModel) -> Any:
 
 def _consolidated(value: Json) -> GroupModel | None:
     node = _node(value)
-    return _with_members(node) if isinstance(node, GroupModel) else None
+    return with_members(node) if isinstance(node, GroupModel) else None
 
 
-def _with_members(group: GroupModel) -> GroupModel | None:
+def with_members(group: GroupModel) -> GroupModel | None:
+    """The group with the nodes that its own document consolidates; None if it has none."""
     value = group.document.get(CONSOLIDATED)
     if value is None:
         return None

@@ -206,7 +206,7 @@ def _transformers(at: At, value: Json) -> Iterator[Finding]:
 def missing_group(path: str, standard: Standard | None) -> Iterator[Finding]:
     yield At(path, join(path, DOCUMENT), CORE).dialect(
         "Group metadata",
-        "nodes lie below this path, but no group document at it: implicit groups were removed in"
+        "nodes exist below this path, but no group document at it: implicit groups were removed in"
         " August 2024; zarr-python up to 3.0.2 left them",
     )
 

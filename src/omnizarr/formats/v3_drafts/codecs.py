@@ -22,7 +22,7 @@ from omnizarr.errors import (
     UnsupportedError,
 )
 from omnizarr.formats import members, requests
-from omnizarr.formats.core_codecs import PREFIX, from_core, plain_options
+from omnizarr.formats.core_codecs import PREFIX, from_core, inner_specs, plain_options
 from omnizarr.formats.requests import Order
 from omnizarr.formats.v2.codecs import FilterPipeline
 from omnizarr.formats.v3 import codecs as v3_codecs
@@ -232,12 +232,8 @@ def _split_shards(
         n % m for n, m in zip(outer_shape, chunk_shape, strict=True)
     ):
         raise refused
-    inner = []
-    for item in configuration.get("codecs") or ():
-        found = members.extension(item, "codecs")
-        inner.append(CodecSpec(found.name, found.configuration))
     return Stored(
-        _split(inner, len(outer_shape), data_type, layout),
+        _split(inner_specs(configuration), len(outer_shape), data_type, layout),
         chunk_shape,
         tuple(n // m for n, m in zip(outer_shape, chunk_shape, strict=True)),
     )

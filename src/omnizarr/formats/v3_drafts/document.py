@@ -3,7 +3,7 @@
 Where document 002 contradicts itself or leaves something open, this follows what its writers did:
 
 1. An array's document is below `meta/root`, as in the example, not below `meta`, as in the prose.
-2. Chunks lie at `data/P/…` and those of a root array at `data/…`; later layouts say `data/root`.
+2. Chunks are at `data/P/…` and those of a root array at `data/…`; later layouts say `data/root`.
 3. The example for finding children names the key `meta/root/foo/bar/baz/qux.array`; it means
    `meta/root/foo/baz/qux.array`.
 4. `>u2`, `>u4` and `>u8` are core data types, though the table forgets them; `u1` is unsigned;
@@ -13,7 +13,7 @@ Where document 002 contradicts itself or leaves something open, this follows wha
 7. Codecs are known by `http` or `https`, with or without `/1.0`; written with `https` and `/1.0`.
 8. Fill values are those of format 2: "NaN", "Infinity", `[re, im]`, ticks, base64, null.
 9. Extension data types that zarr-python left without a URI are known by their `type`.
-10. Filters lie in the attribute `filters` in C, and nowhere else.
+10. Filters are in the attribute `filters` in C, and nowhere else.
 11. The only chunk of a 0-d array is the key `data/P` in A; `c` in B and `c0` in C, of which both
     are looked up, and the one that is there is kept.
 12. A root that is an array and a group at once opens as the array; its members open by path.
@@ -73,6 +73,7 @@ class Draft:
 
     name: FormatName
     compression_aliases: Mapping[str, str] = {}
+    claiming = 2
 
     def __init__(self, layout: Layout) -> None:
         self.name = layout.name
@@ -80,9 +81,6 @@ class Draft:
 
     def __repr__(self) -> str:
         return f"Draft({self.name!r})"
-
-    def unnamed_options(self, model: ArrayModel) -> Mapping[str, tuple[str, ...]]:
-        return {}
 
     # -- finding and reading ------------------------------------------------------------------
     def probes(self, path: str) -> tuple[str, ...]:
@@ -143,14 +141,8 @@ class Draft:
                 nodes[path] = replace(node, keys=keys)
         return nodes
 
-    def assumed(self, store: Store, path: str) -> Node | None:
-        return None
-
     def keys(self, path: str) -> tuple[str, ...]:
         return self.layout.document_keys(path, self.layout.suffix)
-
-    def claims(self, path: str) -> tuple[str, ...]:
-        return self.keys(path)
 
     def children(self, store: Store, path: str) -> dict[str, Node]:
         bootstrap = self._bootstrap(store)
@@ -177,10 +169,6 @@ class Draft:
 
     def names(self, store: Store, path: str) -> list[str]:
         return sorted(list_members(store, self.layout, path, self._bootstrap(store).suffix).all)
-
-    def hidden_members(self, store: Store, path: str) -> list[str]:
-        # GDAL left a root that is an array and a group at once.
-        return self.names(store, path)
 
     def _bootstrap(self, store: Store) -> Bootstrap:
         """What the store says; the layout's own words if it says nothing of this draft."""
@@ -243,7 +231,7 @@ class Draft:
         return found.suffix
 
     def _check_areas(self, store: Store) -> None:
-        """Refuse to begin a hierarchy where its keys would lie among those of other nodes."""
+        """Refuse to begin a hierarchy where its keys would be among those of other nodes."""
         if not store.capabilities.listable or store.exists(BOOTSTRAP):
             return
         from omnizarr import formats  # it imports this module
@@ -280,46 +268,27 @@ class Draft:
         """Keys below a path imply a group; only the bootstrap document must exist."""
         return {} if path else {BOOTSTRAP: self.layout.bootstrap}
 
-    def array_documents(self, path: str, model: ArrayModel) -> dict[str, bytes]:
-        return self._with_bootstrap(path, model, self._array(path, model))
-
-    def group_documents(self, path: str, model: GroupModel) -> dict[str, bytes]:
-        return self._with_bootstrap(path, model, self._group(path, model))
-
-    def attribute_documents(self, path: str, model: Node) -> dict[str, bytes]:
-        if isinstance(model, ArrayModel):
-            return self._array(path, model)
-        return self._group(path, model)
-
-    def _array(self, path: str, model: ArrayModel) -> dict[str, bytes]:
-        return {self._own_keys(path, model)[0]: text(array_document(model, self.layout))}
-
-    def _group(self, path: str, model: GroupModel) -> dict[str, bytes]:
-        return {self._own_keys(path, model)[1]: text(group_document(model))}
-
-    def _own_keys(self, path: str, model: Node) -> tuple[str, str]:
-        bootstrap = self._bootstrap_of(model)
-        suffix = self.layout.suffix if bootstrap is None else bootstrap.suffix
-        return self.layout.document_keys(path, suffix)
+    def documents(
+        self, path: str, node: Node, *, attributes_only: bool = False
+    ) -> dict[str, bytes]:
+        found = self._bootstrap_of(node)
+        suffix = self.layout.suffix if found is None else found.suffix
+        array_key, group_key = self.layout.document_keys(path, suffix)
+        if isinstance(node, ArrayModel):
+            own = {array_key: text(array_document(node, self.layout))}
+        else:
+            own = {group_key: text(group_document(node))}
+        if path or attributes_only:
+            return own
+        # The root brings the bootstrap along, as it was found.
+        return {BOOTSTRAP: self.layout.bootstrap if found is None else found.text, **own}
 
     def _bootstrap_of(self, model: Node) -> Bootstrap | None:
         found = model.bootstrap if isinstance(model, DraftArray | DraftGroup) else None
         return found if found is not None and found.layout is self.layout else None
 
-    def _with_bootstrap(
-        self, path: str, model: Node, documents: dict[str, bytes]
-    ) -> dict[str, bytes]:
-        """The root brings the bootstrap along, as it was found."""
-        if path:
-            return documents
-        found = self._bootstrap_of(model)
-        return {BOOTSTRAP: self.layout.bootstrap if found is None else found.text, **documents}
-
-    def empty_prefixes(self, path: str) -> tuple[str, ...]:
-        return ()
-
     def may_hold(self, store: Store) -> bool:
-        """Whether nodes of this draft may lie in the store: not if it follows another one."""
+        """Whether nodes of this draft may be in the store: not if it follows another one."""
         data = fetch(store, [BOOTSTRAP]).get(BOOTSTRAP)
         try:
             found = None if data is None else read_bootstrap(data)
@@ -382,24 +351,20 @@ class Draft:
         return replace(model, document=group_document(model))
 
     # -- consolidated metadata ----------------------------------------------------------------
-    def consolidate(self, store: Store, path: str) -> dict[str, bytes]:
+    def consolidate(
+        self, store: Store, path: str, made: Mapping[str, bytes] | None = None
+    ) -> dict[str, bytes]:
         if not self.layout.zarr_python or path:
             raise UnsupportedError(
                 f"{self.name} has no consolidated metadata"
                 + (" but at the root" if self.layout.zarr_python else "; convert it to format 3")
             )
+        if made is not None:
+            return dict(made)  # the documents hold nothing else
         return consolidated.consolidate(store, self._bootstrap(store))
-
-    def consolidated_anew(
-        self, store: Store, path: str, made: Mapping[str, bytes]
-    ) -> dict[str, bytes]:
-        return dict(made)  # documents that say nothing else
 
     def consolidated_keys(self, path: str) -> tuple[str, ...]:
         return (CONSOLIDATED_KEY,) if self.layout.zarr_python else ()
-
-    def consolidated_in(self, model: GroupModel) -> GroupModel | None:
-        return None
 
     def parse_consolidated(self, path: str, documents: Mapping[str, Buffer]) -> GroupModel | None:
         data = documents.get(CONSOLIDATED_KEY)

@@ -59,7 +59,7 @@ class Layout:
     suffix: str
     """What stands behind the keys of new documents."""
     data: str
-    """Where chunks lie."""
+    """The prefix of all chunks."""
     chunk_keys: Literal["v2", "draft"]
     separator: Separator
     """Between the coordinates of a chunk, where the grid does not say."""

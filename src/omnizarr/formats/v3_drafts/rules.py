@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from omnizarr.formats.hierarchy import fetch
 from omnizarr.formats.members import BOOLEAN, LIST, one_of
 from omnizarr.formats.rules import chunks
 from omnizarr.formats.rules.base import At, Finding, Look, Rules, constraints, required, unknown
 from omnizarr.formats.rules.strict_json import read_object
 from omnizarr.formats.v3_drafts import array_rules
+from omnizarr.formats.v3_drafts.document import Draft
+from omnizarr.formats.v3_drafts.layouts import CONSOLIDATED_KEY, CORE, META, list_members
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
@@ -23,9 +26,6 @@ from omnizarr.model.store import Buffer
 
 DOCUMENT = "document 002"
 BOOTSTRAP, NAMES, GROUP, KEYS = "Bootstrap metadata", "Node names", "Group metadata", "Storage keys"
-CORE = "https://purl.org/zarr/spec/protocol/core/3.0"
-META = "meta/root"
-_CONSOLIDATED = "consolidated"
 _NAME = re.compile(r"[A-Za-z0-9._-]+\Z")
 
 
@@ -36,7 +36,7 @@ def check(look: Look) -> Iterator[Finding]:
     suffix = _suffix(bootstrap)
     base = join(META, look.path)
     array_key, group_key = f"{base}.array{suffix}", f"{base}.group{suffix}"
-    stored = _fetch(look, array_key, group_key)
+    stored = fetch(look.store, [array_key, group_key])
     names = _names(look, suffix)
     # Keys below a path imply a group without a document.
     at = At(look.path, next(iter(stored), f"{base}/" if names else "zarr.json"), DOCUMENT)
@@ -66,15 +66,10 @@ def check(look: Look) -> Iterator[Finding]:
 _LAYOUT = chunks.ChunkLayout(DOCUMENT, KEYS)
 
 
-def _fetch(look: Look, *keys: str) -> dict[str, Buffer]:
-    answers = look.store.get_many([(key, None) for key in keys])
-    return {key: data for key, data in zip(keys, answers, strict=True) if data is not None}
-
-
 # -- the bootstrap document -----------------------------------------------------------------------
 def _bootstrap(look: Look) -> tuple[Mapping[str, Json], list[Finding]]:
     at = At("", "zarr.json", DOCUMENT)
-    data = _fetch(look, "zarr.json").get("zarr.json")
+    data = fetch(look.store, ["zarr.json"]).get("zarr.json")
     if data is None:
         return {}, [at.error(BOOTSTRAP, "the bootstrap document is missing")]
     document, found = read_object(at, BOOTSTRAP, data)
@@ -148,21 +143,9 @@ def _siblings(at: At, names: list[str]) -> Iterator[Finding]:
 
 def _names(look: Look, suffix: str) -> list[str]:
     """The names below a group; consolidated metadata of zarr-python 2 are none."""
-    if not look.store.capabilities.listable:
+    if not look.store.capabilities.listable or not isinstance(look.format, Draft):
         return []
-    prefix = join(META, look.path) + "/"
-    listing = look.store.list_dir(prefix)
-    endings = (f".array{suffix}", f".group{suffix}")
-    names = {found[len(prefix) : -1] for found in listing.prefixes}
-    for key in listing.keys:
-        for ending in endings:
-            if key.endswith(ending):
-                names.add(key[len(prefix) : -len(ending)])
-    if not look.path and _CONSOLIDATED in names:
-        inner = look.store.list_dir(f"{prefix}{_CONSOLIDATED}/")
-        if inner.keys == [f"{prefix}{_CONSOLIDATED}/.zmetadata"] and not inner.prefixes:
-            names.discard(_CONSOLIDATED)
-    return sorted(name for name in names if name)
+    return sorted(list_members(look.store, look.format.layout, look.path, suffix).all - {""})
 
 
 def _strays(look: Look, base: str, suffix: str) -> Iterator[Finding]:
@@ -173,9 +156,8 @@ def _strays(look: Look, base: str, suffix: str) -> Iterator[Finding]:
             yield At(look.path, key, DOCUMENT).warning(
                 KEYS, f"the key {show(key)} below 'meta' is of no node"
             )
-    consolidated = f"{META}/{_CONSOLIDATED}/.zmetadata"
-    if not look.path and consolidated in _fetch(look, consolidated):
-        yield At("", consolidated, DOCUMENT).dialect(
+    if not look.path and look.store.exists(CONSOLIDATED_KEY):
+        yield At("", CONSOLIDATED_KEY, DOCUMENT).dialect(
             KEYS, "consolidated metadata are of zarr-python 2 only"
         )
 
@@ -199,7 +181,7 @@ def is_array(look: Look) -> bool:
     base = join(META, look.path)
     suffix = _suffix(_bootstrap(look)[0])
     key = f"{base}.array{suffix}"
-    return key in _fetch(look, key) and not _names(look, suffix)
+    return look.store.exists(key) and not _names(look, suffix)
 
 
 RULES = Rules(check, is_array=is_array, children=children)

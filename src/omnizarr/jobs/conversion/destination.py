@@ -52,7 +52,7 @@ class Written(NamedTuple):
     @property
     def documents(self) -> tuple[str, ...]:
         chosen, path = self.place.format, self.place.path
-        return tuple(dict.fromkeys((*chosen.keys(path), *chosen.consolidated_keys(path))))
+        return tuple(dict.fromkeys((*chosen.keys(path), *formats.consolidated_keys(chosen, path))))
 
     def holds(self, key: str) -> bool:
         """Whether a key is that of one of the chunks."""

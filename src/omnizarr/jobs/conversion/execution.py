@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from omnizarr import limits
+from omnizarr import formats, limits
 from omnizarr.codecs import Chain
 from omnizarr.codecs.conforming import conforms
 from omnizarr.engine.examination import examine_bytes
@@ -34,6 +34,7 @@ from omnizarr.jobs.conversion.plan import (
 )
 from omnizarr.jobs.conversion.report import Row
 from omnizarr.jobs.journal import damaged as damaged_journal
+from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import ByteRange
 from omnizarr.nodes.array import Array
@@ -273,8 +274,9 @@ def _documents(plan: ConversionPlan) -> dict[str, bytes]:
 
 def _show_prefixes(plan: ConversionPlan) -> None:
     for planned in plan.nodes:
-        if planned.is_array:
-            for prefix in plan.target.format.empty_prefixes(planned.target.path):
+        made, path = planned.target_model, planned.target.path
+        if isinstance(made, ArrayModel):
+            for prefix in formats.empty_prefixes(plan.target.format, path, made):
                 plan.target.store.make_prefix(prefix)
 
 

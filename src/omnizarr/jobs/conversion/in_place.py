@@ -195,7 +195,7 @@ def _old_documents(plan: ConversionPlan) -> list[str]:
     keys: list[str] = []
     for planned in plan.nodes:
         path = planned.source.path
-        keys += [*chosen.keys(path), *chosen.consolidated_keys(path)]
+        keys += [*chosen.keys(path), *formats.consolidated_keys(chosen, path)]
     return [key for key in fetch(plan.source.store, keys) if key not in new]
 
 
@@ -226,8 +226,8 @@ def finish_removal(
         for _, here, _ in nodes
         for known in FORMATS
         if known is not target
-        for document in (*known.keys(here.path), *known.consolidated_keys(here.path))
-        if document not in (*target.keys(here.path), *target.consolidated_keys(here.path))
+        for document in (*known.keys(here.path), *formats.consolidated_keys(known, here.path))
+        if document not in (*target.keys(here.path), *formats.consolidated_keys(target, here.path))
     }
     rows: list[Row] = []
     for old in () if dry_run else pending_keys:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from omnizarr import formats
 from omnizarr.errors import Part, StoreError
 from omnizarr.formats import Node
 from omnizarr.formats.translation.fill_values import FillValues
@@ -190,7 +191,7 @@ class ConversionPlan:
 def ordered(planned: NodePlan) -> dict[str, bytes]:
     """A node's documents, those that say that a node is there behind all others."""
     chosen, path = planned.target.format, planned.target.path
-    claims, own = chosen.claims(path), chosen.keys(path)
+    claims, own = formats.claims(chosen, path), chosen.keys(path)
     # What is not the node's own is the hierarchy's: without it nothing opens at all.
     return dict(
         sorted(planned.documents.items(), key=lambda item: (item[0] not in own, item[0] in claims))

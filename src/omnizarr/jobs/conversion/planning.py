@@ -58,13 +58,8 @@ xarray's sake only when asked: a nearly empty array may have 10¹² chunks."""
 
 
 def is_consolidated(place: NodeAddress) -> bool:
-    keys = place.format.consolidated_keys(place.path)
-    if not keys:
-        return False
     try:
-        return (
-            place.format.parse_consolidated(place.path, fetch(place.store, list(keys))) is not None
-        )
+        return formats.consolidated(place.format, place.store, place.path) is not None
     except MetadataError:
         return False  # the nodes themselves are what counts
 
@@ -176,7 +171,7 @@ def _plan_group(
         made, notes = respelled_group(found, here.format)
     else:
         made, dropped, notes = translate_group(found, there.format, Choices(wanted.drop))
-    documents = {} if made is None else there.format.group_documents(there.path, made)
+    documents = {} if made is None else there.format.documents(there.path, made)
     action: Action = "left out" if made is None else "group"
     return NodePlan(path, here, found, there, made, action, documents, dropped=dropped, notes=notes)
 
@@ -241,7 +236,7 @@ def _planned(
     return NodePlan(
         path, here, found, there, made,
         "copy chunks" if copied else "re-encode",
-        there.format.array_documents(there.path, made),
+        there.format.documents(there.path, made),
         everything=gaps, options=options,
         dropped=translation.dropped, notes=translation.notes,
     )  # fmt: skip
@@ -363,10 +358,8 @@ def _consolidated(
     """The documents that consolidate the destination, if the source was consolidated."""
     if not isinstance(nodes[0].target_model, GroupModel) or not is_consolidated(source):
         return {}
-    if not target.format.consolidated_keys(target.path):
-        return {}
     try:
-        return target.format.consolidate(preview, target.path)
+        return formats.consolidate(target.format, preview, target.path)
     except UnsupportedError:
         return {}
 

@@ -8,7 +8,6 @@ This module knows documents. It must not know chunks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from omnizarr.errors import MetadataError
@@ -57,11 +56,7 @@ def respelled_group(model: GroupModel, chosen: Format) -> tuple[GroupModel, tupl
 def _departures(chosen: Format, model: Node) -> int:
     """How many things in a node's documents its specification does not have."""
     store = MemoryStore()
-    documents: Mapping[str, bytes]
-    if isinstance(model, ArrayModel):
-        documents = chosen.array_documents("", model)
-    else:
-        documents = chosen.group_documents("", model)
+    documents = chosen.documents("", model)
     for key, document in documents.items():
         store.set(key, document)
     found = rules.check_node(store, "", chosen, model, "000")

@@ -83,7 +83,8 @@ def walk(
 
 def _check_below(here: NodeAddress, path: str, exclusion: Exclusion | None) -> None:
     """Refuse an array with nodes below it: they would be lost without a word."""
-    names = [paths.join(path, name) for name in here.format.hidden_members(here.store, here.path)]
+    hidden = formats.hidden_members(here.format, here.store, here.path)
+    names = [paths.join(path, name) for name in hidden]
     kept = [name for name in names if exclusion is None or not exclusion.covers(name)]
     if kept:
         raise UnsupportedError(

@@ -40,11 +40,7 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
     """
     store, path, chosen = place.store, place.path, place.format
     store.check_writable()
-    documents = (
-        chosen.array_documents(path, model)
-        if isinstance(model, ArrayModel)
-        else chosen.group_documents(path, model)
-    )
+    documents = chosen.documents(path, model)
     looking = _looking(store, path)
     taken = overwrite and _is_taken(looking, path)
     formats.check_outside_drafts(store, path)
@@ -86,8 +82,9 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
     _put(place, model, documents, overwrite)
     if not overwrite:
         _delete(store, stale)  # not before: a concurrent creator may own them
-    for prefix in chosen.empty_prefixes(path) if isinstance(model, ArrayModel) else ():
-        store.make_prefix(prefix)
+    if isinstance(model, ArrayModel):
+        for prefix in formats.empty_prefixes(chosen, path, model):
+            store.make_prefix(prefix)
 
 
 def _add_groups(place: NodeAddress, missing: Mapping[str, bytes]) -> None:
@@ -119,7 +116,7 @@ def _put(place: NodeAddress, model: Node, documents: Mapping[str, bytes], overwr
     store = place.store
     deciding = next(iter(documents))
     if len(documents) > 1:
-        attributes = place.format.attribute_documents(place.path, model)
+        attributes = place.format.documents(place.path, model, attributes_only=True)
         deciding = next((key for key in documents if key not in attributes), deciding)
     written: list[str] = []
     rest = list(documents.items())
@@ -146,7 +143,8 @@ def _put_attributes(
     ):
         if place.store.set_if_absent(key, document):
             return
-    if key in place.format.claims(place.path):  # more than attributes: another creator's node
+    if key in formats.claims(place.format, place.path):
+        # More than attributes: another creator's node.
         if not overwrite:
             raise _taken(place)
         place.store.set(key, document)
