@@ -46,9 +46,15 @@ def bombs() -> dict[str, tuple[Any, bytes]]:
         "zstd of many frames": ("zstd", numcodecs.zstd.compress(zeros[: BOMB >> 6], 1) * 64),
         "lz4": ({"id": "lz4"}, numcodecs.lz4.compress(zeros)),
         "blosc": ("blosc", numcodecs.blosc.compress(zeros, b"zstd", 9, 1)),
-        "zstd lies": ("zstd", b"\x28\xb5\x2f\xfd\xe0" + (1 << 40).to_bytes(8, "little") + b"\x01"),
-        "lz4 lies": ({"id": "lz4"}, struct.pack("<I", 0x7FFFFFFF) + b"\0" * 9),
-        "blosc lies": ("blosc", struct.pack("<BBBBIII", 2, 1, 1, 4, 2**31 - 1, 1 << 18, 16)),
+        "zstd of 1 TiB": (
+            "zstd",
+            b"\x28\xb5\x2f\xfd\xe0" + (1 << 40).to_bytes(8, "little") + b"\x01",
+        ),
+        "lz4 of 2 GiB": ({"id": "lz4"}, struct.pack("<I", 0x7FFFFFFF) + b"\0" * 9),
+        "blosc of 2 GiB": (
+            "blosc",
+            struct.pack("<BBBBIII", 2, 1, 1, 4, 2**31 - 1, 1 << 18, 16),
+        ),
     }
 
 

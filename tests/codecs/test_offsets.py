@@ -331,7 +331,7 @@ def test_data_of_2_gib_ask_for_the_large_type(kind: str, large: str, nbytes: int
 
 
 def test_offsets_count_what_is_written() -> None:
-    """A small piece of large data has small offsets, wherever it lies."""
+    """A small piece of large data has small offsets, wherever it begins."""
     data = np.broadcast_to(np.uint8(97), (2**40,))
     piece = Column(np.array([2**39, 2**39 + 2, 2**39 + 3]), data, (2,), True)
     for kind in ("string", "binary"):

@@ -95,6 +95,9 @@ def test_unknown() -> None:
         ({"id": "categorize", "labels": [1], "dtype": "O"}, "labels"),
         ({"id": "crc32", "location": "middle"}, "location"),
         ({"id": "jenkins_lookup3", "prefix": [1000]}, "prefix"),
+        ({"id": "jenkins_lookup3", "prefix": 1 << 40}, "prefix"),
+        ({"id": "shuffle", "elementsize": 1 << 63}, "elementsize"),
+        ({"id": "shuffle", "elementsize": "9" * 5000}, "elementsize"),
     ],
 )
 def test_bad_configurations(spec: Any, match: str) -> None:
@@ -157,7 +160,7 @@ def test_codec_objects_of_zarr_python() -> None:
 
 @dataclass(frozen=True)
 class Inverted:
-    """A codec of somebody else."""
+    """A codec of another package."""
 
     kind: ClassVar[CodecKind] = "bytes-bytes"
 

@@ -65,7 +65,7 @@ def test_all_three_kinds_in_an_array() -> None:
     assert np.array_equal(array[...], data)
     assert np.array_equal(array[::2, ::-1], data[::2, ::-1])
 
-    # The same bytes under the names that everybody knows: zarr-python itself reads them.
+    # The same bytes under well-known names: zarr-python itself reads them.
     store = zarr_python.storage.MemoryStore()
     other = zarr_python.create_array(
         store,

@@ -176,9 +176,9 @@ BAD = [
     ("found more", frame(FOUR, block(COMPRESSED, b"\x80\xff\xff\xff\x54\0\0\x34\x01"))),
     ("found more", frame(FOUR, block(COMPRESSED, b"\x80\xff\xff\xff\x54\0\0\0\x01"))),
     ("found more", compressed(b"\x87abcdefg\x02\x54\x04\0\0\x01")),
-    ("what is not there", compressed(b"\x80\x01\x54\0\0\0\x01")),
-    ("what is not there", compressed(b"\x82ab\x01\x54\x02\x03\0\x08")),
-    ("what is not there", compressed(b"\x82ab\x01\x54\x04\0\0\x01")),
+    ("bytes that do not exist", compressed(b"\x80\x01\x54\0\0\0\x01")),
+    ("bytes that do not exist", compressed(b"\x82ab\x01\x54\x02\x03\0\x08")),
+    ("bytes that do not exist", compressed(b"\x82ab\x01\x54\x04\0\0\x01")),
     ("block of nothing", compressed(b"\xa0\0\0")),
     ("block of 0 bytes", compressed(b"")),
     ("literals repeat a table", compressed(b"\x50\x28\x02\x01\x01\0")),
@@ -267,7 +267,7 @@ def test_mutated_containers() -> None:
 def mutated(data: bytes, source: random.Random) -> bytearray:
     changed = bytearray(data)
     for _ in range(source.choice((1, 1, 2, 4))):
-        # Headers matter most, and lie in front.
+        # Headers matter most, and come first.
         at = source.randrange(min(len(changed), source.choice((16, 48, 1 << 20))))
         kind = source.randrange(4)
         if kind == 0:

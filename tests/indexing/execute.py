@@ -14,7 +14,7 @@ Chunks = dict[Shape, np.ndarray]
 InnerGrid = Callable[[Shape], Grid]
 """The grid inside a chunk of this shape."""
 OVERHANG = -7
-"""What fills the part of an edge chunk that lies outside the array."""
+"""What fills the part of an edge chunk outside the array."""
 
 
 def box(grid: Grid, coordinates: Shape) -> tuple[slice, ...]:

@@ -202,11 +202,11 @@ def example() -> str:
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
-    """A folder as `pip` leaves it: a sound package, one that cannot be imported, one that lies."""
+    """Packages as `pip` installs them: sound, not importable, and with a wrong entry point."""
     folder = tmp_path / "site"
     folder.mkdir()
     (folder / "example_package.py").write_text(example(), encoding="utf-8")
-    (folder / "broken_package.py").write_text("import a_module_that_nobody_has\n")
+    (folder / "broken_package.py").write_text("import a_module_that_does_not_exist\n")
     for name, points in (
         (
             "example-package",
@@ -303,13 +303,13 @@ def test_an_installed_package_adds_a_type_and_a_codec(packages: Path) -> None:
     assert "example.xor (key=85)" in shown
 
 
-def test_a_broken_package_harms_nobody_else(packages: Path) -> None:
+def test_a_broken_package_leaves_the_others_usable(packages: Path) -> None:
     lines = run(packages, "-c", BROKEN).splitlines()
     assert len(lines) == 10
     for line in lines[:2]:
         assert line.startswith("example.broken UnsupportedError the data type 'example.broken'")
         assert "'example.broken = broken_package:Type' of the package broken-package" in line
-        assert "a_module_that_nobody_has" in line
+        assert "a_module_that_does_not_exist" in line
     for line in lines[2:4]:
         assert line.startswith("example.wrong UnsupportedError")
         assert "no subclass of omnizarr.model.dtypes.DataType" in line

@@ -84,7 +84,7 @@ def stored_type(member: Any) -> DataType:
 
 
 def leaves(dtype: np.dtype[Any]) -> list[tuple[int, np.dtype[Any]]]:
-    """Where in an element its numbers and texts lie."""
+    """Offsets of the numbers and texts in an element."""
     if dtype.names is None:
         return [(0, dtype)]
     assert dtype.fields is not None

@@ -106,7 +106,7 @@ def test_offsets_at_the_ends_of_their_type(wrong: list[int]) -> None:
 @given(any_buffers())
 @example((np.array([0, 1, 2]), np.frombuffer("é".encode(), np.uint8)))  # a character cut in two
 @example((np.array([0, 2, 2, 2]), np.frombuffer("é".encode() + b"\x80", np.uint8)))
-@example((np.array([1, 2]), np.frombuffer(b"\x80a\x80", np.uint8)))  # bytes of nobody are not read
+@example((np.array([1, 2]), np.frombuffer(b"\x80a\x80", np.uint8)))  # bytes of no item are not read
 def test_check_text(case: tuple[np.ndarray, np.ndarray]) -> None:
     offsets, data = case
     fault = text_fault(offsets.tolist(), data.tobytes())
@@ -125,7 +125,7 @@ def test_items(case: tuple[list[bytes], np.ndarray, np.ndarray]) -> None:
 @given(drawn(TEXT, max_size=40))
 def test_fill_text(case: tuple[list[bytes], np.ndarray, np.ndarray]) -> None:
     items, offsets, data = case
-    out = np.full(len(items), "old, and too long to lie in the element itself", STRING)
+    out = np.full(len(items), "old, and too long for the element itself", STRING)
     packing.fill_text(offsets, data, out)
     assert out.tolist() == [item.decode() for item in items]
 

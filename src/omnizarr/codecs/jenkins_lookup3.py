@@ -31,8 +31,9 @@ class JenkinsLookup3Codec:
     def from_spec(cls, spec: CodecSpec, context: Context) -> JenkinsLookup3Codec:
         prefix = spec.configuration.get("prefix") or b""
         try:
-            # numcodecs stores the prefix as a list of numbers, if it stores it at all.
-            prefix = prefix.encode() if isinstance(prefix, str) else bytes(prefix)
+            # numcodecs stores the prefix as a list of numbers, or leaves it out. Iterating refuses
+            # a single number n, for which bytes(n) would allocate n bytes.
+            prefix = prefix.encode() if isinstance(prefix, str) else bytes(iter(prefix))
         except (TypeError, ValueError) as error:
             raise MetadataError(f"codec {NAME!r}: prefix {show(prefix)} is no bytes") from error
         return cls(integer(spec, "initval", 0, 0, 2**32 - 1), prefix)

@@ -24,27 +24,25 @@ from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.json import show
 
 
-class _OmnizarrCodec(Protocol):
+class _HasSpec(Protocol):
     """A codec of omnizarr."""
 
     def spec(self) -> CodecSpec: ...
 
 
-class _NumcodecsCodec(Protocol):
+class _HasConfig(Protocol):
     """A codec of numcodecs."""
 
     def get_config(self) -> Any: ...
 
 
-class _ZarrPythonCodec(Protocol):
+class _HasDict(Protocol):
     """A codec of zarr-python."""
 
     def to_dict(self) -> Any: ...
 
 
-CodecLike = (
-    str | Mapping[str, object] | CodecSpec | _OmnizarrCodec | _NumcodecsCodec | _ZarrPythonCodec
-)
+CodecLike = str | Mapping[str, object] | CodecSpec | _HasSpec | _HasConfig | _HasDict
 """A codec: its name, its document (format 2 or 3), or an object of omnizarr, numcodecs or
 zarr-python."""
 

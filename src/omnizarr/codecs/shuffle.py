@@ -6,6 +6,7 @@ size of the array's elements. Bytes behind the last whole element stay where the
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,9 +29,9 @@ class ShuffleCodec:
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> ShuffleCodec:
         stored = spec.configuration.get("elementsize")
-        if isinstance(stored, str) and stored.isascii() and stored.isdigit():
+        if isinstance(stored, str) and re.fullmatch("[0-9]{1,9}", stored):
             return cls(int(stored))
-        return cls(integer(spec, "elementsize", 0, 0))
+        return cls(integer(spec, "elementsize", 0, 0, 2**31 - 1))
 
     def spec(self) -> CodecSpec:
         return CodecSpec(NAME, {"elementsize": self.elementsize})

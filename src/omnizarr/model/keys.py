@@ -43,15 +43,8 @@ class ChunkKeys:
     @property
     def _around(self) -> tuple[str, str]:
         """What stands before the first and behind the last coordinate."""
-        match self.name:
-            case "default":
-                return "c" + self.separator, ""
-            case "draft":
-                return "c", ""
-            case "blosc":
-                return "", ".blosc"
-            case _:
-                return "", ""
+        before = {"default": "c" + self.separator, "draft": "c"}.get(self.name, "")
+        return before, ".blosc" if self.name == "blosc" else ""
 
     @property
     def _scalar(self) -> str:
