@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import omnizarr
-from omnizarr.codecs.blocks import Blocks
+from omnizarr.codecs.blocks import BlockDecoder
 from omnizarr.config import config
 from omnizarr.engine import batches
 from omnizarr.errors import ChunkNotFoundError, DecodeError
@@ -78,15 +78,17 @@ def few() -> Iterator[None]:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many chunks the core was given, and how many of them it left."""
     counts = [0, 0]
-    decode = Blocks.decode
+    decode = BlockDecoder.decode
 
-    def counting(self: Blocks, data: Any, places: Any, starts: Any, working: Any) -> list[int]:
+    def counting(
+        self: BlockDecoder, data: Any, places: Any, starts: Any, working: Any
+    ) -> list[int]:
         left = decode(self, data, places, starts, working)
         counts[0] += len(data) if places is None else len(places)
         counts[1] += len(left)
         return left
 
-    monkeypatch.setattr(Blocks, "decode", counting)
+    monkeypatch.setattr(BlockDecoder, "decode", counting)
     yield counts
 
 
@@ -268,14 +270,14 @@ def test_batches_are_shared_by_threads(
 ) -> None:
     data = np.arange(512 * 512, dtype="f4").reshape(512, 512)
     array = omnizarr.create_array(MemoryStore(), data=data, **THREADED[layout])
-    decode, used = Blocks.decode, set()
+    decode, used = BlockDecoder.decode, set()
 
-    def seen(self: Blocks, *arguments: Any) -> list[int]:
+    def seen(self: BlockDecoder, *arguments: Any) -> list[int]:
         used.add(threading.get_ident())
         time.sleep(0.01)
         return decode(self, *arguments)
 
-    monkeypatch.setattr(Blocks, "decode", seen)
+    monkeypatch.setattr(BlockDecoder, "decode", seen)
     with config.set({"threads": workers}), mode("native"):
         np.testing.assert_array_equal(array[...], data)
     assert len(used) == workers
@@ -288,15 +290,15 @@ def test_a_read_can_be_called_off_between_batches(
     data = np.arange(512 * 512, dtype="f4").reshape(512, 512)
     monkeypatch.setattr("omnizarr.codecs.blocks.CALL_BYTES", 8192)
     array = omnizarr.create_array(MemoryStore(), data=data, **THREADED[layout])
-    decode, event, calls = Blocks.decode, threading.Event(), []
+    decode, event, calls = BlockDecoder.decode, threading.Event(), []
 
-    def seen(self: Blocks, *arguments: Any) -> list[int]:
+    def seen(self: BlockDecoder, *arguments: Any) -> list[int]:
         calls.append(1)
         if len(calls) == 3:
             event.set()
         return decode(self, *arguments)
 
-    monkeypatch.setattr(Blocks, "decode", seen)
+    monkeypatch.setattr(BlockDecoder, "decode", seen)
     with parallel.abandoned_by(event), mode("native"), pytest.raises(parallel.Abandoned):
         array[...]
     assert 3 <= len(calls) <= 5

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.indexing import Part, Plan, refine
+from omnizarr.indexing import ChunkPart, Plan, refine
 from omnizarr.model.grids import Grid, Shape
 
 Chunks = dict[Shape, np.ndarray]
@@ -44,8 +44,8 @@ def join(chunks: Chunks, grid: Grid) -> np.ndarray:
 
 
 def leaves(
-    parts: Iterator[Part], grid: Grid, chunks: Chunks, levels: list[InnerGrid]
-) -> Iterator[tuple[Part, np.ndarray]]:
+    parts: Iterator[ChunkPart], grid: Grid, chunks: Chunks, levels: list[InnerGrid]
+) -> Iterator[tuple[ChunkPart, np.ndarray]]:
     """Every part of the innermost level with a view of its chunk, each part checked."""
     seen: set[Shape] = set()
     for part in parts:
@@ -61,7 +61,7 @@ def leaves(
         yield from leaves(refine(part, inner), inner, pieces, levels[1:])
 
 
-def check(part: Part, chunk: np.ndarray) -> None:
+def check(part: ChunkPart, chunk: np.ndarray) -> None:
     """Everything that a part says of itself."""
     assert all(type(c) is int for c in part.coordinates)
     marked = np.zeros(chunk.shape, dtype=bool)

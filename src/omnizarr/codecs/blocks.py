@@ -44,7 +44,7 @@ class Codecs(NamedTuple):
     swap: int
 
 
-class Blocks:
+class BlockDecoder:
     """The chunks of one chain, decoded many at a time."""
 
     __slots__ = ("_codecs", "_order", "_shape", "count", "dtype")
@@ -98,7 +98,7 @@ class Blocks:
         return core.blocks_decode(data, flat, starts, self._shape, steps, swap, working)
 
 
-def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> Blocks | None:
+def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> BlockDecoder | None:
     """How chunks of a chain are decoded many at a time; None where they can only be one by one."""
     views, serial, behind = split_at_serializer(steps)
     swap, order = serial.swap, _order(len(stage.shape), views)
@@ -118,7 +118,7 @@ def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> Blocks | None:
         last = all(block[0] == "crc32c" for block in described[:-1])
         return Codecs(described, swap) if last and len(described) == len(made) else None
 
-    return Blocks(stage, order, codecs)
+    return BlockDecoder(stage, order, codecs)
 
 
 def _order(ndim: int, views: Sequence[Any]) -> Shape | None:

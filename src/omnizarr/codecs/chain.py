@@ -29,7 +29,7 @@ from omnizarr.codecs.base import (
     reinterpreted,
     split_at_serializer,
 )
-from omnizarr.codecs.blocks import Blocks, blocks_of
+from omnizarr.codecs.blocks import BlockDecoder, blocks_of
 from omnizarr.codecs.bytes import BytesCodec
 from omnizarr.codecs.registry import get_codec
 from omnizarr.codecs.sharding import Shard
@@ -135,7 +135,7 @@ class Chain:
     valid only until the scratch is used again."""
     decode_into: DecodeInto
     """Decode into an array of exactly this shape and any strides."""
-    blocks: Blocks | None
+    blocks: BlockDecoder | None
     """Set if the native core may decode many chunks at once."""
     columnar: bool
     """Elements of variable size are decoded to a column, without a Python object for each."""

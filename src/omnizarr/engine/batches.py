@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnizarr.codecs import Chain
-from omnizarr.codecs.blocks import Blocks, Integers
+from omnizarr.codecs.blocks import BlockDecoder, Integers
 from omnizarr.codecs.sharding import MISSING, Shard, ShardIndex
-from omnizarr.indexing import Part, Plan, refine
+from omnizarr.indexing import ChunkPart, Plan, refine
 from omnizarr.model.grids import Grid, RegularAxis, Shape
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import parallel
@@ -29,7 +29,7 @@ SMALL = 64
 """The same for inner chunks, whose positions cost more to find."""
 
 
-def blocks_for(chain: Chain, working: Any) -> Blocks | None:
+def blocks_for(chain: Chain, working: Any) -> BlockDecoder | None:
     """The decoder of many chunks at a time into this array; None if there is none."""
     blocks = chain.blocks
     return blocks if blocks is not None and blocks.fit(working) else None
@@ -48,7 +48,11 @@ def takes_whole(plan: Plan, chunk_shape: Shape) -> bool:
 
 
 def decode_values(
-    blocks: Blocks, values: list[Buffer | None], parts: list[Part], most: int, working: Any
+    blocks: BlockDecoder,
+    values: list[Buffer | None],
+    parts: list[ChunkPart],
+    most: int,
+    working: Any,
 ) -> Sequence[int]:
     """Decode fetched chunks of at most `most` bytes; return the numbers of those not decoded."""
     direct = [
@@ -67,7 +71,7 @@ def decode_values(
     return [number for number in every if number not in done]
 
 
-def _starts(parts: list[Part]) -> Integers:
+def _starts(parts: list[ChunkPart]) -> Integers:
     """Where the chunks of direct parts begin in the working array."""
     rows: list[Any] = [[selector.start for selector in part.outer] for part in parts]  # type: ignore[union-attr]
     return np.array(rows, np.int64)
@@ -81,7 +85,7 @@ class Piece(NamedTuple):
 
     offset: int
     nbytes: int
-    part: Part
+    part: ChunkPart
 
 
 class BatchGroup(NamedTuple):
@@ -98,7 +102,7 @@ class Box:
     """The inner chunks that a part takes whole and that are stored, a row each, in C order."""
 
     def __init__(
-        self, blocks: Blocks, shard: Shard, index: ShardIndex, part: Part, cut: _Cut
+        self, blocks: BlockDecoder, shard: Shard, index: ShardIndex, part: ChunkPart, cut: _Cut
     ) -> None:
         self._blocks, self._shard, self._part, self._cut = blocks, shard, part, cut
         table = index.table[cut.inside].reshape(-1, 2)
@@ -121,7 +125,7 @@ class Box:
             size = min(size, -(-len(rows) // (2 * workers)))
         return [rows[row : row + size] for row in range(0, len(rows), size)]
 
-    def others(self, left: list[int]) -> Iterator[Part]:
+    def others(self, left: list[int]) -> Iterator[ChunkPart]:
         """The parts of all inner chunks outside the box, and of rows that were not decoded."""
         inside = self._cut.inside
         done = self._stored.copy()
@@ -146,7 +150,7 @@ class Box:
         inner = tuple(slice(0, length, 1) for length in shape)
         outer = tuple(slice(s, s + n, 1) for s, n in zip(starts, shape, strict=True))
         offset, nbytes = self.places[row].tolist()
-        return Piece(offset, nbytes, Part(coordinates, inner, outer, True, True, shape))
+        return Piece(offset, nbytes, ChunkPart(coordinates, inner, outer, True, True, shape))
 
 
 class _Cut(NamedTuple):
@@ -160,7 +164,7 @@ class _Cut(NamedTuple):
     """The part takes nothing else."""
 
 
-def _cut(part: Part, grid: Grid) -> _Cut | None:
+def _cut(part: ChunkPart, grid: Grid) -> _Cut | None:
     inside: list[slice] = []
     count = 1
     for axis, inner in zip(grid.axes, part.inner, strict=False):
@@ -186,7 +190,7 @@ def _cut(part: Part, grid: Grid) -> _Cut | None:
     return _Cut(tuple(inside), starts, whole)
 
 
-def box_of(shard: Shard, index: ShardIndex, part: Part, working: Any) -> Box | None:
+def box_of(shard: Shard, index: ShardIndex, part: ChunkPart, working: Any) -> Box | None:
     """The inner chunks that can be decoded many at a time; None if there are few."""
     cut = _cut(part, shard.grid)
     blocks = None if cut is None else blocks_for(shard.chain, working)
@@ -194,8 +198,8 @@ def box_of(shard: Shard, index: ShardIndex, part: Part, working: Any) -> Box | N
 
 
 def decode_shard(
-    shard: Shard, index: ShardIndex, data: Buffer, part: Part, working: Any, workers: int
-) -> Iterator[Part]:
+    shard: Shard, index: ShardIndex, data: Buffer, part: ChunkPart, working: Any, workers: int
+) -> Iterator[ChunkPart]:
     """Decode inner chunks of a part from a whole shard; return those not decoded, in C order."""
     box = box_of(shard, index, part, working)
     if box is None:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs import Chain, Scratch
-from omnizarr.codecs.blocks import Blocks
+from omnizarr.codecs.blocks import BlockDecoder
 from omnizarr.engine import batches, threads
 from omnizarr.engine.batches import BatchGroup, Piece
 from omnizarr.engine.chunk_source import Source
@@ -39,7 +39,7 @@ from omnizarr.errors import (
     ValueChangedError,
     ZarrError,
 )
-from omnizarr.indexing import Part, Plan, refine
+from omnizarr.indexing import ChunkPart, Plan, refine
 from omnizarr.model.store import Buffer, ByteRange, Read, read_range
 from omnizarr.runtime import parallel
 
@@ -91,7 +91,7 @@ def read(source: Source, plan: Plan, working: Target) -> None:
     small = workers > 1 and together > 1
     turn: AbstractContextManager[Any] = threading.Lock() if small else nullcontext()
 
-    def run(batch: list[Part], scratch: Scratch) -> None:
+    def run(batch: list[ChunkPart], scratch: Scratch) -> None:
         _read_batch(source, batch, working, scratch, blocks, turn)
 
     parallel.run(run, _batches(plan.parts(), size), workers, Scratch)
@@ -109,7 +109,7 @@ def _read_waiting(source: Source, plan: Plan, working: Target, count: int) -> No
     get, whole, key_of = source.store.get, source.most, source.key
     feeder = source.store.feeder(whole, fetchers)
 
-    def fetch(item: tuple[str, Part]) -> Buffer | None:
+    def fetch(item: tuple[str, ChunkPart]) -> Buffer | None:
         return get(item[0], whole) if feeder is None else feeder.get(item[0])
 
     blocks = (
@@ -117,7 +117,7 @@ def _read_waiting(source: Source, plan: Plan, working: Target, count: int) -> No
     )
     together = 1 if blocks is None else max(1, min(BATCH, TOGETHER // source.chunk_bytes))
 
-    def decode(batch: list[tuple[tuple[str, Part], Buffer | None]], scratch: Scratch) -> None:
+    def decode(batch: list[tuple[tuple[str, ChunkPart], Buffer | None]], scratch: Scratch) -> None:
         keys = [item[0] for item, _ in batch]
         parts = [item[1] for item, _ in batch]
         values = [value for _, value in batch]
@@ -148,10 +148,10 @@ def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def _read_batch(
     source: Source,
-    parts: list[Part],
+    parts: list[ChunkPart],
     working: Target,
     scratch: Scratch,
-    blocks: Blocks | None,
+    blocks: BlockDecoder | None,
     turn: AbstractContextManager[Any],
 ) -> None:
     prefix, encode_key = source.prefix, source.encode_key
@@ -165,11 +165,11 @@ def _read_batch(
 def _place_all(
     source: Source,
     keys: list[str],
-    parts: list[Part],
+    parts: list[ChunkPart],
     values: list[Buffer | None],
     working: Target,
     scratch: Scratch,
-    blocks: Blocks | None,
+    blocks: BlockDecoder | None,
 ) -> None:
     """Decode what was fetched of several chunks, many at a time where that is possible."""
     left: Iterable[int] = range(len(parts))
@@ -184,7 +184,12 @@ def _place_all(
 
 
 def _place(
-    source: Source, key: str, part: Part, data: Buffer | None, working: Target, scratch: Scratch
+    source: Source,
+    key: str,
+    part: ChunkPart,
+    data: Buffer | None,
+    working: Target,
+    scratch: Scratch,
 ) -> None:
     """Decode what was fetched of a chunk, or a shard, and put it where it belongs."""
     try:
@@ -201,7 +206,7 @@ def _place(
         raise unfit(error, source.where(key, part.coordinates)) from error
 
 
-def _fetch_alternative(source: Source, part: Part) -> Buffer | None:
+def _fetch_alternative(source: Source, part: ChunkPart) -> Buffer | None:
     data = source.fetch_alternative(part.coordinates)
     if data is None and source.on_missing == "raise":
         raise ChunkNotFoundError(
@@ -213,7 +218,7 @@ def _fetch_alternative(source: Source, part: Part) -> Buffer | None:
 def decode_part(
     chain: Chain,
     data: Buffer,
-    part: Part,
+    part: ChunkPart,
     working: Target,
     source: Source,
     scratch: Scratch,
@@ -264,7 +269,7 @@ def _read_shards(source: Source, plan: Plan, working: Target, count: int) -> Non
         return
     across = min(workers, count)
 
-    def run(part: Part, scratch: Scratch) -> None:
+    def run(part: ChunkPart, scratch: Scratch) -> None:
         _read_shard(source, part, working, max(1, workers // across), scratch)
 
     parallel.run(run, plan.parts(), across, Scratch)
@@ -280,13 +285,13 @@ def _read_waiting_shards(
     workers, most = threads.fetchers_for(source.store, TASKS, task_bytes)
     across = min(workers, count)
 
-    def fetch(part: Part) -> Buffer | bool | None:
+    def fetch(part: ChunkPart) -> Buffer | bool | None:
         if _is_fetched_whole(source, part):
             return source.store.get(source.key(part.coordinates), source.most)
         _read_shard(source, part, working, max(1, workers // across), Scratch())
         return True
 
-    def decode(batch: list[tuple[Part, Buffer | bool | None]], scratch: Scratch) -> None:
+    def decode(batch: list[tuple[ChunkPart, Buffer | bool | None]], scratch: Scratch) -> None:
         part, data = batch.pop()
         if not isinstance(data, bool):
             _place(source, source.key(part.coordinates), part, data, working, scratch)
@@ -294,13 +299,13 @@ def _read_waiting_shards(
     parallel.relay(fetch, plan.parts(), across, decode, min(decoders, count), Scratch, most)
 
 
-def _is_fetched_whole(source: Source, part: Part) -> bool:
+def _is_fetched_whole(source: Source, part: ChunkPart) -> bool:
     """Whether all of a modest shard is wanted: one read brings index and chunks."""
     return part.whole and source.chunk_bytes <= _merged(source)
 
 
 def _read_shard(
-    source: Source, part: Part, working: Target, workers: int, scratch: Scratch
+    source: Source, part: ChunkPart, working: Target, workers: int, scratch: Scratch
 ) -> None:
     key = source.key(part.coordinates)
     chain = source.chain_for(part.coordinates)
@@ -333,7 +338,7 @@ def _merged(source: Source) -> int:
 
 
 def _read_inner_chunks(
-    source: Source, chain: Chain, part: Part, working: Target, key: str, workers: int
+    source: Source, chain: Chain, part: ChunkPart, working: Target, key: str, workers: int
 ) -> bool:
     """Read the inner chunks that a part needs; False if there is no such shard."""
     attempts = FEW_ATTEMPTS if _fits(source) else ATTEMPTS
@@ -355,7 +360,7 @@ def _fits(source: Source) -> bool:
 
 
 def _read_snapshot(
-    source: Source, chain: Chain, part: Part, working: Target, read: Read, workers: int
+    source: Source, chain: Chain, part: ChunkPart, working: Target, read: Read, workers: int
 ) -> bool:
     shard = chain.shard
     assert shard is not None
@@ -369,7 +374,7 @@ def _read_snapshot(
     if box is not None and box.places[:, 1].max(initial=0) > most:
         box = None  # one by one, to say which
 
-    def wanted_of(parts: Iterator[Part]) -> list[Piece]:
+    def wanted_of(parts: Iterator[ChunkPart]) -> list[Piece]:
         wanted: list[Piece] = []
         for inner in parts:
             place = index.lookup(inner.coordinates)

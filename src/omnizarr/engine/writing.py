@@ -27,7 +27,7 @@ from omnizarr.engine import threads
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.locks import exclusive, setting, update
 from omnizarr.errors import CodecError, ZarrError
-from omnizarr.indexing import Part, Plan, refine
+from omnizarr.indexing import ChunkPart, Plan, refine
 from omnizarr.model.casting import cast
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes.struct import cleared
@@ -63,7 +63,7 @@ def write(source: Source, plan: Plan, working: Working, field: FieldName = None)
         _write_waiting(source, plan, working, field, encoders)
         return
 
-    def run(part: Part, _: None) -> None:
+    def run(part: ChunkPart, _: None) -> None:
         _store_part(source, part, _encoded(source, part, working, field), working, field)
 
     parallel.run(run, plan.parts(), workers, lambda: None)
@@ -75,17 +75,17 @@ def _write_waiting(
     """For a high-latency store: few threads encode, many send."""
     senders, most = threads.fetchers_for(source.store, len(plan), source.chunk_bytes)
 
-    def encode(part: Part) -> Encoded:
+    def encode(part: ChunkPart) -> Encoded:
         return _encoded(source, part, working, field)
 
-    def send(batch: list[tuple[Part, Encoded]], _: None) -> None:
+    def send(batch: list[tuple[ChunkPart, Encoded]], _: None) -> None:
         for part, data in batch:
             _store_part(source, part, data, working, field)
 
     parallel.relay(encode, plan.parts(), encoders, send, senders, lambda: None, most)
 
 
-def _encoded(source: Source, part: Part, working: Working, field: FieldName) -> Encoded:
+def _encoded(source: Source, part: ChunkPart, working: Working, field: FieldName) -> Encoded:
     """The chunk as it will be stored, if nothing of the old one remains."""
     chain = source.chain_for(part.coordinates)
     if not _replaces(part, chain, field):
@@ -98,7 +98,7 @@ def _encoded(source: Source, part: Part, working: Working, field: FieldName) -> 
 
 
 def _store_part(
-    source: Source, part: Part, data: Encoded, working: Working, field: FieldName
+    source: Source, part: ChunkPart, data: Encoded, working: Working, field: FieldName
 ) -> None:
     """Store a chunk that was encoded; read, change and write back any other."""
     coordinates = part.coordinates
@@ -119,7 +119,7 @@ def _store_part(
         raise error.at(source.where(key, coordinates)) from error
 
 
-def _change_chunk(source: Source, part: Part, working: Working, field: FieldName) -> None:
+def _change_chunk(source: Source, part: ChunkPart, working: Working, field: FieldName) -> None:
     """Read, change and write back one chunk that is held exclusively."""
     coordinates = part.coordinates
     key = source.key(coordinates)
@@ -183,7 +183,9 @@ def _is_outside(source: Source, coordinates: Shape, shape: Shape) -> bool:
     return any(a.start(c) >= n for a, c, n in zip(axes, coordinates, shape, strict=True))
 
 
-def _outside(source: Source, coordinates: Shape, shape: Shape) -> Iterator[tuple[Part, NDArray]]:
+def _outside(
+    source: Source, coordinates: Shape, shape: Shape
+) -> Iterator[tuple[ChunkPart, NDArray]]:
     """The parts of the chunk outside of the array, one per dimension, each with fill values."""
     model = source.model
     chunk = [
@@ -213,12 +215,12 @@ def _store(source: Source, key: str, coordinates: tuple[int, ...], data: Buffer 
         store.delete(other)
 
 
-def _covers(part: Part, field: FieldName) -> bool:
+def _covers(part: ChunkPart, field: FieldName) -> bool:
     """Whether the write covers all elements of the chunk that are inside the array."""
     return part.whole and field is None
 
 
-def _replaces(part: Part, chain: Chain, field: FieldName) -> bool:
+def _replaces(part: ChunkPart, chain: Chain, field: FieldName) -> bool:
     """Whether nothing of the old chunk remains.
 
     Elements of the chunk beyond the edge of the array remain: another process may have made the
@@ -229,7 +231,12 @@ def _replaces(part: Part, chain: Chain, field: FieldName) -> bool:
 
 
 def encode_part(
-    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Working, field: FieldName
+    source: Source,
+    chain: Chain,
+    old: Buffer | None,
+    part: ChunkPart,
+    working: Working,
+    field: FieldName,
 ) -> Buffer | None:
     """The encoded chunk after the change; None if nothing but fill value is left."""
     shard = chain.shard
@@ -257,7 +264,12 @@ def encode_part(
 
 
 def _changed(
-    source: Source, chain: Chain, old: Buffer | None, part: Part, working: Working, field: FieldName
+    source: Source,
+    chain: Chain,
+    old: Buffer | None,
+    part: ChunkPart,
+    working: Working,
+    field: FieldName,
 ) -> Working:
     """The decoded chunk with the selected elements replaced."""
     dtype = source.model.dtype

@@ -10,7 +10,7 @@ Nothing here reads, decodes or stores; it imports `model`, `errors` and `limits`
 from __future__ import annotations
 
 from omnizarr.indexing.fields import pop_fields
-from omnizarr.indexing.plan import Part, Plan, partition, refine
+from omnizarr.indexing.plan import ChunkPart, Plan, partition, refine
 from omnizarr.indexing.select import basic_and_advanced, blocks, coordinates, mask, orthogonal
 from omnizarr.indexing.transform import (
     Constant,
@@ -23,9 +23,9 @@ from omnizarr.indexing.transform import (
 )
 
 __all__ = [
+    "ChunkPart",
     "Constant",
     "Indexed",
-    "Part",
     "Plan",
     "Stride",
     "Transform",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-Fields = str | list[str] | None
+FieldNames = str | list[str] | None
 
 
-def pop_fields(key: Any) -> tuple[Fields, Any]:
+def pop_fields(key: Any) -> tuple[FieldNames, Any]:
     """The field names of a key, and the key without them.
 
     One name alone is a str: that field's values. Several, or a list, select a structure.
@@ -40,7 +40,7 @@ def pop_fields(key: Any) -> tuple[Fields, Any]:
             rest.append(item)
     if not names:
         return None, key
-    fields: Fields = names[0] if len(names) == 1 and not listed else names
+    fields: FieldNames = names[0] if len(names) == 1 and not listed else names
     return fields, rest[0] if len(rest) == 1 else tuple(rest)
 
 

@@ -1,7 +1,7 @@
 """Plans: a selection cut at the chunks of a grid.
 
 A plan is plain data. `parts()` gives, for every chunk that the selection touches and for no
-other, a `Part` with the law
+other, a `ChunkPart` with the law
 
     working[part.outer] = chunk[part.inner]        when reading
     chunk[part.inner] = working[part.outer]        when writing
@@ -48,7 +48,7 @@ BLOCK = 1 << 13
 """How many pieces of one axis are held at once."""
 
 
-class Part(NamedTuple):
+class ChunkPart(NamedTuple):
     """What a selection takes from one chunk."""
 
     coordinates: tuple[int, ...]
@@ -66,7 +66,7 @@ class Part(NamedTuple):
 
 
 # Makes a part from a tuple of its fields, without a Python frame.
-_part: Callable[[tuple[object, ...]], Part] = partial(tuple.__new__, Part)
+_part: Callable[[tuple[object, ...]], ChunkPart] = partial(tuple.__new__, ChunkPart)
 
 
 class Plan:
@@ -136,7 +136,7 @@ class Plan:
     def __len__(self) -> int:
         return self.count
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[ChunkPart]:
         """The parts, lazily, each chunk once."""
         if 0 in self.transform.shape:
             return iter(())
@@ -154,7 +154,7 @@ def partition(transform: Transform, grid: Grid) -> Plan:
     return Plan(transform, grid)
 
 
-def refine(part: Part, grid: Grid) -> Iterator[Part]:
+def refine(part: ChunkPart, grid: Grid) -> Iterator[ChunkPart]:
     """The same part cut by an inner grid over its chunk: coordinates, `inner`, `whole`, `direct`
     and `extent` are those of the inner chunks, `outer` stays that of the working array."""
     if not grid.axes:
@@ -182,7 +182,7 @@ def _group(points: list[Points], axes: Sequence[Axis], extents: Shape) -> list[G
     ]
 
 
-def _factors_of(part: Part) -> tuple[list[Run], list[Points]]:
+def _factors_of(part: ChunkPart) -> tuple[list[Run], list[Points]]:
     """A part with arrays, read back into factors by the shapes of the arrays."""
     runs: list[Run] = []
     together: dict[int, list[int]] = {}
@@ -217,7 +217,7 @@ def _flat(selector: Selector) -> IntArray:
     return np.asarray(selector, dtype=np.intp).reshape(-1)
 
 
-def _only(runs: list[Run], axes: Sequence[Axis], extents: Shape) -> Part | None:
+def _only(runs: list[Run], axes: Sequence[Axis], extents: Shape) -> ChunkPart | None:
     """The part of a selection that stays inside one chunk, as that of one element does; None
     if it does not."""
     coordinates: list[int] = []
@@ -241,7 +241,7 @@ def _only(runs: list[Run], axes: Sequence[Axis], extents: Shape) -> Part | None:
         direct = direct and count == size
     if not runs:
         return _SCALAR
-    return Part(tuple(coordinates), tuple(inner), tuple(outer), whole, direct, tuple(extent))
+    return ChunkPart(tuple(coordinates), tuple(inner), tuple(outer), whole, direct, tuple(extent))
 
 
 Loop = Callable[[], Iterator[list[tuple[int, IndexColumn]]]]
@@ -249,7 +249,7 @@ Loop = Callable[[], Iterator[list[tuple[int, IndexColumn]]]]
 
 def _parts(
     runs: list[Run], groups: list[Groups], axes: Sequence[Axis], extents: Shape
-) -> Iterator[Part]:
+) -> Iterator[ChunkPart]:
     """The product of all cuts: most are columns of a table, whose product runs in C; the rest
     (several axes in step, axes too long to list) are loops around it."""
     if not groups and (only := _only(runs, axes, extents)) is not None:
@@ -276,11 +276,11 @@ def _parts(
     return _nested(table, loops) if loops else _product(table)
 
 
-_SCALAR = Part((), (...,), (...,), True, True, ())
+_SCALAR = ChunkPart((), (...,), (...,), True, True, ())
 _NOTHING = IndexColumn((), (), (), (), (), ())
 
 
-def _product(table: list[IndexColumn]) -> Iterator[Part]:
+def _product(table: list[IndexColumn]) -> Iterator[ChunkPart]:
     coordinates, inner, outer, whole, direct, extent = zip(*table, strict=True)
     return map(
         _part,
@@ -296,7 +296,7 @@ def _product(table: list[IndexColumn]) -> Iterator[Part]:
     )
 
 
-def _in_step(table: list[IndexColumn]) -> Iterator[Part]:
+def _in_step(table: list[IndexColumn]) -> Iterator[ChunkPart]:
     """Axes that all go together: the rows of the table are the parts."""
     coordinates, inner, outer, whole, direct, extent = zip(*table, strict=True)
     return map(
@@ -313,7 +313,7 @@ def _in_step(table: list[IndexColumn]) -> Iterator[Part]:
     )
 
 
-def _nested(table: list[IndexColumn], loops: list[Loop]) -> Iterator[Part]:
+def _nested(table: list[IndexColumn], loops: list[Loop]) -> Iterator[ChunkPart]:
     for columns_ in loops[0]():
         for axis, column in columns_:
             table[axis] = column

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from omnizarr import indexing
 from omnizarr.indexing import Transform
-from omnizarr.indexing.fields import Fields
+from omnizarr.indexing.fields import FieldNames
 from omnizarr.keywords import suggests
 from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.data.reading import read
@@ -46,7 +46,7 @@ class Selections(ArrayFacts):
     @suggests
     def get_basic_selection(
         self, selection: Selection = Ellipsis, *, out: NDArray | None = None,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
     ) -> Any:  # fmt: skip
         """Read what `array[selection]` gives.
 
@@ -84,7 +84,7 @@ class Selections(ArrayFacts):
     @suggests
     def get_orthogonal_selection(
         self, selection: Selection, *, out: NDArray | None = None,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
     ) -> Any:  # fmt: skip
         """Read `array.oindex[selection]`: every dimension is selected on its own.
 
@@ -122,7 +122,7 @@ class Selections(ArrayFacts):
     @suggests
     def get_coordinate_selection(
         self, selection: Selection, *, out: NDArray | None = None,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
     ) -> Any:  # fmt: skip
         """Read `array.vindex[selection]`: elements at points.
 
@@ -160,7 +160,7 @@ class Selections(ArrayFacts):
     @suggests
     def get_mask_selection(
         self, mask: npt.ArrayLike | None = None, *, out: NDArray | None = None,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
         selection: npt.ArrayLike | None = None,
     ) -> NDArray:  # fmt: skip
         """Read the elements where a mask is True.
@@ -202,7 +202,7 @@ class Selections(ArrayFacts):
     @suggests
     def get_block_selection(
         self, selection: Selection, *, out: NDArray | None = None,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
     ) -> NDArray:  # fmt: skip
         """Read `array.blocks[selection]`: whole chunks.
 
@@ -242,7 +242,7 @@ class Selections(ArrayFacts):
     @suggests
     def set_basic_selection(
         self, selection: Selection, value: npt.ArrayLike, *,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
     ) -> None:  # fmt: skip
         """Write what `array[selection] = value` writes.
 
@@ -277,7 +277,7 @@ class Selections(ArrayFacts):
     @suggests
     def set_orthogonal_selection(
         self, selection: Selection, value: npt.ArrayLike, *,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
     ) -> None:  # fmt: skip
         """Write what `array.oindex[selection] = value` writes.
 
@@ -313,7 +313,7 @@ class Selections(ArrayFacts):
     @suggests
     def set_coordinate_selection(
         self, selection: Selection, value: npt.ArrayLike, *,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
     ) -> None:  # fmt: skip
         """Write what `array.vindex[selection] = value` writes.
 
@@ -350,7 +350,7 @@ class Selections(ArrayFacts):
     @suggests
     def set_mask_selection(
         self, mask: npt.ArrayLike | None = None, value: npt.ArrayLike = _REQUIRED, *,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
         selection: npt.ArrayLike | None = None,
     ) -> None:  # fmt: skip
         """Write the elements where a mask is True.
@@ -390,7 +390,7 @@ class Selections(ArrayFacts):
     @suggests
     def set_block_selection(
         self, selection: Selection, value: npt.ArrayLike, *,
-        fields: Fields = None, prototype: object = None,
+        fields: FieldNames = None, prototype: object = None,
     ) -> None:  # fmt: skip
         """Write what `array.blocks[selection] = value` writes.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from omnizarr import engine, indexing
 from omnizarr.errors import LimitError, SelectionError
 from omnizarr.indexing import Plan, Transform
-from omnizarr.indexing.fields import Fields
+from omnizarr.indexing.fields import FieldNames
 from omnizarr.model.casting import cast
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes import Bytes, String
@@ -30,7 +30,7 @@ def read(
     array: ArrayFacts,
     transform: Transform,
     out: NDArray | None = None,
-    fields: Fields = None,
+    fields: FieldNames = None,
     *,
     scalar: bool = False,
 ) -> Any:
@@ -86,7 +86,7 @@ def _read_into(array: ArrayFacts, plan: Plan, transform: Transform, out: NDArray
 
 
 def read_columns(
-    array: ArrayFacts, transform: Transform, fields: Fields
+    array: ArrayFacts, transform: Transform, fields: FieldNames
 ) -> tuple[list[Column] | NDArray, tuple[int, ...]]:
     """Text and byte strings as columns, anything else as a NumPy array; and the shape."""
     data_type = array._source.model.data_type

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from omnizarr import engine, indexing
 from omnizarr.errors import NodeNotFoundError
 from omnizarr.indexing import Plan, Transform
-from omnizarr.indexing.fields import Fields
+from omnizarr.indexing.fields import FieldNames
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.column import Column
 from omnizarr.nodes import shrinking
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from omnizarr.nodes.array_facts import ArrayFacts
 
 
-def write(array: ArrayFacts, transform: Transform, value: Any, fields: Fields = None) -> None:
+def write(array: ArrayFacts, transform: Transform, value: Any, fields: FieldNames = None) -> None:
     """Write values that broadcast to the selection; a Dask array goes block by block."""
     array._check_writable()
     lazy = computed(value)
