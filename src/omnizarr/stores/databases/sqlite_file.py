@@ -360,8 +360,8 @@ class ConnectionPool:
         folder = os.path.dirname(os.path.abspath(self.path))
         if code == _NOT_A_DATABASE:
             return StoreError(
-                f"{self.path!r} is not a SQLite database, or is encrypted or damaged; check the"
-                " path, or choose another one for a new store"
+                "the file is not a SQLite database, or is encrypted or damaged; check the path, or"
+                " choose another one for a new store"
             ).at(self)
         if code == _CANNOT_OPEN and not os.path.isdir(folder):
             return StoreError(f"cannot {what}: there is no folder {folder!r}; make it").at(self)
