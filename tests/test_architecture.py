@@ -175,7 +175,7 @@ def upward_imports(source: str, parts: tuple[str, ...], *, is_package: bool = Fa
         if other not in RANK:
             complaints.append(f"line {line}: {other} has no layer: give it one in LAYERS")
         elif RANK[other] > RANK[own]:
-            complaints.append(f"line {line}: {own} imports {other}, which lies above it")
+            complaints.append(f"line {line}: {own} imports {other}, which is above it")
         elif own in SIBLINGS and other in SIBLINGS:
             complaints.append(f"line {line}: {own} imports its sibling {other}")
         elif RANK[own] > RANK["__init__"] > RANK[other] > RANK["engine"]:

@@ -230,10 +230,10 @@ class Unlisted(MemoryStore):
     capabilities = replace(MemoryStore.capabilities, listable=False)
 
     def list_dir(self, prefix: str) -> Listing:
-        raise NotListableError("nobody can tell what lies there")
+        raise NotListableError("no listing here")
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        raise NotListableError("nobody can tell what lies there")
+        raise NotListableError("no listing here")
 
 
 def unlisted(store: MemoryStore) -> Unlisted:
@@ -275,7 +275,7 @@ def test_a_store_that_cannot_list_with_consolidated_metadata(zarr_format: int) -
     report = check(unlisted(store))
     assert not report.ok
     assert {found.path for found in report if found.level == "error"} == {"sub/y"}
-    # A folder in which the listing fails: what lies above it is listed, what lies in it is named.
+    # A folder in which the listing fails: what is above it is listed, what is in it is named.
     partly = unlisted(store)
     partly.list_dir = lambda prefix: (  # type: ignore[method-assign]
         Unlisted.list_dir(partly, prefix) if prefix else MemoryStore.list_dir(partly, prefix)

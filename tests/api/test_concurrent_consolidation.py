@@ -18,7 +18,7 @@ from omnizarr.stores import LocalStore, MemoryStore, ObjectStore, SQLiteStore, W
 
 
 class Overtaken(WrapperStore):
-    """Somebody else acts once, when the document of a member is read."""
+    """Another process acts once, when the document of a member is read."""
 
     def __init__(self, store: Store, member: str, other: Callable[[Store], object]) -> None:
         super().__init__(store)

@@ -173,7 +173,7 @@ def on_terminal(
     child = subprocess.Popen(
         [sys.executable, "-m", "omnizarr", *map(str, arguments)],
         stdout=subprocess.DEVNULL, stderr=theirs, env=environment,
-        # Whoever runs the tests in the background has Ctrl-C ignored, and a child inherits that.
+        # In the background Ctrl-C is ignored, and a child inherits that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     os.close(theirs)

@@ -192,7 +192,7 @@ def _name(zarr_format: str) -> int | str:
 
 @pytest.mark.parametrize("source", OLD_SOURCES)
 def test_stores_of_others(run: Run, source: str) -> None:
-    """Whatever lies there is drawn, or one line says why not."""
+    """Every store is drawn, or one line says why not."""
     top = fixtures.unpacked(source)
     stores = sorted({row.store for row in fixtures.rows() if row.source == source})[:12]
     assert stores

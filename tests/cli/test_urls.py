@@ -93,7 +93,7 @@ def test_file_urls(run: Run, store: Path) -> None:
     assert run("info", url, "deep/z", "--json").document["path"] == "deep/z"
     done = run("info", f"{url}/deep/y")
     assert done.status == 2
-    assert "no array or group 'y' in it" in done.err
+    assert "deep/y: no array or group" in done.err
 
 
 def test_a_sqlite_file_and_a_path_into_it(run: Run, tmp_path: Path, store: Path) -> None:
@@ -190,7 +190,7 @@ def test_s3(run: Run, server: Any, store: Path, tmp_path: Path) -> None:
     done = run("info", f"{url}/deep/y", *given)
     assert done.status == 2
     assert len(done.err.splitlines()) == 2
-    assert "no array or group 'y' in it" in done.err
+    assert "deep/y: no array or group" in done.err
     done = run("convert", url, s3.url("cli/old.zarr"), "--to", "2", "--quiet", *given)
     assert (done.status, done.out, done.err) == (0, "", "")
     assert run("convert", s3.url("cli/old.zarr"), tmp_path / "back.zarr", "--to", "3", *given)

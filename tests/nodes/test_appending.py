@@ -1,4 +1,4 @@
-"""`append` tells where its own data are, whoever appends besides."""
+"""`append` returns where its own data are while other processes append."""
 
 from __future__ import annotations
 

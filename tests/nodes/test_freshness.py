@@ -1,4 +1,4 @@
-"""Handles that were opened before somebody else changed, replaced or deleted their node."""
+"""Handles that were opened before another process changed, replaced or deleted their node."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from omnizarr.testing import LatencyStore
 
 
 def broken(path: Path) -> zarr.Group:
-    """A group with a sound array, one whose codec nobody knows, and one whose document is torn."""
+    """A group with a sound array, one whose codec is unknown, and one whose document is torn."""
     root = zarr.open_group(path, mode="w")
     root["sound"] = np.arange(4)
     root["unknown"] = np.arange(4)

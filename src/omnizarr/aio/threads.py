@@ -56,12 +56,12 @@ class _Call:
         """In a thread."""
         try:
             self.result = self._context.run(self._work)
-        except BaseException as error:  # handed to whoever awaits
+        except BaseException as error:  # raised in the task that awaits
             self.error = error
         self._function = None  # what it holds is not kept for longer than it runs
         try:
             self.loop.call_soon_threadsafe(self._finish)
-        except RuntimeError:  # the loop was closed, and nobody awaits any more
+        except RuntimeError:  # the loop was closed: no task awaits the result
             self.error = self.result = None
 
     def _work(self) -> Any:

@@ -175,7 +175,7 @@ def copy_store(
     total = Copied(0, 0, 0)
     for step in steps:
         total = sum(parallel.each(copy_one, step, workers), total)
-    say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
+    say(_summary(total, dry_run))
     return total
 
 
@@ -247,34 +247,45 @@ def copy(
     >>> omnizarr.copy(source["a"], dest, name="b").copied
     1
     """
-    return _copy_members({name: source}, dest, shallow, without_attrs, log, if_exists, dry_run,
-        create_kws, True)  # fmt: skip
+    manner = _Manner(shallow, without_attrs, _logger(log), if_exists, dry_run)
+    return _copy_members({name: source}, dest, manner, create_kws, root=True)
+
+
+class _Manner(NamedTuple):
+    """How nodes are copied."""
+
+    shallow: bool
+    without_attrs: bool
+    say: Callable[[str], object]
+    if_exists: IfExists
+    dry_run: bool
 
 
 def _copy_members(
-    members: Mapping[str | None, Any], dest: Group, shallow: bool, without_attrs: bool, log: Log,
-    if_exists: IfExists, dry_run: bool, create_kws: Mapping[str, Any], root: bool,
+    members: Mapping[str | None, Any], dest: Group, manner: _Manner,
+    create_kws: Mapping[str, Any], *, root: bool,
 ) -> Copied:  # fmt: skip
     """Copy each source under its name. Unless they are `root`, a shallow copy skips groups."""
-    if if_exists not in _CHOICES:
-        raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
+    if manner.if_exists not in _CHOICES:
+        raise MetadataError(f"if_exists must be one of {_CHOICES}, found {manner.if_exists!r}")
     if not isinstance(dest, Group):
         raise TypeError(
             f"the destination of a copy is a group of omnizarr, found {type(dest).__name__}; open"
             " one with omnizarr.open_group(store)"
         )
     check_arguments(create_kws, "copy" if root else "copy_all")
-    say = _logger(log)
-    total = Copied(0, 0, 0)
     for source in members.values():
         _check_node(source)
         _check_outside(source, dest)
-    for name, source in members.items():
-        total += _copy(
-            source, dest, name, shallow, without_attrs, say, if_exists, dry_run, create_kws, root
-        )
-    say(f"{'dry run' if dry_run else 'all done'}: {total.copied} copied, {total.skipped} skipped")
+    copied = (_copy(each, dest, name, manner, create_kws, root) for name, each in members.items())
+    total = sum(copied, Copied(0, 0, 0))
+    manner.say(_summary(total, manner.dry_run))
     return total
+
+
+def _summary(total: Copied, dry_run: bool) -> str:
+    done = "dry run" if dry_run else "all done"
+    return f"{done}: {total.copied} copied, {total.skipped} skipped"
 
 
 def _check_node(source: Any) -> None:
@@ -331,16 +342,16 @@ def copy_all(
     if not hasattr(source, "keys"):
         raise TypeError(f"copy_all copies the members of a group, found {type(source).__name__}")
     group: Any = source
-    total = _copy_members({name: group[name] for name in list(group.keys())}, dest, shallow,
-        without_attrs, log, if_exists, dry_run, create_kws, False)  # fmt: skip
+    members = {name: group[name] for name in list(group.keys())}
+    manner = _Manner(shallow, without_attrs, _logger(log), if_exists, dry_run)
+    total = _copy_members(members, dest, manner, create_kws, root=False)
     if not without_attrs and not dry_run:
         dest.attrs.update(_plain(group.attrs))
     return total
 
 
 def _copy(
-    source: Any, dest: Group, name: str | None, shallow: bool, without_attrs: bool,
-    say: Callable[[str], object], if_exists: IfExists, dry_run: bool,
+    source: Any, dest: Group, name: str | None, manner: _Manner,
     create_kws: Mapping[str, Any], root: bool,
 ) -> Copied:  # fmt: skip
     if name is None:
@@ -348,69 +359,64 @@ def _copy(
     if not name:
         raise MetadataError("no name to copy the node to; give name=")
     if hasattr(source, "shape"):
-        return _copy_array(source, dest, name, without_attrs, say, if_exists, dry_run, create_kws)
-    if shallow and not root:
+        return _copy_array(source, dest, name, manner, create_kws)
+    if manner.shallow and not root:
         return Copied(0, 0, 0)
     if create_kws and root:
         raise TypeError("creation arguments only apply to arrays, and the source is a group")
     exists = name in dest
     if exists and isinstance(dest[name], Array):
-        if if_exists == "raise":
+        if manner.if_exists == "raise":
             raise NodeExistsError(f"{dest!r} already has an array {name!r}")
-        if if_exists != "replace":
-            say(f"skip {dest.name}/{name}")
+        if manner.if_exists != "replace":
+            manner.say(f"skip {dest.name}/{name}")
             return Copied(0, 1, 0)
-        if not dry_run:
+        if not manner.dry_run:
             check_apart(source, [_target(dest, name)])
             del dest[name]
-    say(f"copy {dest.name.rstrip('/')}/{name}")
-    if dry_run and not (exists and isinstance(dest[name], Group)):
-        members = 0 if shallow else len(source)
-        return Copied(members, 0, 0)
+    manner.say(f"copy {dest.name.rstrip('/')}/{name}")
+    if manner.dry_run and not (exists and isinstance(dest[name], Group)):
+        return Copied(0 if manner.shallow else len(source), 0, 0)
     group = dest.require_group(name)
-    if not without_attrs and not dry_run:
+    if not manner.without_attrs and not manner.dry_run:
         group.attrs.update(_plain(source.attrs))
-    total = Copied(1, 0, 0)
-    for child in list(source.keys()):
-        total += _copy(
-            source[child], group, child, shallow, without_attrs, say, if_exists, dry_run, {}, False
-        )
-    return total
+    names = list(source.keys())
+    copied = (_copy(source[each], group, each, manner, {}, False) for each in names)
+    return sum(copied, Copied(1, 0, 0))
 
 
 def _copy_array(
-    source: Any, dest: Group, name: str, without_attrs: bool, say: Callable[[str], object],
-    if_exists: IfExists, dry_run: bool, create_kws: Mapping[str, Any],
-) -> Copied:  # fmt: skip
+    source: Any, dest: Group, name: str, manner: _Manner, create_kws: Mapping[str, Any]
+) -> Copied:
     place = f"{dest.name.rstrip('/')}/{name}"
     existing = dest.get(name)
     if existing is not None:
-        if if_exists == "raise":
+        if manner.if_exists == "raise":
             raise NodeExistsError(
                 f"{dest!r} already has a member {name!r} (if_exists='replace' or 'skip')"
             )
         complete = (
             not isinstance(existing, Array) or existing.nchunks_initialized == existing.nchunks
         )
-        if if_exists == "skip" or (if_exists == "skip_initialized" and complete):
-            say(f"skip {place} {source.shape} {source.dtype}")
+        if manner.if_exists == "skip" or (manner.if_exists == "skip_initialized" and complete):
+            manner.say(f"skip {place} {source.shape} {source.dtype}")
             return Copied(0, 1, 0)
-    say(f"copy {place} {source.shape} {source.dtype}")
-    if dry_run:
+    manner.say(f"copy {place} {source.shape} {source.dtype}")
+    if manner.dry_run:
         return Copied(1, 0, 0)
     values = secured(source, [_target(dest, name)])
     wanted = {**_arguments(source), **create_kws}
     try:
         target = dest.create_array(name, overwrite=True, **wanted)
     except UnsupportedError as error:
-        say(f"codecs of {place} are not kept: {error}")
+        manner.say(f"codecs of {place} are not kept: {error}")
         for dropped in ("shards", "filters", "serializer", "compressors"):
             if dropped not in create_kws:
                 wanted.pop(dropped, None)
         target = dest.create_array(name, overwrite=True, **wanted)
     for region in regions(target):
         target[region] = values[region]
-    if not without_attrs:
+    if not manner.without_attrs:
         target.attrs.update(_plain(source.attrs))
     return Copied(1, 0, target.nbytes)
 
@@ -432,7 +438,7 @@ def _arguments(source: Any) -> dict[str, Any]:
 
 def _plain(attributes: Any) -> dict[str, Any]:
     """Attributes as JSON can hold them; h5py gives NumPy values."""
-    plain: dict[str, Any] = {}
-    for name, value in attributes.items():
-        plain[name] = value.tolist() if hasattr(value, "tolist") else value
-    return plain
+    return {
+        name: value.tolist() if hasattr(value, "tolist") else value
+        for name, value in attributes.items()
+    }

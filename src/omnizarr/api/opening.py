@@ -111,7 +111,7 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
     zarr_format = format_of(dict(given))
     found = None if wanted in ("w", "w-", "x") else node.find_in(backing, normal, zarr_format)
     if found is None and wanted in ("r", "r+"):
-        raise NodeNotFoundError(node.not_found("array or group", backing, normal, zarr_format))
+        raise node.not_found(NodeNotFoundError, backing, normal, zarr_format)
     if creating or (found is not None and isinstance(found[1], ArrayModel)):
         return _open_array(backing, wanted, normal, given, found)
     given = {name: value for name, value in given.items() if value is not None}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import omnizarr
+from omnizarr.cli import places
 from omnizarr.cli.output import Output, bold, dim, red, yellow
-from omnizarr.cli.places import PATH_HELP, locate
-from omnizarr.cli.urls import add_option
+from omnizarr.cli.places import locate
 
 HELP = "report every departure from the specification of the store's format"
 EXAMPLES = """\
@@ -23,9 +23,7 @@ _STYLE = {"error": red, "warning": yellow, "dialect": dim}
 
 
 def add_arguments(parser: Any) -> None:
-    parser.add_argument("path", metavar="PATH", help=PATH_HELP)
-    add_option(parser)
-    parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
+    places.add_arguments(parser)
     parser.add_argument(
         "--standard", choices=("000", "003", "ogc"),
         help="for format 2: the community's document (000) or the OGC standard (003, ogc)",

@@ -68,7 +68,7 @@ def add_arguments(parser: Any) -> None:
     urls.add_option(
         parser, "--destination-option", "the same for the destination alone, if it needs other ones"
     )
-    add("--overwrite", action="store_true", help="replace what lies at the destination")
+    add("--overwrite", action="store_true", help="replace what is at the destination")
     add("--in-place", action="store_true", help="write new metadata beside the old, copy nothing")
     add("--remove-source", action="store_true", help="with --in-place: remove the old metadata")
     add("--dry-run", action="store_true", help="show what would be done, and do nothing")

@@ -21,7 +21,7 @@ def command() -> int:
     """Run one command; the exit status."""
     from omnizarr.cli.main import main
 
-    # Whoever has Ctrl-C ignored, as in the background, keeps it so.
+    # Where Ctrl-C is ignored, as in the background, it stays ignored.
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heard:
         signal.signal(signal.SIGINT, _interrupt)

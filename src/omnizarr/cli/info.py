@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import omnizarr
-from omnizarr.cli import facts, picture
+from omnizarr.cli import facts, picture, places
 from omnizarr.cli.facts import Facts
 from omnizarr.cli.output import (
     Output,
@@ -21,9 +21,8 @@ from omnizarr.cli.output import (
     times,
 )
 from omnizarr.cli.output import size as human_size
-from omnizarr.cli.places import PATH_HELP, StorePath, opened
+from omnizarr.cli.places import StorePath, opened
 from omnizarr.cli.problems import told
-from omnizarr.cli.urls import add_option
 from omnizarr.errors import ZarrError
 
 HELP = "show everything about one array or group"
@@ -40,12 +39,7 @@ _LONGEST = 28
 
 
 def add_arguments(parser: Any) -> None:
-    parser.add_argument("path", metavar="PATH", help=PATH_HELP)
-    add_option(parser)
-    parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
-    parser.add_argument(
-        "--zarr-format", metavar="F", help="look at the node of this format where there are two"
-    )
+    places.add_arguments(parser, zarr_format=True)
     parser.add_argument(
         "--chunks",
         action="store_true",

@@ -1,7 +1,7 @@
 """The entry: arguments, the command that they name, and what is said when it fails.
 
 Exit status: 0 done; 1 the check found errors, or damage was found; 2 it could not be done (usage,
-nothing found, a refusal, a failing store, output that nobody takes); 130 interrupted. Errors are
+nothing found, a refusal, a failing store, a closed output); 130 interrupted. Errors are
 one line on the standard error, with a hint where something helps; `--debug` shows where they arose.
 """
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(Unwritable, BrokenPipeError):
             err.line(getattr(COMMANDS.get(command), "INTERRUPTED", "interrupted"))
         return INTERRUPTED
-    except (Unwritable, BrokenPipeError):  # there is nobody to tell
+    except (Unwritable, BrokenPipeError):  # the message cannot be shown
         return REFUSED
     finally:
         _let_go(sys.stdout)
@@ -75,7 +75,7 @@ def _run(arguments: list[str], out: Output, err: Output) -> int:
     except SystemExit as leaving:  # argparse has said what it had to say
         return leaving.code if isinstance(leaving.code, int) else REFUSED
     except BrokenPipeError:
-        return PIPE_CLOSED  # whoever read has seen enough
+        return PIPE_CLOSED  # the reader, such as `head`, closed the pipe
     except Exception as error:
         if "--debug" in arguments:
             import traceback

@@ -17,15 +17,29 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import urls
-from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ZarrError
+from omnizarr.errors import MetadataError, NodeNotFoundError, ZarrError
 from omnizarr.stores import Store, ZipStore, as_store, store_kind
 
-PATH_HELP = "a folder, a .zip archive, a database, a URL, or a path into one"
 _ZIP = b"PK"
 _JOURNAL = ".omnizarr-convert.json"
-"""What lies beside a conversion until it is finished."""
+"""The journal that is stored until a conversion is finished."""
 _FEW = 24
 """How many folders are looked into for a hint."""
+
+
+def add_arguments(parser: Any, *, zarr_format: bool = False) -> None:
+    """The arguments that name a node: PATH, NODE and the options of the store."""
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        help="a folder, a .zip archive, a database, a URL, or a path into one",
+    )
+    urls.add_option(parser)
+    parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
+    if zarr_format:
+        parser.add_argument(
+            "--zarr-format", metavar="F", help="look at the node of this format where there are two"
+        )
 
 
 class Problem(Exception):
@@ -47,7 +61,7 @@ class StorePath:
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def open(self, mode: str = "r") -> Store:
-        """The store, to be closed by whoever opened it."""
+        """Open the store. The caller closes it."""
         if self.archive and mode == "r":
             return ZipStore(self.file, mode="r")
         return open_store(self.file, self.options, mode)
@@ -84,8 +98,8 @@ def open_store(file: str, options: Mapping[str, Any], mode: str) -> Store:
 
 
 def destination(path: str) -> tuple[str, str]:
-    """What is opened in order to write there, and the path in it: a path may lead into a database
-    or archive, be it there already or not."""
+    """The store to open for writing, and the path in it. A path may lead into a database or
+    archive that exists or not."""
     if urls.is_url(path):
         scheme = path.partition("://")[0].lower()
         return next(urls.places(path, "")) if scheme in urls.DATABASES else (path, "")
@@ -148,14 +162,14 @@ def find(
 ) -> tuple[StorePath, Any]:
     """The array or group, and where it was found."""
     places = _places(path, node, options)
-    first: ZarrError | None = None
+    missing: list[tuple[StorePath, NodeNotFoundError]] = []
     for place in places:
         try:
             return place, _open(place, zarr_format)
         except NodeNotFoundError as error:
-            first = first or error
+            missing.append((place, error))
         except (ZarrError, OSError):
-            # Above the path lies what a person did not ask for, unless only that exists.
+            # An error above the given path counts only if nothing is found.
             if place is places[0]:
                 raise
     if zarr_format is not None:
@@ -165,11 +179,11 @@ def find(
             f"{place}: no array or group of format {zarr_format}",
             f"there is one of format {found.zarr_format}",
         )
-    raise _missing(path, places, first)
+    raise _nothing(path, missing)
 
 
 def locate(path: str, node: str | None = None, options: Given = ()) -> StorePath:
-    """Where that array or group lies, be its metadata readable or not."""
+    """Where that array or group is; its metadata need not be readable."""
     try:
         place, found = find(path, node, options=options)
     except MetadataError:
@@ -267,24 +281,22 @@ def _is_store(folder: str) -> bool:
     return True
 
 
-def _missing(path: str, places: list[StorePath], first: ZarrError | None) -> Problem:
-    nearest = places[0]
+def _nothing(path: str, missing: list[tuple[StorePath, NodeNotFoundError]]) -> Problem:
+    """The problem of a path that leads to no node in any of the stores it may mean."""
+    nearest, first = missing[0]
     if _is_unfinished(nearest):
         return Problem(
             f"{nearest}: a conversion into this place is unfinished, so nothing opens yet",
             "run the same omnizarr convert again to finish it",
         )
-    for place in places:
-        known = _deepest(place)
-        if known is not None:
-            above, node = known
-            missing = place.path[len(above.path) :].lstrip("/")
-            return _no_member(above, node, missing)
+    for place, error in reversed(missing):  # the outermost store names the most
+        if place.path and error.hint:
+            return Problem(f"{place}: no array or group", error.hint)
     if nearest.kind == "folder" and not os.path.lexists(path):
         beside = near(os.path.basename(path), _names(os.path.dirname(path) or os.curdir))
         hint = f"did you mean {os.path.join(os.path.dirname(path), beside)}?" if beside else None
         return Problem(f"{path}: no such file or folder", hint)
-    return Problem(_shortly(str(first)), _stores_inside(nearest))
+    return Problem(_shortly(first.reason), _stores_inside(nearest))
 
 
 def _is_unfinished(place: StorePath) -> bool:
@@ -298,41 +310,6 @@ def _is_unfinished(place: StorePath) -> bool:
 
 def _shortly(message: str) -> str:
     return message.replace("no array or group at path '/': ", "no array or group: ")
-
-
-def _deepest(place: StorePath) -> tuple[StorePath, Any] | None:
-    """The nearest node above a path that leads to nothing."""
-    path = place.path
-    while path:
-        path = path.rpartition("/")[0]
-        try:
-            above = replace(place, path=path)
-            return above, _open(above)
-        except (ZarrError, OSError):
-            continue
-    return None
-
-
-def _no_member(above: StorePath, node: Any, missing: str) -> Problem:
-    message = f"{above}: no array or group {missing!r} in it"
-    if isinstance(node, omnizarr.Array):
-        return Problem(message, f"{above} is an array, which has no members")
-    try:
-        names = list(node)
-    except NotListableError:
-        return Problem(message, f"{above} cannot be listed, so its members must be named exactly")
-    except ZarrError:
-        names = []
-    finally:
-        node.store.close()
-    wanted = missing.partition("/")[0]
-    close = near(wanted, names)
-    if close:
-        return Problem(message, f"did you mean {close!r}?")
-    if not names:
-        return Problem(message, f"{above} is an empty group")
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return Problem(message, f"it holds {', '.join(names[:8])}{more}")
 
 
 def near(name: str, names: list[str]) -> str | None:
@@ -370,4 +347,4 @@ def _stores_inside(place: StorePath) -> str | None:
     if not found:
         return None
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    return f"in it lies {', '.join(found[:3])}{more}"
+    return f"it contains {', '.join(found[:3])}{more}"

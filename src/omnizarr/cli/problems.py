@@ -47,7 +47,8 @@ def explain(error: BaseException) -> tuple[str, str | None]:
     if isinstance(error, Problem | Unwritable):
         return message, error.hint
     if isinstance(error, errors.ZarrError):
-        advice = error.advice.format(*(_typed(*option) for option in error.options))
+        typed = [_typed(*option) for option in error.options]
+        advice = error.advice.format(*typed) if typed else error.advice
         return message, advice or _hint(error)
     if isinstance(error, OSError):
         return _system(error), _system_hint(error)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import omnizarr
-from omnizarr.cli import facts
+from omnizarr.cli import facts, places
 from omnizarr.cli.arguments import integer
 from omnizarr.cli.facts import Facts
 from omnizarr.cli.output import (
@@ -22,9 +22,8 @@ from omnizarr.cli.output import (
     times,
 )
 from omnizarr.cli.output import size as human_size
-from omnizarr.cli.places import PATH_HELP, StorePath, opened
+from omnizarr.cli.places import StorePath, opened
 from omnizarr.cli.titles import short
-from omnizarr.cli.urls import add_option
 from omnizarr.errors import ZarrError
 
 HELP = "show a hierarchy: every group and array, its shape, type, chunks, format and codecs"
@@ -42,12 +41,7 @@ _DTYPE_WIDTH = 30
 
 
 def add_arguments(parser: Any) -> None:
-    parser.add_argument("path", metavar="PATH", help=PATH_HELP)
-    add_option(parser)
-    parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
-    parser.add_argument(
-        "--zarr-format", metavar="F", help="look at the node of this format where there are two"
-    )
+    places.add_arguments(parser, zarr_format=True)
     parser.add_argument(
         "--level", metavar="N", type=level, help="how many levels to show (0: the node alone)"
     )

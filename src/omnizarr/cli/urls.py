@@ -56,7 +56,7 @@ def places(url: str, node: str) -> Iterator[tuple[str, str]]:
 
 
 def _local(scheme: str, rest: str, node: str) -> tuple[str, str]:
-    """A file or folder that exists, and what of the path lies behind it."""
+    """A file or folder that exists, and the rest of the path."""
     outer, inner = rest.rstrip("/"), node
     while not exists(outer):
         above, slash, name = outer.rpartition("/")
@@ -78,7 +78,7 @@ def _is_parquet(folder: str) -> bool:
 
 
 def exists(path: str) -> bool:
-    """Whether a file, a folder or a database lies there: one of DBM has other names of files."""
+    """Whether a file, a folder or a database is there; a DBM database has files of other names."""
     if os.path.lexists(path):
         return True
     known = store_kind(path) if path else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import omnizarr
+from omnizarr.cli import places
 from omnizarr.cli.arguments import integer
 from omnizarr.cli.output import Output, bold, red, yellow
-from omnizarr.cli.places import PATH_HELP, locate
-from omnizarr.cli.urls import add_option
+from omnizarr.cli.places import locate
 
 HELP = "decode every stored chunk and list those that are damaged"
 EXAMPLES = """\
@@ -24,9 +24,7 @@ _STYLE = {"damaged": red, "unusual": yellow, "skipped": yellow}
 
 
 def add_arguments(parser: Any) -> None:
-    parser.add_argument("path", metavar="PATH", help=PATH_HELP)
-    add_option(parser)
-    parser.add_argument("node", metavar="NODE", nargs="?", help="a path inside the store")
+    places.add_arguments(parser)
     parser.add_argument(
         "--workers", metavar="N", type=lambda text: integer(text, least=1),
         help="how many threads work at once",

@@ -77,4 +77,4 @@ def missing(place: NodeAddress, group: GroupModel, path: str, kind: str) -> Node
     elif "/" not in wanted:
         hint = among(wanted, children(place, group), "/" + place.path)
     error = {"array": ArrayNotFoundError, "group": GroupNotFoundError}
-    return error.get(kind, NodeNotFoundError)(f"{place}: no {kind} {path!r}{hint}")
+    return error.get(kind, NodeNotFoundError)(f"{place}: no {kind} {path!r}").advise(hint)

@@ -29,7 +29,7 @@ class NoAttribute(AttributeError):
 
 
 def beside(store: Store, path: str) -> str:
-    """The end of an error message about `path`: the members of the nearest group above it.
+    """Advice for an error about `path`: the members of the nearest group above it.
 
     It reads the nodes above and lists once; if that fails, the hint is empty. For the store's own
     root it looks in the folder or container around the store."""
@@ -43,7 +43,7 @@ def beside(store: Store, path: str) -> str:
                 continue
             group = f"{folder}/{above}" if above else folder or "/"
             if isinstance(found[1], ArrayModel):
-                return f"; {group!r} is an array, which has no members"
+                return f"{group!r} is an array, which has no members"
             if not store.capabilities.listable:
                 return ""
             wanted = path[len(above) :].strip("/").partition("/")[0]
@@ -73,11 +73,11 @@ def among(wanted: str, names: Collection[str], group: str) -> str:
     """The same where the members are known.
 
     >>> among("temprature", ["pressure", "temperature"], "/")
-    "; did you mean 'temperature'? '/' holds pressure, temperature"
+    "did you mean 'temperature'? '/' holds pressure, temperature"
     """
     if not names:
-        return f"; {group!r} is empty"
+        return f"{group!r} is empty"
     listed = ", ".join(sorted(names)[:MOST])
     more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
     near = nearest(wanted, names) if len(names) <= 10_000 else ""
-    return f"{near or ';'} {group!r} holds {listed}{more}"
+    return f"{near} {group!r} holds {listed}{more}".lstrip("; ")

@@ -136,54 +136,61 @@ def find_in(store: Store, path: str, zarr_format: Any) -> tuple[NodeAddress, Nod
 def require_array(
     store: Store, path: str, zarr_format: Any = None
 ) -> tuple[NodeAddress, ArrayModel]:
+    """The array at `path`; an error if there is none."""
     return as_array(find_in(store, path, zarr_format), store, path, zarr_format)
-
-
-def as_array(
-    found: tuple[NodeAddress, Node] | None, store: Store, path: str, zarr_format: Any = None
-) -> tuple[NodeAddress, ArrayModel]:
-    """Return what was found if it is an array, else raise."""
-    if found is None:
-        raise ArrayNotFoundError(not_found("array", store, path, zarr_format))
-    place, model = found
-    if not isinstance(model, ArrayModel):
-        raise ContainsGroupError(f"{place}: expected an array, found a group; use open_group")
-    return place, model
 
 
 def require_group(
     store: Store, path: str, zarr_format: Any = None
 ) -> tuple[NodeAddress, GroupModel]:
+    """The group at `path`; an error if there is none."""
     return as_group(find_in(store, path, zarr_format), store, path, zarr_format)
+
+
+def as_array(
+    found: tuple[NodeAddress, Node] | None, store: Store, path: str, zarr_format: Any = None
+) -> tuple[NodeAddress, ArrayModel]:
+    """What was found, if it is an array; an error otherwise."""
+    match found:
+        case (place, ArrayModel() as model):
+            return place, model
+        case (place, _):
+            raise ContainsGroupError(f"{place}: expected an array, found a group; use open_group")
+    raise not_found(ArrayNotFoundError, store, path, zarr_format)
 
 
 def as_group(
     found: tuple[NodeAddress, Node] | None, store: Store, path: str, zarr_format: Any = None
 ) -> tuple[NodeAddress, GroupModel]:
-    """Return what was found if it is a group, else raise."""
-    if found is None:
-        raise GroupNotFoundError(not_found("group", store, path, zarr_format))
-    place, model = found
-    if not isinstance(model, GroupModel):
-        raise ContainsArrayError(f"{place}: expected a group, found an array; use open_array")
-    return place, model
+    """What was found, if it is a group; an error otherwise."""
+    match found:
+        case (place, GroupModel() as model):
+            return place, model
+        case (place, _):
+            raise ContainsArrayError(f"{place}: expected a group, found an array; use open_array")
+    raise not_found(GroupNotFoundError, store, path, zarr_format)
 
 
-def not_found(kind: str, store: Store, path: str, zarr_format: Any = None) -> str:
-    """Why no node was found; in one format only, where `zarr_format` asks for it."""
+_KINDS = {ArrayNotFoundError: "array", GroupNotFoundError: "group"}
+
+
+def not_found(
+    error: type[NodeNotFoundError], store: Store, path: str, zarr_format: Any = None
+) -> NodeNotFoundError:
+    """The error for a path without a node; with `zarr_format`, without one of that format."""
+    missing = f"no {_KINDS.get(error, 'array or group')}"
     other = None
     if zarr_format is not None:
         with suppress(MetadataError):
             other = formats.find(store, path)
     if other is not None:
         here = "an array" if isinstance(other[1], ArrayModel) else "a group"
-        return (
-            f"no {kind} of format {formats.get_format(zarr_format).name} at path {'/' + path!r}:"
-            f" {store!r} has {here} of format {other[0].name} there; leave zarr_format out to open"
-            " it, or convert it"
-        )
-    why = f"{formats.explain_missing(store, path)}{beside(store, path)}"
-    return f"no {kind} at path {'/' + path!r}: {why}"
+        return error(
+            f"{missing} of format {formats.get_format(zarr_format).name} at path {'/' + path!r}:"
+            f" {store!r} has {here} of format {other[0].name} there"
+        ).advise("leave zarr_format out to open it, or convert it")
+    why = formats.explain_missing(store, path)
+    return error(f"{missing} at path {'/' + path!r}: {why}").advise(beside(store, path))
 
 
 def choose_format(store: Store, path: str, zarr_format: Any, default: Any) -> Format:
@@ -218,9 +225,14 @@ def change(
 ) -> N:
     """Read the node again, change it and store it, under the lock of its document. A change that is
     not `repeatable` is made once; if a failure leaves that unknown, it is an error."""
-    return _change(  # type: ignore[no-any-return]
-        place, options, function, attributes_only=False, repeatable=repeatable
-    )
+
+    def changed(before: Any) -> dict[str, bytes]:
+        old = place.format.documents(place.path, before)
+        new = place.format.documents(place.path, function(before))
+        # An unchanged document is not written: another process may have changed it.
+        return {key: document for key, document in new.items() if old.get(key) != document}
+
+    return _change(place, options, changed, repeatable)  # type: ignore[no-any-return]
 
 
 def change_attributes(
@@ -231,35 +243,24 @@ def change_attributes(
 ) -> Node:
     """The same for the attributes alone. `check` may refuse the node that is stored."""
 
-    def changed(node: Any) -> Any:
+    def changed(node: Any) -> dict[str, bytes]:
         check(node)
-        return replace(node, attributes=function(dict(node.attributes)))
+        node = replace(node, attributes=function(dict(node.attributes)))
+        return place.format.documents(place.path, node, attributes_only=True)
 
-    return _change(place, options, changed, attributes_only=True)  # type: ignore[no-any-return]
+    return _change(place, options, changed, True)  # type: ignore[no-any-return]
 
 
 def _change(
-    place: NodeAddress,
-    options: Options,
-    function: Any,
-    *,
-    attributes_only: bool,
-    repeatable: bool = True,
+    place: NodeAddress, options: Options, changed: Callable[[Any], dict[str, bytes]], repeat: bool
 ) -> Any:
     if options.read_only:
         raise read_only(place)
-    store, path, chosen = place.store, place.path, place.format
-
-    def documents_of(node: Any) -> dict[str, bytes]:
-        return chosen.documents(path, node, attributes_only=attributes_only)
 
     def update_documents(held: Store) -> Any:
-        before = reread(replace(place, store=held))
-        old, new = documents_of(before), documents_of(function(before))
-        for key, document in new.items():
-            # An unchanged document is not written: another process may have changed it.
-            if attributes_only or old.get(key) != document:
-                held.set(key, document)
+        for key, document in changed(reread(replace(place, store=held))).items():
+            held.set(key, document)
         return reread(place)
 
-    return update(store, chosen.keys(path)[0], update_documents, repeatable=repeatable)
+    key = place.format.keys(place.path)[0]
+    return update(place.store, key, update_documents, repeatable=repeat)

@@ -15,15 +15,21 @@ from omnizarr.runtime import parallel
 Chunk = tuple[int, ...]
 
 
-def listed(store: Store, prefix: str, model: ArrayModel) -> Iterator[tuple[str, Chunk]]:
-    """Key and grid coordinates of every stored chunk or shard."""
+def spelled(store: Store, prefix: str, model: ArrayModel) -> Iterator[tuple[str, Chunk, int]]:
+    """Key, grid coordinates and spelling of every stored chunk or shard, in the order of the
+    store's listing. Spelling 0 is the array's own, others count its alternative keys."""
     spellings = (model.keys, *model.keys.alternatives)
     for key in keys_at(store, prefix):
-        for keys in spellings:
+        for number, keys in enumerate(spellings):
             coordinates = keys.decode(key[len(prefix) :], model.ndim)
             if coordinates is not None:
-                yield key, coordinates
+                yield key, coordinates, number
                 break
+
+
+def listed(store: Store, prefix: str, model: ArrayModel) -> Iterator[tuple[str, Chunk]]:
+    """Key and grid coordinates of every stored chunk or shard."""
+    return ((key, coordinates) for key, coordinates, _ in spelled(store, prefix, model))
 
 
 def within(grid: tuple[int, ...], chunks: Iterable[tuple[str, Chunk]]) -> list[Chunk]:

@@ -83,7 +83,7 @@ quick = settings(
 
 
 def without_nesting(keys: list[str]) -> list[str]:
-    """The keys, less those that lie below another one, which a file system cannot hold."""
+    """The keys without those below another one, which a file system cannot hold."""
     kept = set(keys)
     return [key for key in keys if not any(key.startswith(other + "/") for other in kept)]
 

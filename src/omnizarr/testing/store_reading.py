@@ -1,4 +1,4 @@
-"""`ReadingSuite`: the rules for reading and listing, for a store that somebody else filled.
+"""`ReadingSuite`: the rules for reading and listing, for a store with given values.
 
     class TestMyServer(ReadingSuite):
         def store_with(self, folder, values):        # a store that holds just these values

@@ -113,7 +113,7 @@ class StoreSuite(StoreConcurrency, ReadingSuite):
         assert store.get("a") is None, "a prefix is not a value"
         assert store.size("a") is None
         assert not store.exists("a")
-        assert store.get("a/b/c") is None, "nothing lies below a value"
+        assert store.get("a/b/c") is None, "no key is below a value"
         assert store.size("a/b/c") is None
 
     def test_replacing(self, store: Store) -> None:

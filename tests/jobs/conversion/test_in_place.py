@@ -113,7 +113,7 @@ def test_from_1(target: int, order: Any, compressor: Any) -> None:
     assert "attrs" not in store
 
 
-def test_nested_keys_that_nobody_announced() -> None:
+def test_nested_keys_without_a_marker() -> None:
     """Without the member, format 2 may be nested or not; format 3 must say which."""
     store = zarr.MemoryStore()
     data = np.arange(16).reshape(4, 4)

@@ -1,4 +1,4 @@
-"""Writing from pyarrow, and from whoever offers Arrow's interface."""
+"""Writing from pyarrow, and from libraries that offer Arrow's interface."""
 
 from __future__ import annotations
 
@@ -379,7 +379,7 @@ def test_a_null_is_refused_and_nothing_is_written(values: Any, dtype: Any, place
     assert store == before
 
 
-def test_an_entry_that_nobody_uses_may_be_null() -> None:
+def test_an_unused_entry_may_be_null() -> None:
     values = pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array(["a", None]))
     assert written(values, str) == ["a", "a"]
 
@@ -448,7 +448,7 @@ def test_polars() -> None:
         written(pl.Series([decimal.Decimal("1.5")]), "f8")
 
 
-def test_an_arrow_array_of_somebody_else() -> None:
+def test_an_arrow_array_of_another_library() -> None:
     class Capsule:
         def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
             return pa.array(["a", "b"]).__arrow_c_array__(requested_schema)

@@ -27,7 +27,7 @@ WITH_GROUPS = [name for name in ALL if name not in (0, 1)]
 
 
 class Overtaken(WrapperStore):
-    """Somebody else acts once, just before the first value is written."""
+    """Another process acts once, just before the first value is written."""
 
     def __init__(self, store: Store, other: Callable[[Store], object]) -> None:
         super().__init__(store)
@@ -137,7 +137,7 @@ def test_what_may_exist_is_opened() -> None:
         root.require_array("b", shape=(7,), dtype="i8")
 
 
-def test_replacing_asks_nobody() -> None:
+def test_replacing_is_not_conditional() -> None:
     store = Overtaken(MemoryStore(), lambda store: theirs(store, "a", 3))
     made = omnizarr.create_array(store, name="a", shape=(9,), dtype="u1", overwrite=True)
     assert made.shape == omnizarr.open_array(store, path="a").shape == (9,)
@@ -171,7 +171,7 @@ def test_many_threads(tmp_path: Path) -> None:
 
 
 class Watched(WrapperStore):
-    """Somebody else acts once, between our first look at `key` and the next look at anything."""
+    """Another process acts once, between our first look at `key` and the next look at anything."""
 
     def __init__(self, store: Store, key: str, other: Callable[[Store], object]) -> None:
         super().__init__(store)
@@ -291,7 +291,7 @@ def test_on_a_plain_mapping_one_thread_is_first() -> None:
 
 
 class Seen(WrapperStore):
-    """Somebody else acts as soon as a node can be seen."""
+    """Another process acts as soon as a node can be seen."""
 
     def __init__(self, store: Store, other: Callable[[Store], object]) -> None:
         super().__init__(store)
@@ -317,7 +317,7 @@ class Seen(WrapperStore):
     [*((name, "array") for name in (0, 1, 2, 3)), (2, "group"), (3, "group")],
 )
 @pytest.mark.parametrize("inner", ["memory", "local", "mapping"])
-def test_attributes_that_somebody_sets_at_once_are_kept(
+def test_attributes_that_another_process_sets_at_once_are_kept(
     zarr_format: int, kind: str, overwrite: bool, inner: str, tmp_path: Path
 ) -> None:
     def change(store: Store) -> None:
@@ -341,7 +341,7 @@ def test_attributes_that_somebody_sets_at_once_are_kept(
 
 
 @pytest.mark.parametrize(("zarr_format", "key"), [(0, "__zattr__"), (1, "attrs"), (2, ".zattrs")])
-def test_replacing_takes_no_attributes_of_nobody(zarr_format: int, key: str) -> None:
+def test_replacing_drops_attributes_without_a_node(zarr_format: int, key: str) -> None:
     store = MemoryStore({key: b'{"old": 1}'})
     made = omnizarr.create_array(
         store, shape=(3,), dtype="i4", zarr_format=zarr_format, overwrite=True

@@ -284,7 +284,7 @@ def test_convert_onto_itself(tmp_path: Path) -> None:
 
 
 class Sliced:
-    """An array of a library that nobody knows, around another one."""
+    """An array of an unknown library, around another one."""
 
     def __init__(self, array: Any) -> None:
         self.array = array

@@ -16,7 +16,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import islice
 from math import prod
 from typing import NamedTuple, TypeVar
 
@@ -24,9 +24,10 @@ import numpy as np
 
 from omnizarr.engine import Source
 from omnizarr.errors import StoreError, UnsupportedError
+from omnizarr.jobs.conversion.regions import Region, bounds_of, touched
 from omnizarr.model.grids import Grid, RegularAxis, Shape
 from omnizarr.model.keys import ChunkKeys
-from omnizarr.model.store import keys_at
+from omnizarr.nodes.stored_chunks import spelled
 
 TASK_BYTES = 4 << 20
 """Small chunks are taken together until about this much is in one portion. It is part of what a
@@ -37,7 +38,6 @@ REGION_BYTES = 32 << 20
 _FITS = 1 << 62
 
 T = TypeVar("T")
-Region = tuple[slice, ...]
 
 
 class Copying(NamedTuple):
@@ -73,16 +73,9 @@ def is_whole(portion: Portion, target: Source) -> bool:
     if isinstance(portion, Copying):
         keys: Iterable[str] = (new for _, _, new in portion.keys)
     else:
-        keys = (key for region in portion.regions for key in _keys_of(region, target))
+        grid = target.model.grid
+        keys = (target.key(at) for region in portion.regions for at in touched(grid, region))
     return all(target.store.exists(key) for key in keys)
-
-
-def _keys_of(region: Region, target: Source) -> Iterator[str]:
-    ranges = [
-        range(axis.chunk_of(part.start), axis.chunk_of(part.stop - 1) + 1)
-        for axis, part in zip(target.model.grid.axes, region, strict=True)
-    ]
-    return (target.key(coordinates) for coordinates in product(*ranges))
 
 
 def stored_chunks(source: Source) -> Iterator[tuple[str, Shape, int]]:
@@ -96,21 +89,12 @@ def stored_chunks(source: Source) -> Iterator[tuple[str, Shape, int]]:
         raise StoreError(
             f"{store!r} cannot be listed, so its chunks are unknown; convert from a store that can"
         )
-    spellings = (model.keys, *model.keys.alternatives)
-    encoders = [keys.encoder(model.ndim) for keys in spellings]
-    counts = model.grid.shape
-    for key in keys_at(store, prefix):
-        name = key[len(prefix) :]
-        for place, keys in enumerate(spellings):
-            coordinates = keys.decode(name, model.ndim)
-            if coordinates is None:
-                continue
-            inside = all(c < n for c, n in zip(coordinates, counts, strict=True))
-            if inside and not any(
-                store.exists(prefix + encode(coordinates)) for encode in encoders[:place]
-            ):
-                yield key, coordinates, place
-            break
+    encoders = [keys.encoder(model.ndim) for keys in (model.keys, *model.keys.alternatives)]
+    for key, coordinates, number in spelled(store, prefix, model):
+        inside = all(c < n for c, n in zip(coordinates, model.grid.shape, strict=True))
+        preferred = (prefix + encode(coordinates) for encode in encoders[:number])
+        if inside and not any(map(store.exists, preferred)):
+            yield key, coordinates, number
 
 
 class Listed:
@@ -191,24 +175,17 @@ class Blocks:
 
     def region(self, coordinates: Shape) -> Region:
         """What a block holds of the array."""
-        bounds = []
-        for axis, factor, block in zip(self.grid.axes, self.factors, coordinates, strict=True):
-            last = min((block + 1) * factor, axis.count) - 1
-            stop = min(axis.start(last) + axis.size(last), axis.length)
-            bounds.append(slice(axis.start(block * factor), stop))
-        return tuple(bounds)
+        last = (
+            min((block + 1) * factor, axis.count) - 1
+            for axis, factor, block in zip(self.grid.axes, self.factors, coordinates, strict=True)
+        )
+        first = (block * factor for block, factor in zip(coordinates, self.factors, strict=True))
+        ends = zip(bounds_of(self.grid, first), bounds_of(self.grid, last), strict=True)
+        return tuple(slice(start.start, stop.stop) for start, stop in ends)
 
     def touching(self, source: Grid, coordinates: Shape) -> Iterator[Shape]:
         """The blocks that share an element with a chunk of another grid over the same array."""
-        ranges = []
-        for axis, factor, other, chunk in zip(
-            self.grid.axes, self.factors, source.axes, coordinates, strict=True
-        ):
-            start = other.start(chunk)
-            stop = min(start + other.size(chunk), other.length)
-            first, last = axis.chunk_of(start) // factor, axis.chunk_of(stop - 1) // factor
-            ranges.append(range(first, last + 1))
-        return product(*ranges)
+        return touched(self.grid, bounds_of(source, coordinates), self.factors)
 
 
 def blocks_for(source: Grid, unit: Shape, target: Grid, itemsize: int) -> Blocks:

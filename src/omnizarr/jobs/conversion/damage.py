@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,8 +18,15 @@ import numpy.typing as npt
 from omnizarr.engine import Source
 from omnizarr.engine.examination import Examined, examine
 from omnizarr.errors import DecodeError
-from omnizarr.jobs.conversion.chunks import Region
-from omnizarr.model.grids import Grid, Shape
+from omnizarr.jobs.conversion.regions import (
+    Region,
+    bounds_of,
+    inner_regions,
+    overlap,
+    touched,
+    within,
+)
+from omnizarr.model.grids import Shape
 from omnizarr.nodes.array import Array
 
 OnDamage = Literal["raise", "skip", "fill"]
@@ -135,54 +141,6 @@ def _parts(
     shard = source.chain_for(coordinates).shard
     assert shard is not None  # only a shard has inner chunks
     yield from inner_regions(shard.grid, chunk)
-
-
-# -- regions --------------------------------------------------------------------------------------
-
-
-def touched(grid: Grid, region: Region) -> Iterator[Shape]:
-    """The chunks of a grid that share an element with a region."""
-    return product(
-        *(
-            range(axis.chunk_of(part.start), axis.chunk_of(part.stop - 1) + 1)
-            for axis, part in zip(grid.axes, region, strict=True)
-        )
-    )
-
-
-def bounds_of(grid: Grid, coordinates: Shape) -> Region:
-    """What a chunk holds of the array."""
-    return tuple(
-        slice(axis.start(at), min(axis.start(at) + axis.size(at), axis.length))
-        for axis, at in zip(grid.axes, coordinates, strict=True)
-    )
-
-
-def inner_regions(grid: Grid, outer: Region) -> Iterator[tuple[Shape, Region]]:
-    """The inner chunks of a shard that have a part in the array."""
-    for inner in product(*map(range, grid.shape)):
-        places = bounds_of(grid, inner)
-        region = tuple(
-            slice(whole.start + part.start, min(whole.start + part.stop, whole.stop))
-            for whole, part in zip(outer, places, strict=True)
-        )
-        if all(part.start < part.stop for part in region):
-            yield inner, region
-
-
-def overlap(one: Region, other: Region) -> Region | None:
-    """What two regions share; None if nothing."""
-    common = tuple(
-        slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(one, other, strict=True)
-    )
-    return common if all(part.start < part.stop for part in common) else None
-
-
-def within(part: Region, region: Region) -> Region:
-    """A part of a region, in coordinates of that region."""
-    return tuple(
-        slice(p.start - r.start, p.stop - r.start) for p, r in zip(part, region, strict=True)
-    )
 
 
 # -- writing --------------------------------------------------------------------------------------

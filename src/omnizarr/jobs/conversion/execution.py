@@ -21,8 +21,8 @@ from omnizarr.engine.examination import examine_bytes
 from omnizarr.errors import DecodeError, MetadataError, UnsupportedError, ZarrError
 from omnizarr.jobs import Journal, Reporter, Shared, run, workers_for
 from omnizarr.jobs.conversion.byte_counter import MeteredStore
-from omnizarr.jobs.conversion.chunks import Copying, Portion, Region, is_whole
-from omnizarr.jobs.conversion.damage import BadChunk, bounds_of, put, recover
+from omnizarr.jobs.conversion.chunks import Copying, Portion, is_whole
+from omnizarr.jobs.conversion.damage import BadChunk, put, recover
 from omnizarr.jobs.conversion.destination import start
 from omnizarr.jobs.conversion.plan import (
     ConversionPlan,
@@ -32,6 +32,7 @@ from omnizarr.jobs.conversion.plan import (
     region_blocks,
     source_changed,
 )
+from omnizarr.jobs.conversion.regions import Region, bounds_of
 from omnizarr.jobs.conversion.report import Row
 from omnizarr.jobs.journal import damaged as damaged_journal
 from omnizarr.model.array import ArrayModel

@@ -7,8 +7,7 @@ of several lengths an array of objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -16,11 +15,19 @@ import numpy as np
 
 from omnizarr.errors import UnsupportedError
 from omnizarr.model.column import Column, concatenated
-from omnizarr.nodes.arrow.common import NDArray, Values, numeric, record
+from omnizarr.nodes.arrow.common import (
+    NDArray,
+    Values,
+    Where,
+    field_of,
+    item_of,
+    numeric,
+    ragged,
+    record,
+)
 from omnizarr.nodes.arrow.missing import missing
 from omnizarr.runtime.optional_packages import package
 
-Where = Callable[[int], str]
 _EXAMPLE = "awkward.fill_none(values, …)"
 
 
@@ -149,11 +156,8 @@ def _column(layout: Any, text: bool) -> Column:
 
 
 def _record(layout: Any, where: Where) -> Values:
-    def named(name: str) -> Where:
-        return lambda index: f"{where(index)}, field {name!r},"
-
     fields = [
-        (name, _values(layout.content(name)[: layout.length], named(name)))
+        (name, _values(layout.content(name)[: layout.length], field_of(where, name)))
         for name in layout.fields
     ]
     return record(fields, layout.length)
@@ -164,19 +168,9 @@ def _lists(layout: Any, where: Where) -> Values:
     regular = layout.is_regular
     packed = layout.to_ListOffsetArray64(True)
     bounds = np.asarray(packed.offsets.data)
-
-    def item(index: int) -> str:
-        element = int(np.searchsorted(bounds, index, side="right")) - 1
-        return f"{where(element)}, item {index - int(bounds[element])},"
-
-    inner = _values(packed.content[: int(bounds[-1])], item)
+    inner = _values(packed.content[: int(bounds[-1])], item_of(where, bounds))
     lengths = np.diff(bounds)
     if regular or (size and (lengths == lengths[0]).all()):
         length = layout.size if regular else int(lengths[0])
         return inner.reshape((size, length, *inner.shape[1:]))
-    result = np.empty(size, object)
-    if isinstance(inner, Column) or inner.dtype == object:
-        result[:] = packed.to_list()
-    else:
-        result[:] = [inner[start:stop] for start, stop in pairwise(bounds.tolist())]
-    return result
+    return ragged(inner, bounds, packed.to_list)

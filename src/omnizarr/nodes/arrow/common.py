@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from omnizarr.model.column import OBJECT, Column
 
 NDArray = npt.NDArray[Any]
 Values = NDArray | Column
+Where = Callable[[int], str]
+"""The words for an element, given its number."""
 
 WIDER = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
 """For an integer of less than a byte the type that others have; a small float becomes float32."""
@@ -68,3 +72,28 @@ def joined(parts: list[Values]) -> Values:
 def chosen(values: Values, indices: NDArray) -> Values:
     """The elements at these places."""
     return values.chosen(indices) if isinstance(values, Column) else values[indices]
+
+
+def item_of(where: Where, bounds: NDArray) -> Where:
+    """The words for an item of a list, given its number among the items of all lists."""
+
+    def item(index: int) -> str:
+        element = int(np.searchsorted(bounds, index, side="right")) - 1
+        return f"{where(element)}, item {index - int(bounds[element])},"
+
+    return item
+
+
+def field_of(where: Where, name: str) -> Where:
+    """The words for a field of a record."""
+    return lambda index: f"{where(index)}, field {name!r},"
+
+
+def ragged(items: Values, bounds: NDArray, lists: Callable[[], list[Any]]) -> NDArray:
+    """Lists of several lengths as objects: arrays, or `lists` where NumPy lacks their type."""
+    result = np.empty(len(bounds) - 1, object)
+    if isinstance(items, Column) or items.dtype == object:
+        result[:] = lists()
+    else:
+        result[:] = [items[start:stop] for start, stop in pairwise(bounds.tolist())]
+    return result

@@ -17,21 +17,27 @@ place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from omnizarr.errors import UnsupportedError
 from omnizarr.model.column import Column
-from omnizarr.nodes.arrow.common import NDArray, Values, chosen, joined, record
+from omnizarr.nodes.arrow.common import (
+    NDArray,
+    Values,
+    Where,
+    chosen,
+    field_of,
+    item_of,
+    joined,
+    ragged,
+    record,
+)
 from omnizarr.nodes.arrow.missing import missing
 from omnizarr.nodes.arrow.soundness import BYTES, LISTS, TEXT, check, check_type, first_null, is_of
 from omnizarr.runtime.optional_packages import package
 
-Where = Callable[[int], str]
-"""The words for an element, given its number."""
 _EXAMPLE = "pyarrow.compute.fill_null(values, …)"
 
 
@@ -165,7 +171,7 @@ def _dictionary(pa: Any, array: Any, where: Where) -> Values:
 
 def _struct(pa: Any, array: Any, where: Where) -> Values:
     fields = [
-        (field.name, _values(pa, array.field(index), _field(where, field.name)))
+        (field.name, _values(pa, array.field(index), field_of(where, field.name)))
         for index, field in enumerate(array.type)
     ]
     return record(fields, len(array))
@@ -173,10 +179,6 @@ def _struct(pa: Any, array: Any, where: Where) -> Values:
 
 def _element(begin: int) -> Where:
     return lambda index: f"element {begin + index}"
-
-
-def _field(where: Where, name: str) -> Where:
-    return lambda index: f"{where(index)}, field {name!r},"
 
 
 def _inside(where: Where, size: int) -> Where:
@@ -187,18 +189,8 @@ def _lists(pa: Any, array: Any, where: Where) -> NDArray:
     bounds = np.zeros(len(array) + 1, np.int64)
     lengths = array.sizes if hasattr(array, "sizes") else array.value_lengths()
     np.cumsum(lengths.to_numpy(zero_copy_only=False), out=bounds[1:])
-
-    def item(index: int) -> str:
-        element = int(np.searchsorted(bounds, index, side="right")) - 1
-        return f"{where(element)}, item {index - int(bounds[element])},"
-
-    inner = _values(pa, array.flatten(), item)
-    result = np.empty(len(array), object)
-    if isinstance(inner, Column) or inner.dtype == object:
-        result[:] = array.to_pylist()
-    else:
-        result[:] = [inner[start:stop] for start, stop in pairwise(bounds.tolist())]
-    return result
+    inner = _values(pa, array.flatten(), item_of(where, bounds))
+    return ragged(inner, bounds, array.to_pylist)
 
 
 def _raw(array: Any) -> Values:

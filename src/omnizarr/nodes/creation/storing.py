@@ -21,9 +21,10 @@ from omnizarr.errors import (
 from omnizarr.formats.base import Format, Node
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
-from omnizarr.model.store import Store, keys_at
+from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.node import NodeAddress, Options
+from omnizarr.nodes.stored_chunks import listed
 from omnizarr.stores.wrappers.base import RememberingStore
 
 PROBE = ".omnizarr-new"
@@ -257,11 +258,7 @@ def _check_no_chunks(place: NodeAddress, model: ArrayModel) -> None:
 def stale_chunks(place: NodeAddress, model: ArrayModel) -> Iterator[str]:
     """The keys that a new array would take for chunks of its own."""
     prefix = place.format.chunk_prefix(place.path, model)
-    spellings = (model.keys, *model.keys.alternatives)
-    for key in keys_at(place.store, prefix):
-        name = key[len(prefix) :]
-        if any(keys.decode(name, model.ndim) is not None for keys in spellings):
-            yield key
+    return (key for key, _ in listed(place.store, prefix, model))
 
 
 def remove_stale_chunks(place: NodeAddress, model: ArrayModel) -> None:
