@@ -19,7 +19,7 @@ from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.creation.arguments import ArrayArguments, check_arguments
+from omnizarr.nodes.creation.arguments import ArrayArguments
 from omnizarr.nodes.creation.arrays import like, regions
 from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
 from omnizarr.nodes.creation.source_data import secured
@@ -273,7 +273,6 @@ def _copy_members(
             f"the destination of a copy is a group of omnizarr, found {type(dest).__name__}; open"
             " one with omnizarr.open_group(store)"
         )
-    check_arguments(create_kws, "copy" if root else "copy_all")
     for source in members.values():
         _check_node(source)
         _check_outside(source, dest)

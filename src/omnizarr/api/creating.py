@@ -242,7 +242,7 @@ def create_from(arguments: dict[str, Any]) -> Array:
     place = [arguments.pop(name, None) for name in ("store", "path", "storage_options")]
     return make_array(
         open_store(place[0], "w" if overwrite else "a", place[2]), paths.normalize_path(place[1]),
-        arguments, zarr_format=zarr_format, overwrite=overwrite, function="create",
+        arguments, zarr_format=zarr_format, overwrite=overwrite,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from omnizarr.config import config
 from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import FormatName, Node
 from omnizarr.formats.base import DEFAULT
-from omnizarr.keywords import suggests
+from omnizarr.keywords import refuse_unknown, suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
@@ -35,14 +35,13 @@ from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import (
+    OPTIONS,
     ArrayOptions,
     ChunksLike,
     CodecsLike,
     DataTypeLike,
     Order,
     ShapeLike,
-    check_arguments,
-    check_options,
     options_from,
 )
 from omnizarr.nodes.creation.arrays import like, make_array
@@ -204,7 +203,6 @@ def _open_array(
     """`found`: the node at this path, if it was looked up already."""
     overwrite = bool(arguments.pop("overwrite", False)) or wanted == "w"
     zarr_format = format_of(arguments)
-    check_arguments(arguments, "open_array")
     options = options_from(arguments, Options(read_only=wanted == "r"))
     if not overwrite and wanted not in ("w-", "x"):
         found = found or node.find_in(backing, normal, zarr_format)
@@ -214,10 +212,7 @@ def _open_array(
             warn_of_differences(opened, arguments)
             return opened
     try:
-        return make_array(
-            backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite,
-            function="open_array",
-        )  # fmt: skip
+        return make_array(backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite)
     except NodeExistsError:
         found = node.find_in(backing, normal, zarr_format) if wanted == "a" else None
         if found is None:
@@ -288,7 +283,7 @@ def _open_group(
     arguments: dict[str, Any], found: Found = None,
 ) -> Group:  # fmt: skip
     zarr_format = format_of(arguments)
-    check_options(arguments, "open_group", ("attributes",))
+    refuse_unknown(arguments, OPTIONS | {"attributes"}, "open_group")
     attributes = arguments.get("attributes")
     options = options_from(arguments, Options(read_only=wanted == "r"))
     if wanted not in ("w", "w-", "x"):

@@ -114,7 +114,7 @@ def save_array(
     with _Closing(store, "w" if path is None else "a", storage_options) as backing:
         make_array(
             backing, paths.normalize_path(path), given, zarr_format=zarr_format,
-            overwrite=True, function="save_array",
+            overwrite=True,
         )  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def normalize_path(path: str | bytes | None) -> str:
 
 def join(*parts: str) -> str:
     """Parts joined with "/", empty ones left out."""
-    return "/".join(part for part in parts if part)
+    return "/".join(filter(None, parts))
 
 
 def parent(path: str) -> str:

@@ -19,7 +19,7 @@ from omnizarr.model.casting import cast
 from omnizarr.model.dtypes import String
 from omnizarr.nodes import arrow, node, resizing
 from omnizarr.nodes.array_selections import Selection, Selections, has_ellipsis
-from omnizarr.nodes.creation.arguments import OpenOptions, check_options, options_from
+from omnizarr.nodes.creation.arguments import OpenOptions, options_from
 from omnizarr.nodes.data.columns import handed_over
 from omnizarr.nodes.data.reading import read, read_columns
 from omnizarr.nodes.data.writing import write
@@ -87,7 +87,6 @@ class Array(Selections):
         options: Options | None = None,
         **arguments: Unpack[OpenOptions],
     ) -> None:
-        check_options(arguments, "Array")
         opened = options_from(arguments, options or Options(read_only=read_only))
         place, model = node.require_array(as_store(store), paths.normalize_path(path), zarr_format)
         self._set(place, model, opened)

@@ -33,7 +33,6 @@ from omnizarr.nodes.creation.arguments import (
     FilledOptions,
     OpenOptions,
     ShapeLike,
-    check_options,
     options_from,
 )
 from omnizarr.nodes.creation.arrays import like, make_array, require_alike
@@ -103,7 +102,6 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         options: Options | None = None,
         **arguments: Unpack[OpenOptions],
     ) -> None:
-        check_options(arguments, "Group")
         opened = options_from(arguments, options or Options(read_only=read_only))
         place, model = node.require_group(as_store(store), paths.normalize_path(path), zarr_format)
         self._set(place, model, opened)

@@ -122,20 +122,8 @@ class ArrayArguments(FilledOptions, total=False):
     data: object
 
 
-_KNOWN = ArrayArguments.__optional_keys__
-_OPTIONS = NodeOptions.__optional_keys__
-
-
-def check_arguments(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
-    """Refuse an unknown keyword with a TypeError that names the nearest known one."""
-    refuse_unknown(arguments, _KNOWN | set(also), function)
-    _check_meta_array(arguments)
-
-
-def check_options(arguments: Mapping[str, Any], function: str, also: Iterable[str] = ()) -> None:
-    """The same for what opens a node and creates none: how it is to behave, and nothing else."""
-    refuse_unknown(arguments, _OPTIONS | set(also), function)
-    _check_meta_array(arguments)
+KNOWN = ArrayArguments.__optional_keys__
+OPTIONS = NodeOptions.__optional_keys__
 
 
 def _check_meta_array(arguments: Mapping[str, Any]) -> None:
@@ -151,7 +139,7 @@ def _check_meta_array(arguments: Mapping[str, Any]) -> None:
 def refuse_settings(arrays: Mapping[str, Any], function: str) -> None:
     """Refuse what would become an array, but is called like an argument and looks like none."""
     for name, value in arrays.items():
-        if name in _KNOWN and not hasattr(value, "shape"):
+        if name in KNOWN and not hasattr(value, "shape"):
             raise TypeError(
                 f"{function}() takes keywords as names of arrays, found {name}={value!r}; use"
                 " save_array or create_array to say how an array is stored, or give a NumPy array"
@@ -159,14 +147,15 @@ def refuse_settings(arrays: Mapping[str, Any], function: str) -> None:
 
 
 def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
-    """How the new array is to behave once it is open."""
-    chosen = {name: arguments[name] for name in _OPTIONS if arguments.get(name) is not None}
+    """How a node behaves once it is open."""
+    _check_meta_array(arguments)
+    chosen = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
     chosen.pop("meta_array", None)
     if "config" in chosen:
         base = base.configured(chosen.pop("config"))
     if "chunk_store" in chosen:
         chosen["chunk_store"] = as_store(chosen["chunk_store"])
-    return base.changed(**chosen)
+    return base.changed(**chosen) if chosen else base
 
 
 def with_values(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -17,7 +17,6 @@ from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import (
-    check_arguments,
     options_from,
     request_from,
     with_values,
@@ -46,10 +45,9 @@ def make_array(
     overwrite: bool = False,
     write_data: bool = True,
     options: Options | None = None,
-    function: str = "create_array",
 ) -> Array:
-    """Create an array and write `data=`, if given. Nothing is changed if an argument is wrong."""
-    check_arguments(arguments, function)
+    """Create an array and write `data=`, if given. Nothing is changed if an argument is wrong. The
+    public functions refuse unknown arguments."""
     options = options_from(arguments, options or Options())
     arguments = with_values(arguments)
     data = arguments.get("data")

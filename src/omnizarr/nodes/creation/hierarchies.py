@@ -11,7 +11,7 @@ from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation import storing
-from omnizarr.nodes.creation.arguments import with_values
+from omnizarr.nodes.creation.arguments import KNOWN, with_values
 from omnizarr.nodes.creation.arrays import make_array
 from omnizarr.nodes.creation.overlaps import Location
 from omnizarr.nodes.creation.source_data import secured
@@ -41,6 +41,7 @@ def create_nodes(
         if isinstance(given, Metadata):
             model: Node = given.model
         elif "shape" in given or "data" in given:
+            refuse_unknown(given, KNOWN, f"create_hierarchy: the array {path!r}")
             array = make_array(
                 where.store,
                 where.path,
