@@ -66,6 +66,7 @@ def only(store: str, path: str | None = None) -> list[tuple[str, str]]:
     return [(f.level, f.message) for f in report if path is None or f.path == path]
 
 
+@pytest.mark.slow
 def test_every_store_is_checked(summary: Summary) -> None:
     found, seconds = reports()
     counts: Counter[str] = Counter()

@@ -53,6 +53,7 @@ def rows(family: str) -> list[tuple[Row, str]]:
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list(FORMATS))
 def test_dialects_do_not_survive(family: str) -> None:
     wrong, read = [], 0

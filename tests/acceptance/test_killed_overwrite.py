@@ -73,6 +73,7 @@ WAYS: dict[str, Callable[[Path, str, int], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize(
     ("way", "path"),

@@ -7,6 +7,7 @@ import pytest
 from tests.campaigns import containers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", containers.kinds())
 def test_damaged_containers(kind: str) -> None:
     report = containers.run(8, 3, [kind])

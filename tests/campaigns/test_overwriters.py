@@ -7,6 +7,7 @@ import pytest
 from tests.campaigns import overwriters
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(overwriters.os, "fork"), reason="needs processes that fork")
 def test_overwriters_beside_writers() -> None:
     counts = overwriters.run(seconds=3, seed=20)

@@ -194,6 +194,7 @@ def on_terminal(
     return child.wait(timeout=30), seen.decode()
 
 
+@pytest.mark.slow
 def test_the_bar_is_drawn_and_wiped_out(tmp_path: Path) -> None:
     source = many_chunks(tmp_path / "many.zarr")
     status, seen = on_terminal("convert", source, tmp_path / "o.zarr", "--to", 3)
@@ -205,6 +206,7 @@ def test_the_bar_is_drawn_and_wiped_out(tmp_path: Path) -> None:
         assert on_terminal("convert", source, tmp_path / quiet, "--to", 3, quiet) == (0, "")
 
 
+@pytest.mark.slow
 def test_ctrl_c_and_going_on(tmp_path: Path, run: Run) -> None:
     source = many_chunks(tmp_path / "many.zarr")
     command = ["convert", source, tmp_path / "o.zarr", "--to", 3, "--chunks", "1,4"]

@@ -100,6 +100,7 @@ def test_fixtures_of_zarr_1(name: str) -> None:
     assert legacy
 
 
+@pytest.mark.slow
 @given(st.integers(0, 6), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_literals(kind: int, form: int, source: random.Random) -> None:
     """Huffman literals in every width of their header, against an encoder of three lines."""

@@ -205,6 +205,7 @@ def test_into_the_callers_array(shards: bool) -> None:
         assert outcome(lambda: array.read(out=frozen)) == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["raw crc32c", "zstd", "zstd checked", "fast", "blosc", "lz4"])
 @pytest.mark.parametrize("shards", [True, False])
 def test_damage_is_told_in_the_same_words(name: str, shards: bool) -> None:

@@ -277,6 +277,7 @@ def test_shrinking_leaves_another_array_alone() -> None:
     assert shrunk == 32 * [9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [None, (8,)])
 @pytest.mark.parametrize("kind", ["versions", "local", "memory"])
 def test_shrinking_and_appending_at_once(

@@ -38,6 +38,7 @@ def slices(length: int) -> st.SearchStrategy[slice]:
     return st.builds(slice, ends, ends, st.sampled_from([None, 1, 2, -1, -3, 7]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(selection=st.tuples(slices(60), slices(44)), write=st.booleans())
 def test_values_are_numpys(layout: str, selection: tuple[slice, slice], write: bool) -> None:

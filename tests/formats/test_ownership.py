@@ -188,6 +188,7 @@ def _check(built: Built, path: str, route: Route, *, removes: bool) -> None:
     built.check_others(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", REMOVING, ids=lambda route: route.__name__)
 @pytest.mark.parametrize("zarr_format", WITH_GROUPS)
 def test_removing(zarr_format: Any, route: Route) -> None:
@@ -195,6 +196,7 @@ def test_removing(zarr_format: Any, route: Route) -> None:
         _check(built_as(zarr_format), path, route, removes=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("zarr_format", "route"),
     [(name, r) for name in WITH_GROUPS for r in REPLACING] + list(product((0, 1), FOR_ARRAYS)),
@@ -205,6 +207,7 @@ def test_replacing(zarr_format: Any, route: Route) -> None:
         _check(built_as(zarr_format), path, route, removes=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zarr_format", WITH_GROUPS)
 def test_moving(zarr_format: Any) -> None:
     for path in nodes(_built(zarr_format)):

@@ -191,6 +191,7 @@ def test_an_overlay(zarr_format: int) -> None:
         check_new(store, "a", zarr_format)
 
 
+@pytest.mark.slow
 def test_pages_of_a_bulk_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
     refusing, handler = False, faulty._Handler
     post, delete = handler.do_POST, handler.do_DELETE

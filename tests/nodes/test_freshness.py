@@ -90,6 +90,7 @@ def opened(store: Any, **more: Any) -> tuple[Any, Any]:
     return first, second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zarr_format", FORMATS)
 def test_what_was_cut_off_is_not_written(store: Store, zarr_format: Any) -> None:
     fill = 0 if zarr_format == "n5" else -1
@@ -116,6 +117,7 @@ def test_a_shape_that_is_changed_and_changed_back(store: Store) -> None:
     assert stale[25] == -1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zarr_format", FORMATS)
 def test_another_type_is_refused(store: Store, zarr_format: Any) -> None:
     _, stale = opened(store, zarr_format=zarr_format, fill_value=0)
@@ -141,6 +143,7 @@ def test_another_type_is_refused(store: Store, zarr_format: Any) -> None:
     assert again[3] == 2.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("zarr_format", "changed", "named"),
     [
@@ -223,6 +226,7 @@ async def _awaited(array: Any) -> None:
     await AsyncArray(array).write(..., 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_write(way: str, store: Store) -> None:
     first, stale = opened(store)

@@ -37,6 +37,7 @@ def expected(shape: tuple[int, int]) -> np.ndarray:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("operation", ["list_prefix", "delete", "set", "set_if_version"])
 @pytest.mark.parametrize("shards", [None, (6, 6)])

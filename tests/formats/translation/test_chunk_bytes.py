@@ -108,6 +108,7 @@ def all_pipelines() -> Iterator[tuple[CodecSpec, ...]]:
     yield from ((one,) for one in SHARDS)
 
 
+@pytest.mark.slow
 def test_what_counts_as_the_same_is_the_same() -> None:
     """Copying without decoding relies on it: the same encoding decodes to the same values."""
     groups: dict[Any, list[ArrayModel]] = {}
@@ -128,6 +129,7 @@ def test_what_counts_as_the_same_is_the_same() -> None:
     assert shared > 2000
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(arrays, st.booleans())
 def test_a_portable_pipeline_stores_the_same_bytes(array: ArrayModel, native: bool) -> None:

@@ -128,6 +128,7 @@ def _nan(value: Any) -> bool:
     return "nan" in repr(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("number", range(len(ARRAYS)))
 def test_array_documents(name: str, number: int) -> None:

@@ -199,6 +199,7 @@ def test_nothing_to_migrate(tmp_path: Path) -> None:
     assert values_of(store) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [(2, 3), (3, 2)])
 def test_a_fault_at_every_call(source: int, target: int) -> None:
     """Whatever fails, one of the two hierarchies is whole, and the same call goes on."""

@@ -70,6 +70,7 @@ def test_runs_of_any_type_are_taken() -> None:
         foreign(gap[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 900, 3000])
 def test_deep_nesting_is_refused(depth: int) -> None:
     struct: Any = pa.array([1, 2, 3])

@@ -213,6 +213,7 @@ def test_unusable_places(tmp_path: Path) -> None:
             SQLiteStore(tmp_path / "y", table=table)
 
 
+@pytest.mark.slow
 def test_damaged_pages(path: Path) -> None:
     """Damage is an error, or leaves what can be read; it never ends the process."""
     values = {f"a/{i}": bytes([i]) * (i * 700) for i in range(60)}

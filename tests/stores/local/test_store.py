@@ -523,6 +523,7 @@ def test_set_if_absent_without_locks(store: LocalStore, monkeypatch: pytest.Monk
     assert store.get("a") == b"1"
 
 
+@pytest.mark.slow
 def test_directories_that_vanish_are_made_again(store: LocalStore) -> None:
     """One thread removes the directory all the time, others write and lock in it."""
     stop = threading.Event()

@@ -84,6 +84,7 @@ def arithmetic(draw: st.DrawFn, depth: int = 0) -> str:
     return f"({expression})" if draw(st.booleans()) else expression
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(arithmetic())
 def test_arithmetic_is_that_of_python(expression: str) -> None:

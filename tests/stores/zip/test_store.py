@@ -512,6 +512,7 @@ def test_a_store_of_ours_is_never_taken_for_one_a_folder_down(tmp_path: Path) ->
 # -- ZIP64 -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_more_members_than_16_bits_count(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with ZipStore(path, mode="w") as store:
