@@ -49,8 +49,8 @@ class Constraint:
         return "" if self.holds(value) else f"{name} must be {self.expected}, found {show(value)}"
 
     def check(self, name: str, value: Json) -> None:
-        if message := self.fault(name, value):
-            raise MetadataError(message)
+        if not self.holds(value):
+            raise MetadataError(self.fault(name, value))
 
 
 def one_of(*choices: Json) -> Constraint:
