@@ -182,7 +182,7 @@ def stored(
     mode: str = "r",
     **more: Any,
 ) -> Any:
-    """An array from metadata that somebody else wrote, in chunks as large as itself."""
+    """An array from metadata of another writer, in chunks as large as itself."""
     shape = (shape,) if isinstance(shape, int) else shape
     document = {
         "zarr_format": 3,

@@ -29,7 +29,7 @@ def start(script: str, *arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
-        # Whoever runs the tests in the background has Ctrl-C ignored, and a child inherits that.
+        # Tests that run in the background have Ctrl-C ignored, and a child inherits that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 

@@ -263,7 +263,7 @@ def test_reading_from_a_faulty_server(
     )
     assert [wrong for outcome in outcomes.values() for wrong in outcome.wrong] == []
     if name == "HTTP":
-        assert faulty.visitors == []  # nobody was led to another origin
+        assert faulty.visitors == []  # no request went to another origin
     assert whole >= len(READING) * requests
     for fault, outcome in outcomes.items():
         assert outcome.faults > 10, fault

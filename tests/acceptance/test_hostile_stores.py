@@ -81,7 +81,7 @@ def test_a_chunk_that_is_deleted_waits_for_those_who_change_it(tmp_path: Path) -
             thread = threading.Thread(target=array.__setitem__, args=(slice(None), 0))
             thread.start()
             thread.join(0.2)
-            assert thread.is_alive(), "the chunk was deleted under somebody's hands"
+            assert thread.is_alive(), "the chunk was deleted although its lock was held"
         thread.join(10)
         assert not thread.is_alive()
         assert array[:].tolist() == [0, 0, 0, 0]

@@ -341,7 +341,7 @@ def _chunk_keys(store: Any) -> list[str]:
 
 
 def _compare_chunks(theirs: zarr.Array, mine: zarr.Array, name: str) -> None:
-    """The bytes of uncompressed or gzipped chunks, but for what lies beyond the array's edge."""
+    """The bytes of uncompressed or gzipped chunks, but for what is beyond the array's edge."""
     stated = mine.metadata.to_dict()
     codec = (stated.get("compressor") or {}).get("codec", "/gzip/")
     if "/gzip/" not in codec or theirs.shards or theirs.dtype.hasobject or not theirs.ndim:

@@ -1,4 +1,4 @@
-"""Whoever is killed while overwriting or deleting a node leaves the old one whole, or none."""
+"""A process killed while it overwrites or deletes a node leaves the old node whole, or none."""
 
 from __future__ import annotations
 

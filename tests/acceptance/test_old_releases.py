@@ -74,7 +74,7 @@ def same(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Exchange:
-    """Where each case lies, and what was said about it."""
+    """The path of each case, and its description."""
 
     case: Case
     ours: Path

@@ -268,7 +268,7 @@ def run_case(subject: Subject, seed: int) -> tuple[str, str]:
         for position, item in zip(picked.reshape(-1), offered, strict=True):
             if final[position] != item:
                 same = offered[picked.reshape(-1) == position]
-                assert final[position] in same, "an element holds a value nobody wrote"
+                assert final[position] in same, "an element holds a value that was never written"
         subject.model = final.reshape(model.shape).copy()
         return label, "equal"
     subject.model = changed.reshape(model.shape)

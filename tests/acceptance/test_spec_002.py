@@ -161,7 +161,7 @@ def test_booleans() -> None:
 # -- chunk grids ----------------------------------------------------------------------------------
 def test_regular_grid() -> None:
     """Shape (10, 200, 3000) and chunk shape (5, 20, 400) give the grid (2, 10, 8); the element
-    (7, 150, 900) lies in the chunk (1, 7, 2), and has the coordinates (2, 10, 100) there."""
+    (7, 150, 900) is in the chunk (1, 7, 2), and has the coordinates (2, 10, 100) there."""
     store = MemoryStore()
     array = zarr.create_array(
         store, name="a", shape=(10, 200, 3000), chunks=(5, 20, 400), dtype="u1",

@@ -331,7 +331,7 @@ def test_under_every_compressor(kind: str, name: str) -> None:
 
 
 def inner_chunks(shard: bytes, count: int) -> list[bytes | None]:
-    """The inner chunks of a shard whose index lies at its end: offset and length of each, and a
+    """The inner chunks of a shard whose index is at its end: offset and length of each, and a
     checksum of all."""
     index = _crc32c(shard[-(16 * count + 4) :])
     places = np.frombuffer(index, "<u8").reshape(-1, 2).tolist()

@@ -149,7 +149,7 @@ def make(layout_name: str, wrapping_name: str) -> Target:
     array[...] = flat.reshape(array.shape)
     target = Target(f"{layout_name}, {wrapping_name}", layout, wrapping, items, values, store, key,
                     zarr.open_array(store, mode="r"))  # fmt: skip
-    if wrapping_name == "edge":  # beyond the edge lies fill value; there should be something to hit
+    if wrapping_name == "edge":  # beyond the edge is fill value; there should be something to hit
         store[key] = layout.write(items)
     if wrapping.wrap is bytes and wrapping_name != "plain shard":
         assert bytes(store[key]) == layout.write(items)

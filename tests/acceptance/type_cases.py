@@ -26,7 +26,7 @@ OBJECTS = (2, C)
 
 
 def node(zarr_format: Format) -> str:
-    """Where the array lies in its store: peers expect groups around it in some formats."""
+    """The path of the array in its store: peers expect groups around it in some formats."""
     return "a" if zarr_format in (A, B, C, N5) else ""
 
 
@@ -46,7 +46,7 @@ class Type:
     codec: Json = None
     """The object codec that format 2 needs, or would need: it tells what the elements are."""
     big: bool = False
-    """The most significant byte lies first, in format 3 by the codec's `endian`."""
+    """The most significant byte is first, in format 3 by the codec's `endian`."""
     aligned: bool = False
 
 

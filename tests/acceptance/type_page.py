@@ -2,7 +2,7 @@
 
     python -m tests.acceptance.type_page
 
-The prose around the tables is written by hand; each table lies between two comments with its name.
+The prose around the tables is written by hand; each table is between two comments with its name.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ class Place:
             if self.part.attrs[f"by-{slot}"] != value:
                 raise AssertionError(f"attribute by-{slot} of {self.part!r} is lost")
         elif what == 1 and write:
-            with suppress(ZarrError):  # somebody else changed the shape
+            with suppress(ZarrError):  # another process changed the shape
                 self.grow.append(np.full(2, value))
                 if self.grow.shape[0] > 60:
                     self.grow.resize((4,))

@@ -119,7 +119,7 @@ def _child(work: Callable[[Path], None], folder: Path, ready: int) -> None:
     try:
         os.dup2(os.open(folder / "stacks", os.O_WRONLY | os.O_CREAT), 2)
         faulthandler.register(signal.SIGUSR1)
-        # Whoever runs this in the background has Ctrl-C ignored.
+        # A process in the background has Ctrl-C ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             os.write(ready, b"1")

@@ -3,10 +3,10 @@
     python -m tests.campaigns.overwriters --seconds 60 [--seed N] [--json]
 
 Every process writes its own number, into whole chunks or into the first half of one. A reader must
-find chunks whose halves hold each one number that somebody writes, or the fill value; or no node;
+find chunks whose halves hold each one number that a process writes, or the fill value; or no node;
 or a conflict. Everything else is a finding: a chunk that cannot be decoded, a half of two numbers,
-a number that nobody writes, an error of another kind, a process that hangs, a lock, a temporary or
-a value of no bytes that is left at the end. Some overwriters are killed with SIGKILL;
+a number that no process writes, an error of another kind, a process that hangs, a lock, a temporary
+or a value of no bytes that is left at the end. Some overwriters are killed with SIGKILL;
 after each of these, the array is whole or is not there.
 """
 
@@ -43,7 +43,7 @@ LAYOUTS: tuple[dict[str, Any], ...] = (
     {"zarr_format": 2, "path": ""},
 )
 EXPECTED = (NodeNotFoundError, NodeExistsError, ConflictError)
-"""What may be said beside overwriters: no node, somebody else's node, changed meanwhile."""
+"""What may be said beside overwriters: no node, another process's node, changed meanwhile."""
 
 
 def _create(root: str, layout: dict[str, Any], overwrite: bool) -> omnizarr.Array:
@@ -110,7 +110,7 @@ def _work(task: Any, root: str, layout: Any, seconds: float, seed: str, number: 
 
 
 def _kill_overwrites(root: str, layout: dict[str, Any], rng: random.Random) -> str:
-    """Kill somebody who overwrites a whole array; what is there then is whole, or not there."""
+    """Kill a process that overwrites a whole array; what is there then is whole, or not there."""
     array = _create(root, layout, overwrite=True)
     array[:] = 7
     child = multiprocessing.get_context("fork").Process(

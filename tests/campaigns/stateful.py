@@ -555,7 +555,7 @@ class Chooser:
         return self._array_step(actor, slot, handle)
 
     def _held_path(self, likely: float) -> str:
-        """Mostly a path that somebody has a handle on, so that handles become outdated."""
+        """Mostly a path that has an open handle, so that handles become outdated."""
         held = sorted({handle.path for handle in self.world.handles.values()})
         if held and self.rng.random() < likely:
             return self.rng.choice(held)
@@ -630,7 +630,7 @@ class Chooser:
             return way, np.array(flags, bool).reshape(shape)
         if way == "vindex":
             count = rng.randrange(1, 4)
-            if writing:  # which of two values for one point wins is nobody's promise
+            if writing:  # which of two values for one point wins is not promised
                 count = 1
             return way, tuple([rng.randrange(n) for _ in range(count)] for n in shape)
         if way == "blocks":

@@ -70,7 +70,7 @@ def test_blocks_land_where_numpy_puts_them(
         left = call(b"pad" + b"".join(contents) + b"pad", places, starts, block, out, swap=width)
     assert left == []
     assert out.tobytes() == reference.tobytes()
-    # What lies between the elements of the view is as it was.
+    # What is between the elements of the view is as it was.
     out[...] = np.zeros((), out.dtype)
     assert not any(wide.tobytes())
 

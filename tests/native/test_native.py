@@ -82,7 +82,7 @@ def hostile_columns(draw: st.DrawFn) -> tuple[Any, bytes]:
 
 @st.composite
 def hostile_frames(draw: st.DrawFn) -> tuple[bytes, int]:
-    """A frame that was cut, prolonged or overwritten, and how many items somebody expects in it."""
+    """A frame that was cut, prolonged or overwritten, and the expected number of items."""
     items = draw(MANY_BYTES)
     frame = bytearray(oracle.join(items))
     for _ in range(draw(st.integers(0, 3))):
@@ -189,7 +189,7 @@ def test_columns_become_text(column: tuple[Any, bytes], used: bool) -> None:
 
 @given(st.one_of(columns(), hostile_columns()))
 @example((np.array([0, 1, 2]), "é".encode()))  # valid as a whole, not item by item
-@example((np.array([0, 2]), "éé".encode()[:3]))  # the rest of the data is nobody's text
+@example((np.array([0, 2]), "éé".encode()[:3]))  # the rest of the data belongs to no text
 @example((np.array([1, 3]), "éé".encode()))
 @example((np.array([0, 3]), b"\xed\xa0\x80"))  # a lone surrogate
 @example((np.array([], np.int64), b""))

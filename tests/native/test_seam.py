@@ -66,7 +66,7 @@ def test_another_version_is_named_and_ignored(
 
 def test_without_it_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, native_core.NAME, None)
-    monkeypatch.setattr(native_core, "NAME", "omnizarr_native_that_nobody_has")
+    monkeypatch.setattr(native_core, "NAME", "omnizarr_native_that_is_absent")
     assert native_core.core() is None
 
 

@@ -68,7 +68,7 @@ class Faulty:
         """What was given with a value that was written, and comes back with it."""
         self.url = ""
         self.elsewhere = ""
-        """Another origin, which nobody should ask."""
+        """Another origin, which must not be asked."""
         self.patience = 8.0
         """How long a stalled or dripping answer is held open."""
         self.faults: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ WAYS = {
     "untold": "etag off; if_modified_since off; add_header Last-Modified '';",
 }
 """What a port shows: no index, an index of either kind, no ranges, a page for what it has not,
-compression for whoever wants it, only what a password opens, and no versions."""
+compression for clients that ask for it, a folder behind a password, and no versions."""
 USER, PASSWORD = "someone", "an open sesame"
 
 _CONFIGURATION = """\
