@@ -57,9 +57,8 @@ def one_of(*choices: Json) -> Constraint:
     """One of a few values; true is not 1, nor is 1.0."""
     named = [show(choice) for choice in choices]
     expected = " or ".join(named) if len(named) < 3 else f"one of {', '.join(named)}"
-    return Constraint(
-        expected, lambda value: any(type(value) is type(c) and value == c for c in choices)
-    )
+    typed = tuple((type(choice), choice) for choice in choices)
+    return Constraint(expected, lambda value: (type(value), value) in typed)
 
 
 def integer(low: int, high: int | None = None) -> Constraint:
@@ -134,12 +133,13 @@ def extension(value: Json, name: str) -> Extension:
     found = value.get("name")
     if not isinstance(found, str) or not found:
         raise MetadataError(f"{name}: the name must be a string, found {show(found)}")
-    given = {"must_understand": True, **value}
-    if given.get("configuration") is None:
-        given["configuration"] = {}
-    for member, constraint in EXTENSION.items():
-        constraint.check(f"{name} {found!r}: {member}", given[member])
-    return Extension(found, given["configuration"], given["must_understand"])
+    configuration, must_understand = value.get("configuration"), value.get("must_understand", True)
+    if configuration is None:
+        configuration = {}
+    for member, given in (("configuration", configuration), ("must_understand", must_understand)):
+        if not EXTENSION[member].holds(given):
+            raise MetadataError(EXTENSION[member].fault(f"{name} {found!r}: {member}", given))
+    return Extension(found, configuration, must_understand)
 
 
 def essential(value: Json, name: str) -> Extension:
