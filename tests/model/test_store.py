@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnizarr.errors import StoreError
+from omnizarr.errors import ReadOnlyError, StoreError
 from omnizarr.model.paths import check_key, check_prefix
 from omnizarr.model.store import (
     Buffer,
     ByteRange,
+    Capabilities,
     Store,
     listing_of,
     read_range,
@@ -81,3 +83,31 @@ def test_stores_are_compared_by_what_they_hold() -> None:
     assert one != two
     assert one != "something else"
     assert len({one, two, one}) == 2
+
+
+def test_deleting_below_a_prefix_of_a_read_only_store() -> None:
+    store = Smallest()
+    store.read_only = True
+    with pytest.raises(ReadOnlyError):
+        store.delete_prefix("missing/")
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_keys_are_deleted_at_once_where_the_store_gains_from_it(together: bool) -> None:
+    threads: set[int] = set()
+    both = threading.Barrier(2)
+
+    class Slow(Smallest):
+        capabilities = Capabilities(requests=2, concurrent_writes=together)
+
+        def delete(self, key: str) -> None:
+            threads.add(threading.get_ident())
+            if together:
+                both.wait(10)
+            super().delete(key)
+
+    store = Slow()
+    store.values = {"a/0": b"", "a/1": b"", "b": b""}
+    store.delete_prefix("a/")
+    assert list(store.values) == ["b"]
+    assert len(threads) == 1 + together

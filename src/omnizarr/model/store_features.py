@@ -239,8 +239,10 @@ class Prefixes(BasicStore):
         prefix
             `""` or a prefix that ends with "/".
         """
+        self.check_writable()
+        workers = self.capabilities.requests if self.capabilities.concurrent_writes else 1
         for step in deletion_steps(self.list_prefix(prefix)):
-            parallel.each(self.delete, step, self.capabilities.requests)
+            parallel.each(self.delete, step, workers)
 
     def make_prefix(self, prefix: str) -> None:
         """Create an empty directory, on a store that has directories.

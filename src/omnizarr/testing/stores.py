@@ -363,6 +363,7 @@ class StoreSuite(StoreConcurrency, ReadingSuite):
             lambda: frozen.delete("a/b"),
             lambda: frozen.delete("missing"),
             lambda: frozen.delete_prefix("a/"),
+            lambda: frozen.delete_prefix("missing/"),
             lambda: frozen.delete_prefix(""),
             lambda: frozen.move_prefix("a/", "b/"),
         ]
