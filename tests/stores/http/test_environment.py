@@ -332,9 +332,42 @@ def test_proxies_that_cannot_be_used(
     assert "'socks5'" in failure("socks5://me:pass-word@127.0.0.1:1080")
     assert "cannot be read" in failure("http://me:pass-word@:80")
     assert "cannot be read" in failure("http://me:pass-word@[::1")
-    assert "the proxy http://127.0.0.1:1: Connection refused" in failure("me:pass-word@127.0.0.1:1")
+    refused = failure("me:pass-word@127.0.0.1:1")
+    assert "Connection refused" in refused and "proxy http://127.0.0.1:1)" in refused
     assert "untrusted=True cannot be" in failure(f"http://{proxy.host}", untrusted=True)
     assert proxy.asked == scripted.asked == []
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (b"HTTP/1.1 502 \x1b[31m" + LOGIN.encode() + b"\r\n\r\n", "the proxy answered 502"),
+        (b"SSH-2.0-OpenSSH\r\n", "BadStatusLine"),
+    ],
+)
+def test_a_proxy_that_opens_no_tunnel(
+    monkeypatch: pytest.MonkeyPatch, said: bytes, shown: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:pass-word@{place}")
+
+        def answer_once() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(said)
+
+        thread = threading.Thread(target=answer_once)
+        thread.start()
+        with (
+            HTTPStore("https://localhost:1/", retries=0) as store,
+            pytest.raises(StoreError, match=shown) as caught,
+        ):
+            store.get("k")
+        thread.join()
+    assert f"proxy http://{place})" in caught.value.reason
+    assert LOGIN not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -345,7 +378,7 @@ def test_a_slow_proxy_and_the_deadline(
     monkeypatch.setenv("ALL_PROXY", proxy.host)
     begun = time.monotonic()
     with HTTPStore(f"{scheme}://localhost:1/", deadline=1) as store:
-        with pytest.raises(StoreTimeoutError):
+        with pytest.raises(StoreTimeoutError, match=f"proxy http://{proxy.host}"):
             store.get("k")
         assert time.monotonic() - begun < 6
 

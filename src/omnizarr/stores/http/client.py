@@ -123,7 +123,8 @@ class Client:
                 attempt.wait_at_least(busy.pause)
             except (OSError, http.client.HTTPException, Broken) as error:
                 failure, cause = _failed(error, clock), error
-        failure.args = (f"{failure} (attempt {number}, deadline {clock.deadline:g} s)",)
+        through = "" if self.is_direct else f", proxy {proxy_for(self.origin)}"
+        failure.args = (f"{failure} (attempt {number}, deadline {clock.deadline:g} s{through})",)
         raise failure from cause
 
     def close(self) -> None:

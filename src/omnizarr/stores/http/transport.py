@@ -44,7 +44,7 @@ PIECE = 8 * 1024 * 1024
 DRAINED = 64 * 1024
 """Bytes of an unwanted body that are read so that its connection can be reused."""
 _NUMBER = re.compile(r"[0-9]{1,18}\Z")
-_TUNNEL = re.compile(r"Tunnel connection failed: (401|403|407)\b")
+_TUNNEL = re.compile(r"Tunnel connection failed: ([0-9]{3})\b")
 
 _clock: ContextVar[Clock | None] = ContextVar("omnizarr.http.clock", default=None)
 """The clock of the call that this thread makes."""
@@ -128,7 +128,7 @@ class Transport:
         token = _clock.set(clock)
         try:
             if connection.is_closed:
-                with _blaming(proxy):
+                with _naming(proxy):
                     connection.connect()
             _limit(connection.sock)
             connection.request(method, target, headers=headers)
@@ -237,18 +237,19 @@ class Answer:
 
 
 @contextmanager
-def _blaming(proxy: Proxy | None) -> Iterator[None]:
-    """Name the proxy in errors while connecting to it."""
+def _naming(proxy: Proxy | None) -> Iterator[None]:
+    """Name the proxy that has no address or refuses a tunnel, but do not repeat its words."""
     try:
         yield
     except OSError as error:
-        if proxy is None or isinstance(error, StoreError | ssl.SSLError | TimeoutError):
+        if proxy is not None and isinstance(error, socket.gaierror):
+            raise OSError(0, f"the proxy has no address ({error.strerror})") from error
+        status = _TUNNEL.match(str(error))
+        if status is None:
             raise
-        refused = _TUNNEL.match(str(error))
-        if refused is None:
-            said = error.strerror or str(error)
-            raise OSError(error.errno or 0, f"the proxy {proxy}: {said}") from error
+        if status[1] not in ("401", "403", "407"):
+            raise OSError(0, f"the proxy answered {status[1]}") from None
         raise StoreAccessError(
-            f"the proxy {proxy} answered {refused[1]}: it wants other credentials, or does not"
+            f"the proxy {proxy} answered {status[1]}: it wants other credentials, or does not"
             " allow this server (HTTPS_PROXY=http://user:password@host:port)"
-        ) from error
+        ) from None
