@@ -664,6 +664,37 @@ def test_set_if_absent_has_one_winner_among_processes(store: LocalStore) -> None
     assert sorted(won) == list(range(200))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no lock files to look at")
+@pytest.mark.parametrize("how", ["take", "lock"])
+def test_an_interrupt_while_a_lock_is_taken_leaves_it_free(store: LocalStore, how: str) -> None:
+    import fcntl
+
+    store.set("a/b", b"1")
+    for moment in range(1000):
+        left = moment
+
+        def interrupt(frame: object, event: str, argument: object) -> None:
+            nonlocal left
+            if event in ("call", "c_return"):  # where Python looks for signals
+                left -= 1
+                if left < 0:
+                    sys.setprofile(None)
+                    raise KeyboardInterrupt
+
+        taken = store._locks.take("a/b", True) if how == "take" else store.lock("a/b")
+        try:
+            sys.setprofile(interrupt)
+            with taken:
+                sys.setprofile(None)
+                break  # there were fewer moments
+        except KeyboardInterrupt:
+            del taken
+        for name in (store.root / "a").iterdir():
+            with name.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if it is locked
+    assert 10 < moment < 999
+
+
 def test_a_file_system_without_locks_is_named(
     store: LocalStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import get_ident
-from typing import NamedTuple
 
 from omnizarr.errors import ConflictError
 from omnizarr.model.store import Buffer
@@ -213,21 +212,20 @@ class FileLock:
             try:
                 _acquire(file)
                 state = _named(self._path, file)
+                if state is not None:
+                    if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+                        raise OSError(
+                            errno.EINVAL,
+                            f"{self._path!r} has the name of a lock file, and is not a regular file"
+                            " with one link; remove it",
+                        )
+                    self._size = state.st_size
+                    self._process = os.getpid()
+                    self._file = file  # no call after this one, where an interrupt could arrive
+                    return self
             except BaseException:
                 _give_up(file)
                 raise
-            if state is not None:
-                if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
-                    _give_up(file)
-                    raise OSError(
-                        errno.EINVAL,
-                        f"{self._path!r} has the name of a lock file, and is not a regular file"
-                        " with one link; remove it",
-                    )
-                self._size = state.st_size
-                self._file = file
-                self._process = os.getpid()
-                return self
             _give_up(file)
 
     @property
@@ -320,18 +318,49 @@ owned: dict[tuple[str, int], list[_Owned]] = {}
 if it lost one with its directory and took the lock again.)"""
 
 
-class Taken(NamedTuple):
-    """The directory of a key, and its lock if there is one, until the block ends."""
+def _disown(owner: tuple[str, int], entry: _Owned) -> None:
+    entries = owned.get(owner, [])
+    if entry in entries:
+        entries.remove(entry)
+    if not entries:
+        owned.pop(owner, None)
 
-    folder: Folder
-    lock: FileLock | None
-    release: Callable[[], None]
+
+class Taken:
+    """The directory of a key, and its lock if there is one, until the block ends.
+
+    The lock is the one that this thread holds, else a new one, else none, where `locking` is False
+    or the file system has no locks. It is taken on entry: an interrupt between taking a lock and
+    entering the block would leave the lock taken.
+    """
+
+    __slots__ = ("_key", "_locking", "_locks", "_release", "folder", "lock")
+
+    def __init__(self, locks: KeyLocks, key: str, locking: bool) -> None:
+        self._locks = locks
+        self._key = key
+        self._locking = locking
 
     def __enter__(self) -> Taken:
+        lock = self.lock = self._locks.current(self._key)
+        if lock is not None:
+            self.folder, self._release = lock.folder, _nothing
+            return self
+        if self._locking:
+            lock = self._locks.lock_of(self._key)
+            try:
+                lock.__enter__()
+                self.lock, self.folder, self._release = lock, lock.folder, lock.__exit__
+                return self
+            except OSError as error:
+                if error.errno not in files.NO_LOCKS:
+                    raise
+        folder = self._locks.folder_of(self._key)
+        self.folder, self._release = folder, folder.close
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self.release()
+        self._release()
 
 
 def _nothing() -> None:
@@ -347,55 +376,46 @@ class KeyLocks:
         self._ensure = ensure
         self._store = store
 
-    def _lock_of(self, key: str) -> FileLock:
+    def lock_of(self, key: str) -> FileLock:
         """The lock of a key, not yet taken."""
         parent, _, name = key.rpartition("/")
         return FileLock(self._beneath, parent, name_beside(name, "lock"), self._ensure)
 
+    def folder_of(self, key: str) -> Folder:
+        """The directory of a key."""
+        return self._beneath.folder(key.rpartition("/")[0])
+
     @contextlib.contextmanager
     def held(self, key: str) -> Iterator[None]:
         """Hold the lock, so that `take` of this thread finds it."""
-        if self._current(key) is not None:
+        if self.current(key) is not None:
             yield
             return
-        lock = self._lock_of(key)
-        try:
-            lock.__enter__()
-        except OSError as error:
-            raise files.failure(self._store, "lock", key, error) from error
+        lock = self.lock_of(key)
         owner = f"{self._beneath.base}/{key}", get_ident()
         entry = _Owned(lock, self)
-        owned.setdefault(owner, []).append(entry)
         try:
-            yield
-        finally:
-            owned[owner].remove(entry)
-            if not owned[owner]:
-                del owned[owner]
-            lock.__exit__()
-
-    def take(self, key: str, locking: bool) -> Taken:
-        """The lock of the key for one change: the one that this thread holds, else a new one, else
-        none, where `locking` is False or the file system has no locks."""
-        lock = self._current(key)
-        if lock is not None:
-            return Taken(lock.folder, lock, _nothing)
-        if locking:
-            lock = self._lock_of(key)
             try:
                 lock.__enter__()
-                return Taken(lock.folder, lock, lock.__exit__)
             except OSError as error:
-                if error.errno not in files.NO_LOCKS:
-                    raise
-        folder = self._beneath.folder(key.rpartition("/")[0])
-        return Taken(folder, None, folder.close)
+                raise files.failure(self._store, "lock", key, error) from error
+            owned.setdefault(owner, []).append(entry)
+            yield
+        finally:
+            try:
+                _disown(owner, entry)
+            finally:
+                lock.__exit__()
+
+    def take(self, key: str, locking: bool) -> Taken:
+        """The lock of the key for one change."""
+        return Taken(self, key, locking)
 
     def _of_thread(self, key: str) -> Sequence[_Owned]:
         """The locks on the key that this thread has taken, valid or not."""
         return owned.get((f"{self._beneath.base}/{key}", get_ident()), ()) if owned else ()
 
-    def _current(self, key: str) -> FileLock | None:
+    def current(self, key: str) -> FileLock | None:
         """The lock that this thread holds on the key. ConflictError if it held one, read the value,
         and then lost the lock with its directory: what it would write now is out of date."""
         for entry in reversed(self._of_thread(key)):
@@ -409,7 +429,7 @@ class KeyLocks:
         return None
 
     def note_read(self, key: str) -> None:
-        """The value is being read: see `_current`."""
+        """The value is being read: see `current`."""
         for entry in self._of_thread(key):
             entry.has_read |= entry.taker is self
 
