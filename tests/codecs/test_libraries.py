@@ -93,6 +93,13 @@ def test_snappy() -> None:
             snappy(memoryview(bad), 17)
 
 
+def test_blosc_whose_integers_are_written_as_floats() -> None:
+    options = {"typesize": 4.0, "clevel": 5.0, "blocksize": 0.0, "cname": "lz4"}
+    made = make(["bytes", {"name": "blosc", "configuration": options}], (3,), "<i4")
+    array = np.arange(3, dtype="<i4")
+    assert made.decode(made.encode(array)).tolist() == [0, 1, 2]
+
+
 def test_blosc_of_snappy() -> None:
     """A container by hand: two shuffled blocks, the second shorter."""
     values = np.arange(384, dtype="<i4") // 3

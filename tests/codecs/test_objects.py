@@ -123,6 +123,30 @@ def test_vlen_array() -> None:
 THINGS = [1, "ä", None, [1, 2], {"a": 1.5}, float("inf")]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"indent": indent} for indent in (10**9, -(10**30), "-" * 65, 1.5, [1])),
+        *({"separators": found} for found in ([","], [1, 2], ",:", {"a": 1}, ["," * 65, ":"])),
+    ],
+    ids=str,
+)
+def test_json_whose_spacing_would_fill_memory(options: dict[str, Any]) -> None:
+    with pytest.raises(MetadataError, match="64 characters"):
+        make([{"id": "json2", **options}], (2,), object, None)
+
+
+@pytest.mark.parametrize("indent", [None, 0, 4, -1, "\t"])
+def test_json_with_an_indent_like_numcodecs(indent: Any) -> None:
+    import numcodecs
+
+    array = objects([[1, {"b": 2}], "c"])
+    made = make([{"id": "json2", "indent": indent}], (2,), object, None)
+    encoded = made.encode(array)
+    assert encoded == numcodecs.JSON(indent=indent, separators=(",", ":")).encode(array)
+    assert made.decode(encoded).tolist() == array.tolist()
+
+
 @pytest.mark.parametrize("name", ["json2", "msgpack2"])
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (3, 2, 1)])
 def test_objects(name: str, shape: tuple[int, ...]) -> None:

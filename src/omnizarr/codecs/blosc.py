@@ -149,11 +149,13 @@ class BloscCodec:
             raise MetadataError(f"codec 'blosc': shuffle {show(shuffle)} is none of {SHUFFLES}")
         spec = CodecSpec("blosc", {**vars(self), "cname": cname})
         choice(spec, "cname", COMPRESSORS, None)
-        integer(spec, "clevel", low=0, high=9)
-        integer(spec, "blocksize", 0, 0, MAX_BYTES)
-        integer(spec, "typesize", 1, 1, 2**31 - 1)
-        object.__setattr__(self, "shuffle", shuffle)
-        object.__setattr__(self, "cname", cname)
+        vars(self).update(
+            typesize=integer(spec, "typesize", None, 1, 2**31 - 1),
+            cname=cname,
+            clevel=integer(spec, "clevel", low=0, high=9),
+            shuffle=shuffle,
+            blocksize=integer(spec, "blocksize", 0, 0, MAX_BYTES),
+        )
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> BloscCodec:

@@ -40,6 +40,8 @@ ENCODINGS = (
 )
 """Python has others, some of which take quadratic time (punycode) or give no text (base64)."""
 _WORD = re.compile(r"[A-Za-z0-9_ :.-]{1,32}\Z")
+WIDEST = 64
+"""Most characters of an indent or a separator: they are written with every item."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class JSON2Codec:
         name = self.name
         options = {**DEFAULTS, **self.configuration}
         encoding = _encoding(name, options["encoding"])
+        indent, separators = _spacing(name, options["indent"], options["separators"])
         try:
             encoder = json.JSONEncoder(
                 skipkeys=bool(options["skipkeys"]),
@@ -66,8 +69,8 @@ class JSON2Codec:
                 check_circular=True,
                 allow_nan=bool(options["allow_nan"]),
                 sort_keys=bool(options["sort_keys"]),
-                indent=options["indent"],
-                separators=tuple(options["separators"] or (",", ":")),
+                indent=indent,
+                separators=separators,
             )
         except (LookupError, TypeError, ValueError) as error:
             raise MetadataError(f"codec {name!r}: {error}") from error
@@ -95,3 +98,19 @@ def _encoding(name: str, value: Any) -> str:
             f"codec {name!r}: encoding must be one of {', '.join(ENCODINGS)}; found {show(value)}"
         )
     return found
+
+
+def _spacing(name: str, indent: Any, separators: Any) -> tuple[Any, tuple[str, str]]:
+    """The indent and the separators, if they are short."""
+    count = len(indent) if isinstance(indent, str) else indent
+    if count is not None and not (isinstance(count, int) and abs(count) <= WIDEST):
+        raise MetadataError(
+            f"codec {name!r}: indent must be at most {WIDEST} characters, found {show(indent)}"
+        )
+    match separators or (",", ":"):
+        case [str(item), str(key)] if max(len(item), len(key)) <= WIDEST:
+            return indent, (item, key)
+    raise MetadataError(
+        f"codec {name!r}: separators must be two strings of at most {WIDEST} characters, found"
+        f" {show(separators)}"
+    )
