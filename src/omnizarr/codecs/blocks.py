@@ -34,7 +34,7 @@ CALL_BYTES = 4 << 20
 
 
 MOST_DIMENSIONS = 16
-"""Of arrays whose dimensions are stored in another order."""
+"""The most dimensions of an array that is stored in another order of dimensions."""
 
 
 class Codecs(NamedTuple):

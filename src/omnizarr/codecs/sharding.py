@@ -4,8 +4,9 @@ Spec: Zarr v3 core, codecs/sharding_indexed (ZEP 2). Configuration: `chunk_shape
 inner chunk, `index_codecs`, `index_location` ("end" or "start"). The index holds for every inner
 chunk, in C order, its offset and its length as 64-bit integers, both 2⁶⁴ − 1 if it is missing.
 
-Before July 2023 there was no `index_codecs`: the index is little-endian at the end, before May 2023
-without and then with a CRC-32C, under the same metadata. A matching checksum tells which.
+Before July 2023 there was no `index_codecs`: the index is little-endian and at the end. Until May
+2023 it had no checksum, after that a CRC-32C, under the same metadata. A matching checksum tells
+which.
 
 The engine reads and writes parts of a shard with `Shard`, its layout. The codec also works like any
 other array-to-bytes codec: nested, transposed, compressed as a whole.
@@ -57,14 +58,14 @@ class ShardIndex:
     Parameters
     ----------
     table
-        Offset and length of every inner chunk: the shape of the inner grid, and a 2 behind it.
+        Offset and length of every inner chunk, in an array of shape `(*grid_shape, 2)`.
     """
 
     __slots__ = ("_entries", "_lookups", "_shape", "table")
 
     def __init__(self, table: npt.NDArray[np.uint64]) -> None:
         self.table = table
-        """Offset and length of every inner chunk; shape is the inner grid's and a 2 behind it."""
+        """Offset and length of every inner chunk, in an array of shape `(*grid_shape, 2)`."""
         self._shape = table.shape[:-1]
         self._entries: list[list[int]] | None = None
         self._lookups = 0
@@ -118,7 +119,7 @@ class Shard:
     location: IndexLocation
     """Where the index is."""
     checksum_unknown: bool = False
-    """Whether a checksum follows the index is not in the metadata."""
+    """True if the metadata do not say whether a checksum follows the index."""
 
     @cached_property
     def shape(self) -> Shape:

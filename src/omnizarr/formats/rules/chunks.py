@@ -30,7 +30,7 @@ class ChunkLayout:
     """Last names of keys that mark another node below."""
     nodes_section: str = ""
     known: Callable[[str], tuple[Level, str] | None] = lambda name: None
-    """What a name that is no chunk key is known to be left by: level and description."""
+    """Recognizes a name that other software leaves beside chunks: its level and description."""
     sizes: bool = True
     """Whether chunks that are not compressed all have one size."""
 

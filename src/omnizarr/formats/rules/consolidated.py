@@ -53,7 +53,7 @@ def check_v2(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
 
 
 def _essence_v2(value: Json) -> Json:
-    """A document without the member that zarr-python 3 adds to the copies of groups alone."""
+    """A document without the member that zarr-python 3 adds to copies of groups, not of arrays."""
     if isinstance(value, dict) and MEMBER in value:
         return {name: item for name, item in value.items() if name != MEMBER}
     return value
@@ -75,7 +75,9 @@ def listed_v2(data: Buffer) -> frozenset[str] | None:
 # -- format 3 -------------------------------------------------------------------------------------
 def check_v3(look: Look, at: At, value: Json) -> Iterator[Finding]:
     if value is None:
-        yield at.dialect(SECTION_3, f"{MEMBER} is null; zarr-python 3.0 wrote it for none")
+        yield at.dialect(
+            SECTION_3, f"{MEMBER} is null instead of absent; zarr-python 3.0 wrote it so"
+        )
         return
     yield from constraints(at, SECTION_3, {MEMBER: value}, {MEMBER: OBJECT})
     if not isinstance(value, dict):

@@ -104,8 +104,8 @@ def _compression(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
     if library == "none" and document.get("compression_opts", 0) is None:
         yield at.dialect(
             SECTION,
-            "compression_opts is null; zarr 1 wrote it for none, where the document has an"
-            " integer, a string or an object",
+            "compression_opts is null; zarr 1 wrote it for no compression; the specification"
+            " wants an integer, a string or an object",
         )
     elif "compression_opts" in document and library in _LIBRARIES:
         yield from refused(at, SECTION, lambda: codecs.decode(document))

@@ -91,7 +91,7 @@ def extensions_and_attributes(
     attributes = document["attributes"]
     if attributes is None:
         yield at.dialect(
-            section, "attributes is null, no object; zarrita of 2020 wrote it for none"
+            section, "attributes is null instead of absent; zarrita of 2020 wrote it so"
         )
         return
     yield from attribute_values(at, section, attributes)
@@ -122,7 +122,9 @@ def _data_type(at: At, value: Json) -> Iterator[Finding]:
     if isinstance(value, dict):
         yield from _extended(at, ARRAY, "data_type", value)
         if value.get("fallback", "u1") is None:
-            yield at.dialect(ARRAY, "data_type: fallback is null; zarr-python 2 wrote it for none")
+            yield at.dialect(
+                ARRAY, "data_type: fallback is null instead of absent; zarr-python 2 wrote it so"
+            )
         elif (fallback := value.get("fallback", "u1")) not in [*_IDENTIFIERS, *_LATER]:
             yield at.error(
                 ARRAY, f"data_type: fallback must be a core data type, found {show(fallback)}"

@@ -20,9 +20,9 @@ class Snapshot:
     """Reads parts of one value, and raises if it was replaced.
 
     Some servers make the ETag from the file's time in seconds. A value that is replaced within that
-    second by one of the same length keeps its ETag. So a second part of such a new value is
-    refused: the caller reads it whole, or waits a moment. Without an ETag and a time, only a change
-    of the length is noticed."""
+    second by one of the same length keeps its ETag. So only one part of a value that is younger
+    than that is read; a second one is refused, and the caller reads the value whole, or waits a
+    moment. Without an ETag and a time, only a change of the length is noticed."""
 
     def __init__(self, store: HTTPStore, key: str) -> None:
         self._store = store

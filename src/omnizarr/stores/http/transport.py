@@ -3,7 +3,7 @@
     with transport.ask("GET", address, headers, clock) as answer:
         answer.read(100)
 
-urllib3 brings TLS, tunnels through proxies, and TLS to and through proxies. What it lacks is here:
+urllib3 brings TLS and tunnels through proxies, which may use TLS themselves. What it lacks is here:
 
 - A deadline for the whole call. Its timeouts begin anew with every read, so a server that sends one
   byte a second is never too slow; and resolving a name has no timeout at all. Here sockets look at
