@@ -349,6 +349,46 @@ def test_a_read_that_a_write_overtakes_is_not_kept(
         assert some(store.get("a")) == b"new"
 
 
+@pytest.mark.parametrize("change", ["set", "delete_prefix"])
+def test_an_outdated_entry_is_never_seen_after_a_write(change: str) -> None:
+    """Not even for the moment between keeping it and finding that it is outdated."""
+    store = CacheStore(MemoryStore({"a/b": b"old"}), validate="never")
+    entries = store._entries
+    keeping, changed, kept = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(MemoryEntries):
+        def put(self, key: str, part: str, entry: CacheEntry) -> None:
+            if threading.current_thread() is reader:
+                keeping.set()
+                changed.wait(0.3)
+            entries.put(key, part, entry)
+            kept.set()
+
+        def drop(self, key: str) -> None:
+            if threading.current_thread() is reader:
+                time.sleep(0.3)
+            entries.drop(key)
+
+        def get(self, key: str, part: str) -> CacheEntry | None:
+            return entries.get(key, part)
+
+        def clear(self) -> None:
+            entries.clear()
+
+    store._entries = Slow(store.max_bytes)
+    reader = threading.Thread(target=lambda: store.get("a/b"))
+    reader.start()
+    keeping.wait(10)
+    if change == "set":
+        store.set("a/b", b"new")
+    else:
+        store.delete_prefix("a/")
+    changed.set()
+    kept.wait(10)
+    assert store.get("a/b") == (b"new" if change == "set" else None)
+    reader.join()
+
+
 def test_a_failed_write_is_forgotten(cached: Callable[..., CacheStore]) -> None:
     faulty = FaultStore(MemoryStore({"a": b"old"}))
     store = cached(faulty, validate="never")

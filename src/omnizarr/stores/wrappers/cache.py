@@ -56,6 +56,7 @@ _MOST_UNVERSIONED = 10_000
 _PATIENCE = 5.0
 """Seconds for which a key without a comparable version is read as without a cache."""
 _COUNTERS = 1024
+_LOCKS = 64
 
 
 class _Start(NamedTuple):
@@ -157,6 +158,8 @@ class CacheStore(WrapperStore):
     def _forget_threads(self) -> None:
         """Forget locks, as a forked child must: it has one thread."""
         self._guard = threading.Lock()
+        self._keeping = [threading.Lock() for _ in range(_LOCKS)]
+        """Held while an entry is put, and while a change is counted, by hash of the key."""
         self._bypassing: dict[int, int] = {}
         """How many locks each thread holds."""
 
@@ -335,13 +338,14 @@ class CacheStore(WrapperStore):
         """Keep a part, unless the key was changed through this cache since the read started."""
         if self.validate == "always" and (not version or self._is_unversioned(key)):
             return  # it could never be confirmed
-        if self._closed or start.changes != self._seen(key):
-            return
         whole = value is None or byte_range is None or is_whole(byte_range, len(value))
         part = WHOLE if whole or byte_range is None else part_name(byte_range)
-        self._entries.put(self._space + key, part, CacheEntry(value, version, start.asked))
-        if start.changes != self._seen(key):
-            self._entries.drop(self._space + key)
+        entry = CacheEntry(value, version, start.asked)
+        # A writer counts its change under the same lock and drops entries afterwards, so it finds
+        # this one, or this finds the change.
+        with self._keeping[hash(key) % _LOCKS]:
+            if not self._closed and start.changes == self._seen(key):
+                self._entries.put(self._space + key, part, entry)
 
     def _fetch(self, key: str, byte_range: ByteRange | None) -> tuple[Buffer, bytes] | None:
         """A part as the store has it now, with its version; kept if it may be."""
@@ -380,6 +384,7 @@ class CacheStore(WrapperStore):
         finally:
             with self._guard:
                 self._unversioned.pop(key, None)
+            with self._keeping[hash(key) % _LOCKS]:
                 self._changes[hash(key) % _COUNTERS] += 1
             self._entries.drop(self._space + key)
 
@@ -388,7 +393,9 @@ class CacheStore(WrapperStore):
         try:
             yield
         finally:
-            with self._guard:
+            with ExitStack() as held:
+                for lock in self._keeping:
+                    held.enter_context(lock)
                 self._prefix_changes += 1
             if self.validate != "always":
                 self._entries.clear()
