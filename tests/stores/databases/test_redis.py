@@ -18,6 +18,7 @@ import redis
 from omnizarr.errors import StoreAccessError, StoreError, StoreTimeoutError, UncertainWriteError
 from omnizarr.stores import ByteRange, RedisStore, Store, as_store
 from omnizarr.testing import StoreSuite
+from tests.servers.process import free_port, program, running
 from tests.servers.redis import Redis
 
 
@@ -273,3 +274,36 @@ def test_values_that_no_server_takes(facts: Redis, monkeypatch: pytest.MonkeyPat
         with pytest.raises(StoreError, match="smaller chunks"):
             store.set("a", b"x" * 1001)
         store.delete("a")
+
+
+@pytest.mark.parametrize("library", ["redis", "valkey"])
+def test_a_cluster(facts: Redis, tmp_path: Path, library: str) -> None:
+    port = free_port()
+    command = [
+        *(program(facts.name), "--port", str(port), "--bind", "127.0.0.1", "--save", ""),
+        *("--dir", str(tmp_path), "--cluster-enabled", "yes", "--cluster-port", str(free_port())),
+    ]
+    module = import_module(f"{library}.cluster")
+    kind = module.RedisCluster if library == "redis" else module.ValkeyCluster
+    with running(command, port), redis.Redis(port=port) as plain:
+        plain.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
+        late = time.monotonic() + 30
+        while plain.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
+            assert time.monotonic() < late, "the cluster does not start"
+            time.sleep(0.05)
+        with pytest.raises(TypeError, match="decode_responses"):
+            RedisStore(client=kind(host="127.0.0.1", port=port, decode_responses=True))
+        client = kind(host="127.0.0.1", port=port)
+        store = RedisStore(client=client)
+        assert f":{port}/" in repr(store)
+        store.update({"a": b"1", "b": b"2"})
+        assert store.get_many([("a", None), ("b", None)]) == [b"1", b"2"]
+        assert store.set_if_absent("c", b"3") and not store.set_if_absent("c", b"4")
+        found = store.get_versioned("c")
+        assert found is not None
+        assert store.set_if_version("c", b"5", found.version)
+        assert not store.set_if_version("c", b"6", found.version)
+        assert list(store.list()) == ["a", "b", "c"]
+        store.delete_prefix("")
+        assert list(store.list()) == []
+        client.close()

@@ -80,8 +80,8 @@ class RedisStore(ServerDatabase):
     dimension_separator
         What new arrays have between chunk coordinates; None: the default of the format.
     client
-        A `redis.Redis` or `valkey.Valkey` that is connected already and does not decode responses;
-        the caller closes it.
+        A `redis.Redis` or `valkey.Valkey`, or the client of a cluster, that is connected already
+        and does not decode responses; the caller closes it.
     url
         `redis://user:password@host:port/database`, or `rediss://` for TLS.
     read_only
@@ -157,8 +157,7 @@ class RedisStore(ServerDatabase):
         self._client = client
         library = type(client).__module__.partition(".")[0]
         self._errors = package(f"{library}.exceptions", "redis", "RedisStore")
-        pool = getattr(client, "connection_pool", None)
-        place = {} if pool is None else pool.connection_kwargs
+        place = _place(client)
         if place.get("decode_responses"):
             raise TypeError("the client decodes responses, and values are bytes: decode_responses")
         if "path" in place:
@@ -248,7 +247,9 @@ class RedisStore(ServerDatabase):
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
         name, data = self._name(key), self._data(key, value)
-        return self._conditionally(key, lambda: self._once("SET", name, data, "NX") is not None)
+        return self._conditionally(
+            key, lambda: self._once(name, "SET", name, data, "NX") is not None
+        )
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
         if version is None:
@@ -259,9 +260,9 @@ class RedisStore(ServerDatabase):
 
         def replace() -> bool:
             try:
-                answer = self._once("EVALSHA", self._replace, *arguments)
+                answer = self._once(name, "EVALSHA", self._replace, *arguments)
             except self._errors.NoScriptError:  # which the server then keeps
-                answer = self._once("EVAL", _REPLACE, *arguments)
+                answer = self._once(name, "EVAL", _REPLACE, *arguments)
             return bool(answer)
 
         return self._conditionally(key, replace)
@@ -328,11 +329,11 @@ class RedisStore(ServerDatabase):
                 " value before you do the same again"
             ).at(self, key=key) from cause
 
-    def _once(self, *command: Any) -> Any:
-        """The answer to a command that the client does not repeat. Every error but
+    def _once(self, name: bytes, *command: Any) -> Any:
+        """The answer to a command for a key that the client does not repeat. Every error but
         `_LostAnswerError` means that nothing was done."""
         errors = self._errors
-        with self._client.client() as client:  # which has a connection of its own
+        with self._client_of(name).client() as client:  # which has a connection of its own
             client.connection.send_command(*command)  # if it fails, no server has all of it
             try:
                 return client.parse_response(client.connection, command[0])
@@ -341,6 +342,14 @@ class RedisStore(ServerDatabase):
             except (errors.ConnectionError, errors.TimeoutError, OSError) as error:
                 client.connection.disconnect()
                 raise _LostAnswerError from error
+
+    def _client_of(self, name: bytes) -> Any:
+        """The client of the server that has a key: a cluster has several."""
+        client = self._client
+        if not hasattr(client, "get_node_from_key"):
+            return client
+        of_node = getattr(client, "get_redis_connection", None) or client.get_valkey_connection
+        return of_node(client.get_node_from_key(name))
 
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:
@@ -358,6 +367,14 @@ class RedisStore(ServerDatabase):
             refused = isinstance(error, refusals) or str(error).startswith(_REFUSED)
             kind = StoreAccessError if refused else StoreError
             raise kind(f"cannot {what}: {error}").at(self) from error
+
+
+def _place(client: Any) -> dict[str, Any]:
+    """The arguments of a client's connections; for a cluster, to one of its servers."""
+    if hasattr(client, "connection_pool"):
+        return dict(client.connection_pool.connection_kwargs)
+    node = client.get_default_node()
+    return {**client.get_connection_kwargs(), "host": node.host, "port": node.port}
 
 
 def _bounds(byte_range: ByteRange | None) -> tuple[int, int] | None:
