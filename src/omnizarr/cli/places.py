@@ -289,7 +289,7 @@ def _nothing(path: str, missing: list[tuple[StorePath, NodeNotFoundError]]) -> P
             f"{nearest}: a conversion into this place is unfinished, so nothing opens yet",
             "run the same omnizarr convert again to finish it",
         )
-    for place, error in reversed(missing):  # the outermost store names the most
+    for place, error in missing:
         if place.path and error.hint:
             return Problem(f"{place}: no array or group", error.hint)
     if nearest.kind == "folder" and not os.path.lexists(path):
