@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,20 @@ def test_a_destination_that_is_no_group(source: Group, dest: Any) -> None:
 def test_the_members_of_an_array(source: Group) -> None:
     with pytest.raises(TypeError, match="members of a group, found Array"):
         omnizarr.copy_all(source["c"], omnizarr.group())
+
+
+@pytest.mark.parametrize("name", ["absent.zarr", "absent.zip", "absent.sqlite", "there.sqlite/no"])
+def test_a_source_store_that_does_not_exist(tmp_path: Path, name: str) -> None:
+    omnizarr.save_array(str(tmp_path / "there.sqlite"), [1, 2, 3])
+    before = sorted(tmp_path.iterdir())
+    for copy in (omnizarr.copy_store, omnizarr.convert):
+        with pytest.raises(omnizarr.errors.NodeNotFoundError, match=name.partition("/")[0]):
+            copy(str(tmp_path / name), str(tmp_path / "copy.zarr"))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_empty_folder_is_a_source_without_keys(tmp_path: Path) -> None:
+    (tmp_path / "empty.zarr").mkdir()
+    assert omnizarr.copy_store(tmp_path / "empty.zarr", {}).copied == 0
+    assert omnizarr.copy_store({}, {}).copied == 0
+    assert omnizarr.copy_store("memory://empty-source", {}).copied == 0

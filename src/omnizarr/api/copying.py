@@ -11,6 +11,7 @@ from omnizarr.api.arguments import StorageOptions
 from omnizarr.errors import (
     MetadataError,
     NodeExistsError,
+    NodeNotFoundError,
     NotListableError,
     OverlapError,
     UnsupportedError,
@@ -26,7 +27,7 @@ from omnizarr.nodes.creation.source_data import secured
 from omnizarr.nodes.group import Group
 from omnizarr.runtime import parallel
 from omnizarr.stores import StoreLike, as_store
-from omnizarr.stores.resolve import check_sides
+from omnizarr.stores.resolve import check_sides, is_absent
 
 IfExists = Literal["raise", "replace", "skip", "skip_initialized"]
 AT_ONCE = 16
@@ -106,6 +107,8 @@ def copy_store(
     ------
     NodeExistsError
         If a key is there and `if_exists` is ``"raise"``. Nothing is copied then.
+    NodeNotFoundError
+        If the source is a path or URL and does not exist; a folder may be empty.
     NotListableError
         If the source cannot list its keys.
     OverlapError
@@ -123,7 +126,7 @@ def copy_store(
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
     say = _logger(log)
     check_sides(source, dest, storage_options, destination_options)
-    origin = as_store(source, storage_options=storage_options)
+    origin = as_store(source, mode="r", storage_options=storage_options)
     target = as_store(dest, storage_options=destination_options)
     if not origin.capabilities.listable:
         # A web server's index may be all there is, and it leaves out names that begin with a dot.
@@ -142,6 +145,8 @@ def copy_store(
     leave = _patterns(excludes, flags)
     take = _patterns(includes, flags)
     found = [key[len(from_prefix) :] for key in origin.list_prefix(from_prefix)]
+    if not found and is_absent(source, origin):
+        raise NodeNotFoundError("there is no such store to copy").at(origin)
     names = [
         name
         for name in found

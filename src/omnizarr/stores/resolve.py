@@ -20,7 +20,7 @@ from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.mapping import MappingStore
 from omnizarr.stores.memory import MemoryStore
 from omnizarr.stores.secrets import masked_url
-from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore
+from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore, WrapperStore
 
 
 class StorePlace(Protocol):
@@ -239,6 +239,22 @@ def check_sides(
             "destination_options are those of the destination, which is no URL; give those of the"
             " source as storage_options"
         )
+
+
+def is_absent(place: object, store: Store) -> bool:
+    """Whether the path or URL `place` names nothing that exists. `store` is what it opened, and is
+    known to be empty. A folder or database may exist without keys; other places may not."""
+    if not isinstance(place, str | os.PathLike):
+        return False
+    while isinstance(store, WrapperStore) and not isinstance(store, PrefixStore):
+        store = store.store
+    if isinstance(store, LocalStore):
+        return not os.path.isdir(store.path)
+    match = _URL.match(os.fspath(place))
+    if match is None:
+        return isinstance(store, PrefixStore)  # a path inside a database or an archive
+    kind = kinds.for_scheme(match[1].lower())
+    return match[1].lower() != "memory" and not (kind and kind.module.startswith("databases."))
 
 
 def _is_url(place: object) -> bool:
