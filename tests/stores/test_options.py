@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from omnizarr.stores.options import is_true, mapping_of, refuse_unknown, seconds
+from omnizarr.stores.options import count, is_true, mapping_of, refuse_unknown, seconds, switch
 
 
 def test_unknown_names_are_refused_with_the_nearest_known_one() -> None:
@@ -54,3 +55,19 @@ def test_durations_that_never_end_or_never_begin(value: float) -> None:
     with pytest.raises(ValueError, match="deadline must be a number of seconds above 0"):
         seconds("deadline", value)
     assert seconds("deadline", 0, zero=True) == 0.0
+
+
+def test_counts() -> None:
+    assert count("retries", np.int8(3), 0) == 3
+    for wrong in ("3", 1.0, True, None):
+        with pytest.raises(TypeError, match="retries must be an integer from 0 on; found"):
+            count("retries", wrong, 0)
+    with pytest.raises(ValueError, match="requests must be an integer from 1 on; found 0"):
+        count("requests", 0, 1)
+
+
+def test_switches() -> None:
+    assert switch("verify", True) and not switch("verify", False)
+    for wrong in ("no", 1, None):
+        with pytest.raises(TypeError, match="verify must be True or False; found"):
+            switch("verify", wrong)

@@ -318,3 +318,11 @@ def test_options_of_the_other_side_are_named(function: Any, tmp_path: Path) -> N
         function(local, far, storage_options={"anon": True})
     with pytest.raises(TypeError, match="as storage_options"):
         function(far, local, destination_options={"anon": True})
+
+
+@pytest.mark.parametrize("place", ["x.zarr", "x.zip", "x.sqlite", "http://host/x", None, {}])
+def test_options_that_are_no_mapping(place: Any) -> None:
+    with pytest.raises(TypeError, match="storage_options must be a mapping, found str"):
+        as_store(place, storage_options="hidden")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="destination_options must be a mapping, found str"):
+        omnizarr.copy_store({}, place, destination_options="hidden")  # type: ignore[arg-type]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from omnizarr.keywords import nearest
 
@@ -44,6 +45,28 @@ def is_true(value: object) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in ("1", "true", "yes", "on")
     return bool(value)
+
+
+def switch(name: str, value: object) -> bool:
+    """`value`, which must be True or False: a text such as "no" would count as true."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False; found {type(value).__name__}")
+    return value
+
+
+def count(name: str, value: object, least: int) -> int:
+    """`value` as an integer from `least` on.
+
+    >>> count("retries", 2, 0)
+    2
+    """
+    expected = f"{name} must be an integer from {least} on"
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise TypeError(f"{expected}; found {type(value).__name__}")
+    number = index(value)
+    if number < least:
+        raise ValueError(f"{expected}; found {number}")
+    return number
 
 
 def seconds(name: str, value: object, *, zero: bool = False) -> float:

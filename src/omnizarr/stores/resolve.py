@@ -19,6 +19,7 @@ from omnizarr.stores import foreign_files, kinds
 from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.mapping import MappingStore
 from omnizarr.stores.memory import MemoryStore
+from omnizarr.stores.options import mapping_of
 from omnizarr.stores.secrets import masked_url
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore, WrapperStore
 
@@ -114,6 +115,7 @@ def as_store(
     """
     if mode is not None and mode not in _ZIP_MODES:
         raise ValueError(f"mode must be one of {', '.join(_ZIP_MODES)}; found {mode!r}")
+    storage_options = mapping_of("storage_options", storage_options)
     read_only = read_only or mode == "r"
     if isinstance(obj, Store):
         _refuse_options(storage_options, obj)
@@ -229,6 +231,8 @@ def check_sides(
     destination_options: Mapping[str, Any] | None,
 ) -> None:
     """Raise a TypeError if the options of one of two stores were given as those of the other."""
+    mapping_of("storage_options", storage_options)
+    mapping_of("destination_options", destination_options)
     if storage_options and not destination_options and _is_plain(source) and _is_url(destination):
         raise TypeError(
             "storage_options are those of the source, which is no URL; give those of the"

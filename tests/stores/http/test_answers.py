@@ -581,6 +581,28 @@ def test_options() -> None:
     for wrong in ({"auth": "u:p"}, {"headers": {"A": 1}}):
         with pytest.raises(TypeError):
             HTTPStore("http://host/", **wrong)
+    for name, value, expected in (
+        ("deadline", "abc", "deadline must be a number of seconds"),
+        ("timeout", "abc", "timeout must be a number of seconds"),
+        ("retries", "x", "retries must be an integer from 0 on; found str"),
+        ("retries", 1.5, "retries must be an integer from 0 on; found float"),
+        ("requests", "a", "requests must be an integer from 1 on; found str"),
+        ("requests", 0, "requests must be an integer from 1 on; found 0"),
+        ("requests", -1, "requests must be an integer from 1 on; found -1"),
+        ("headers", "hidden", "headers must be a mapping, found str"),
+        ("auth", 5, "auth must be a pair of user and password; found int"),
+        ("missing_statuses", 403, r"missing_statuses must be statuses .* found int"),
+        ("missing_statuses", "403", r"missing_statuses must be statuses .* found str"),
+        ("missing_statuses", ["403"], r"missing_statuses must be statuses .* type str"),
+        ("missing_statuses", [4], r"missing_statuses must be statuses .* found 4"),
+        ("verify", 3, r"verify must be True, False or the path .* found int"),
+        ("cert", 3, r"cert must be the path .* found int"),
+        ("untrusted", "no", "untrusted must be True or False; found str"),
+        ("allow_html", "no", "allow_html must be True or False; found str"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=expected) as caught:
+            as_store("http://host/", storage_options={name: value})
+        assert "hidden" not in str(caught.value)
     with pytest.raises(TypeError, match="twice"):
         HTTPStore("http://u:p@host/", headers={"authorization": "x"})
     for url in ("http://", "http:///path", "http://host:x/", "http://[::1/", "ftp://host/"):

@@ -35,6 +35,7 @@ from omnizarr.stores.http.chunked import Broken
 from omnizarr.stores.http.connection import Certificates, Clock, Idle, Security
 from omnizarr.stores.http.environment import proxy_for
 from omnizarr.stores.http.url import Address, Base, Origin, follow
+from omnizarr.stores.options import mapping_of
 from omnizarr.stores.retries import RetryPolicy, attempts
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ def headers_of(
 ) -> dict[str, str]:
     """The headers to send with every request; errors never show a value."""
     found: dict[str, str] = {}
-    for name, value in (headers or {}).items():
+    for name, value in mapping_of("headers", headers).items():
         text: tuple[object, object] = (name, value)  # not all callers are typed
         if not isinstance(text[0], str) or not isinstance(text[1], str):
             raise TypeError("headers must be a mapping from str to str")
@@ -268,8 +269,11 @@ def headers_of(
     if auth is None and base.user is not None:
         auth = (base.user, base.password or "")
     if auth is not None:
-        if isinstance(auth, str) or len(auth) < 2:
-            raise TypeError("auth must be a pair of user and password")
+        pair: object = auth  # not all callers are typed
+        if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) < 2:
+            raise TypeError(
+                f"auth must be a pair of user and password; found {type(pair).__name__}"
+            )
         if any(name.lower() == "authorization" for name in found):
             raise TypeError("credentials are given twice: as auth (or in the URL), and in headers")
         token = b64encode(f"{auth[0]}:{auth[1]}".encode()).decode("ascii")

@@ -42,6 +42,7 @@ from omnizarr.stores.http.batch_reader import Feeder, Unusual, Whole, feeder_of
 from omnizarr.stores.http.client import Client, Policy, headers_of
 from omnizarr.stores.http.connection import Clock, Security
 from omnizarr.stores.http.index import Index
+from omnizarr.stores.http.options import authorities, certificate, statuses
 from omnizarr.stores.http.ranges import (
     RangeAnswer,
     Refused,
@@ -55,7 +56,7 @@ from omnizarr.stores.http.ranges import (
     version,
 )
 from omnizarr.stores.http.snapshot import Snapshot
-from omnizarr.stores.options import mapping_of, refuse_unknown
+from omnizarr.stores.options import count, mapping_of, refuse_unknown, seconds, switch
 from omnizarr.stores.secrets import Secret
 
 if TYPE_CHECKING:
@@ -150,22 +151,23 @@ class HTTPStore(Store):
         allow_html: bool = False,
         requests: int = REQUESTS,
     ) -> None:
-        if not deadline > 0 or (timeout is not None and not timeout > 0) or retries < 0:
-            raise ValueError("deadline and timeout must be positive, retries not negative")
+        deadline = seconds("deadline", deadline)
         if allow_redirects not in ("origin", True, False):
             raise ValueError("allow_redirects must be 'origin', True or False")
         package("urllib3", "http", "HTTPStore")
         base = http_url.parse(url)
         policy = Policy(
-            deadline=float(deadline),
+            deadline=deadline,
             # Half of a short deadline, so that a stalled attempt leaves time for another.
-            timeout=float(timeout or min(20.0, deadline / 2)),
-            retries=int(retries),
-            missing=frozenset(missing_statuses),
+            timeout=min(20.0, deadline / 2) if timeout is None else seconds("timeout", timeout),
+            retries=count("retries", retries, 0),
+            missing=statuses(missing_statuses),
             redirects=allow_redirects,
             headers=headers_of(headers, auth, base),
         )
-        self._set(_Options(url, policy, Security(verify, cert, untrusted), allow_html, requests))
+        security = Security(authorities(verify), certificate(cert), switch("untrusted", untrusted))
+        allow_html = switch("allow_html", allow_html)
+        self._set(_Options(url, policy, security, allow_html, count("requests", requests, 1)))
 
     def _set(self, options: _Options) -> None:
         base = http_url.parse(options.url)
@@ -476,7 +478,10 @@ def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, 
     refuse_unknown("storage_options for a web store", given, (*known, "client_kwargs"))
     refuse_unknown("client_kwargs for a web store", client, ("headers", "auth"))
     if "headers" in client:
-        given["headers"] = {**client["headers"], **(given.get("headers") or {})}
+        given["headers"] = {
+            **mapping_of("client_kwargs['headers']", client["headers"]),
+            **mapping_of("headers", given.get("headers")),
+        }
     if "auth" in client:
         given.setdefault("auth", client["auth"])
     return HTTPStore(url, **given)
