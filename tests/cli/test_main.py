@@ -16,6 +16,7 @@ from omnizarr import errors
 from omnizarr.cli import tree
 from omnizarr.cli.main import COMMANDS
 from omnizarr.cli.problems import explain
+from omnizarr.stores import HTTPStore
 from tests.cli.conftest import Done, Run, write
 
 pytestmark = pytest.mark.slow
@@ -394,7 +395,11 @@ def test_a_location_is_shown_as_a_path(error: errors.ZarrError, shown: str, tmp_
             "--fill-values z",
         ),
         (errors.StoreTimeoutError("x"), "--storage-option timeout=SECONDS"),
-        (errors.StoreAccessError("x"), "--storage-option"),
+        (errors.StoreAccessError("x"), "anon=true"),
+        (
+            errors.StoreAccessError("x").at(HTTPStore("http://host/x"), key="k"),
+            "--storage-option 'headers={",
+        ),
         (errors.UnsupportedError("x", "data_type"), None),
         (errors.ContainsArrayError("x"), "--overwrite"),
         (errors.PickleCodecDisabledError("x"), "allow_pickle=True"),

@@ -326,3 +326,18 @@ def test_options_that_are_no_mapping(place: Any) -> None:
         as_store(place, storage_options="hidden")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="destination_options must be a mapping, found str"):
         omnizarr.copy_store({}, place, destination_options="hidden")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_misspelt_scheme(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
+    if not installed:
+        monkeypatch.setitem(sys.modules, "fsspec", None)
+        monkeypatch.setitem(sys.modules, "fsspec.registry", None)
+    for wrong, right in (("htp", "http"), ("HTPS", "https"), ("s33", "s3"), ("sftpp", "sftp")):
+        with pytest.raises(StoreError) as caught:
+            as_store(f"{wrong}://me:hidden@host/x")
+        assert f"did you mean '{right}://me:***@host/x'?" in str(caught.value)
+    for other in ("foo", "git"):
+        with pytest.raises(omnizarr.errors.ZarrError) as unknown:
+            as_store(f"{other}://host/x")
+        assert "did you mean" not in str(unknown.value)

@@ -213,14 +213,21 @@ def _open_array(
             return opened
     try:
         return make_array(backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite)
-    except NodeExistsError:
+    except NodeExistsError as error:
         found = node.find_in(backing, normal, zarr_format) if wanted == "a" else None
         if found is None:
-            raise
+            raise _replaceable(error) from error.__cause__
         place, model = node.as_array(found, backing, normal)  # a concurrent creator was faster
         opened = Array._of(place, model, options)._check()
         warn_of_differences(opened, arguments)
         return opened
+
+
+def _replaceable(error: NodeExistsError) -> NodeExistsError:
+    """The same error, with the advice for functions that have a mode and may lack `overwrite`."""
+    if error.options != (("overwrite", True),):
+        return error
+    return error.advise(error.advice.replace("mode 'w' or {}", "{}"), ("mode", "w"))
 
 
 @suggests
@@ -301,10 +308,10 @@ def _open_group(
         return make_group(
             backing, normal, zarr_format, attributes, options, overwrite=wanted == "w"
         )
-    except NodeExistsError:
+    except NodeExistsError as error:
         found = node.find_in(backing, normal, zarr_format) if wanted == "a" else None
         if found is None:
-            raise
+            raise _replaceable(error) from error.__cause__
         place, opened = node.as_group(found, backing, normal)  # a concurrent creator was faster
         return warn_of_attributes(Group._of(place, opened, options), attributes)
 

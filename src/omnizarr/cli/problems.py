@@ -64,6 +64,10 @@ def explain(error: BaseException) -> tuple[str, str | None]:
     )
 
 
+_HEADERS = """--storage-option 'headers={"NAME": "VALUE"}'"""
+_AUTH = """--storage-option 'auth=["USER", "PASSWORD"]'"""
+
+
 def _hint(error: errors.ZarrError) -> str | None:
     match error:
         case errors.NodeExistsError():
@@ -77,11 +81,17 @@ def _hint(error: errors.ZarrError) -> str | None:
         case errors.StoreTimeoutError():
             return "--storage-option timeout=SECONDS (or deadline=SECONDS) waits longer"
         case errors.StoreAccessError():
+            if error.location is not None and _is_web(error.location.name):
+                return f"{_HEADERS} gives credentials; so does {_AUTH}"
             return "--storage-option KEY=VALUE gives credentials; anon=true is for public data"
         case errors.StoreError():
             return _system_hint(error.__cause__) if isinstance(error.__cause__, OSError) else None
         case _:
             return None
+
+
+def _is_web(name: str | None) -> bool:
+    return name is not None and name.startswith(("http://", "https://"))
 
 
 def _system(error: OSError) -> str:

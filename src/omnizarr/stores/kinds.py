@@ -167,6 +167,15 @@ def for_scheme(scheme: str) -> StoreKind | None:
     return next((kind for kind in KINDS if scheme in kind.schemes), None)
 
 
+def nearest_scheme(scheme: str) -> str | None:
+    """The known scheme that an unknown one is most like; None if it is like none."""
+    from difflib import get_close_matches  # only for errors
+
+    known = {*_OTHER_SCHEMES, *(name for kind in KINDS for name in kind.schemes)}
+    found = get_close_matches(scheme, sorted(known), n=1, cutoff=0.8)
+    return found[0] if found and found[0] != scheme else None
+
+
 def fsspec_kind() -> StoreKind:
     """The kind for chained URLs and for schemes that no other kind knows."""
     return next(kind for kind in KINDS if kind.module == "fsspec.store")

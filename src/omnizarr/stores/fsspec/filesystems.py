@@ -16,6 +16,7 @@ from typing import Any
 from omnizarr.errors import MissingPackageError, StoreError
 from omnizarr.runtime.optional_packages import package
 from omnizarr.stores.fsspec.faults import cause, failure
+from omnizarr.stores.kinds import nearest_scheme
 from omnizarr.stores.secrets import (
     is_secret,
     masked_text,
@@ -50,8 +51,9 @@ def implementation(name: str) -> Any:
 
 def filesystem_of(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     """The filesystem that a URL names, chained or not, and the path in it."""
-    core = implementation("core")
     shown = masked_url(without(url, secrets_in(options)))
+    _refuse_misspelt(shown)
+    core = implementation("core")
     secrets = (*secrets_in(options), *secrets_in_url(url))
     try:
         fs, path = core.url_to_fs(url, **options)
@@ -67,6 +69,24 @@ def filesystem_of(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     except Exception as error:
         raise failure(error, "open it", secrets).at(repr(shown)) from cause(error, secrets)
     return fs, str(path)
+
+
+def _refuse_misspelt(shown: str) -> None:
+    """Raise if the scheme of a URL is unknown and like a known one; fsspec may be missing."""
+    scheme, mark, rest = shown.partition("://")
+    near = nearest_scheme(scheme.lower()) if mark and "::" not in scheme else None
+    if near is None:
+        return
+    try:
+        from fsspec.registry import known_implementations, registry
+    except ImportError:
+        pass
+    else:
+        if scheme in known_implementations or scheme in registry:
+            return
+    raise StoreError(f"{shown!r}: unknown scheme {scheme!r}").advise(
+        f"did you mean {f'{near}://{rest}'!r}?"
+    )
 
 
 def _distribution(error: ImportError) -> str:

@@ -479,7 +479,7 @@ def open_url(url: str, *, mode: str | None, read_only: bool, options: dict[str, 
     refuse_unknown("client_kwargs for a web store", client, ("headers", "auth"))
     if "headers" in client:
         given["headers"] = {
-            **mapping_of("client_kwargs['headers']", client["headers"]),
+            **mapping_of("headers of client_kwargs", client["headers"]),
             **mapping_of("headers", given.get("headers")),
         }
     if "auth" in client:

@@ -1,0 +1,41 @@
+"""Opening nodes: what the errors say, and that following their advice helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnizarr
+from omnizarr.errors import NodeExistsError
+
+
+@pytest.mark.parametrize("mode", ["w-", "x"])
+@pytest.mark.parametrize(
+    "opening",
+    [
+        omnizarr.open,
+        omnizarr.open_group,
+        lambda store, mode: omnizarr.open(store, mode, shape=3),
+        lambda store, mode: omnizarr.open_array(store, mode, shape=3),
+        lambda store, mode: omnizarr.open_like(omnizarr.zeros(3), store, mode=mode),
+    ],
+)
+def test_what_exists_is_replaced_with_mode_w(
+    tmp_path: Path, opening: Callable[..., Any], mode: str
+) -> None:
+    place = str(tmp_path / "x.zarr")
+    omnizarr.save_group(place, a=[1, 2])
+    with pytest.raises(NodeExistsError, match=r"a group is already there; mode='w' replaces it$"):
+        opening(place, mode)
+    opening(place, "w")
+    assert not (tmp_path / "x.zarr" / "a").exists()
+
+
+def test_stale_chunks_are_removed_with_mode_w() -> None:
+    store = {"c/0": b"stale"}
+    with pytest.raises(NodeExistsError, match=r"; mode='w' removes it$"):
+        omnizarr.open_array(store, "w-", shape=3, dtype="i1")
+    assert omnizarr.open_array(store, "w", shape=3, dtype="i1")[:].tolist() == [0, 0, 0]
