@@ -605,9 +605,18 @@ def test_options() -> None:
         assert "hidden" not in str(caught.value)
     with pytest.raises(TypeError, match="twice"):
         HTTPStore("http://u:p@host/", headers={"authorization": "x"})
-    for url in ("http://", "http:///path", "http://host:x/", "http://[::1/", "ftp://host/"):
-        with pytest.raises(StoreError):
+    for url, expected in (
+        ("http://", "no host"),
+        ("http:///path", "no host"),
+        ("http://host:x/", "its port must be a number from 0 to 65535"),
+        ("http://127.0.0.1:99999/x", "its port must be a number from 0 to 65535"),
+        ("http://u:hidden@host:-1/x", "its port must be a number from 0 to 65535"),
+        ("http://[::1/", "its host is malformed"),
+        ("ftp://host/", "the scheme 'ftp'"),
+    ):
+        with pytest.raises(StoreError, match=expected) as caught:
             HTTPStore(url)
+        assert "hidden" not in str(caught.value)
 
 
 # -- listing ----------------------------------------------------------------------------------

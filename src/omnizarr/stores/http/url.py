@@ -80,10 +80,19 @@ def parse(url: str) -> Base:
     """A store's URL. Its text is never part of an error: it may hold a secret."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-        user, password = parts.username, parts.password
-    except ValueError as error:
-        raise StoreError(f"not a URL of a web store: {type(error).__name__}") from None
+        host, user, password = parts.hostname, parts.username, parts.password
+    except ValueError:  # urlsplit checks brackets and the letters of the host
+        raise StoreError(
+            "not a URL of a web store: its host is malformed; expected a URL like"
+            " https://host:port/path, with an IPv6 address in brackets"
+        ) from None
+    try:
+        port = parts.port
+    except ValueError:
+        raise StoreError(
+            "not a URL of a web store: its port must be a number from 0 to 65535, as in"
+            " https://host:8080/path"
+        ) from None
     scheme = parts.scheme.lower()
     if scheme not in PORTS or not host:
         raise StoreError(
