@@ -104,12 +104,13 @@ def split_order(
 
 
 def _check_endian(spec: CodecSpec, data_type: DataType, name: FormatName) -> None:
-    wanted = {"little": "<", "big": ">"}.get(spec.configuration.get("endian") or "")
-    dtype = data_type.numpy
-    if wanted is None or data_type.variable or dtype.names or dtype.str[0] in ("|", wanted):
+    endian, dtype = spec.configuration.get("endian"), data_type.numpy
+    if endian is None or data_type.variable or dtype.names or dtype.itemsize == 1:
+        return
+    if dtype.str[0] == "|" or endian == {"<": "little", ">": "big"}[dtype.str[0]]:
         return
     raise UnsupportedError(
         f"{spoken(name)} has the byte order in the data type: {dtype.str!r} cannot be written with"
-        f" endian {spec.configuration['endian']!r}; use the dtype's other byte order",
+        f" endian {endian!r}; use the dtype's other byte order",
         what="codecs",
     )

@@ -14,7 +14,7 @@ from omnizarr.formats import get_format
 from omnizarr.formats.base import ArrayRequest
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import CodecSpec
-from omnizarr.model.dtypes import Bytes, Object, String, from_numpy
+from omnizarr.model.dtypes import Bytes, Object, String, from_json, from_numpy
 from omnizarr.stores import MemoryStore
 
 V2 = get_format(2)
@@ -505,6 +505,8 @@ def test_core_codecs_have_their_old_names() -> None:
         ({"codecs": [CodecSpec("sharding_indexed", {})]}, "sharding_indexed"),
         ({"filters": [CodecSpec("cast_value", {})]}, "cast_value"),
         ({"codecs": [CodecSpec("bytes", {"endian": "big"})]}, "byte order"),
+        ({"codecs": [CodecSpec("bytes", {"endian": "middle"})]}, "byte order"),
+        ({"codecs": [CodecSpec("bytes", {"endian": ["little"]})]}, "byte order"),
         ({"shape": (2, 2, 2), "chunks": (1, 1, 1)}
          | {"codecs": [CodecSpec("transpose", {"order": [1, 0, 2]})]}, "transpose"),
         ({"chunks": ((10, 10), 20)}, "one shape"),
@@ -515,6 +517,13 @@ def test_core_codecs_have_their_old_names() -> None:
 def test_what_format_2_cannot_say(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(UnsupportedError, match=says):
         V2.new_array(request(**arguments))
+
+
+def test_elements_of_one_byte_have_no_byte_order() -> None:
+    big = CodecSpec("bytes", {"endian": "big"})
+    for name in ("int8", "int4", "float8_e4m3fn"):
+        model = V2.new_array(request(data_type=from_json(name), codecs=[big]))
+        assert model.data_type.name == name
 
 
 # -- chunk keys and dimension names --------------------------------------------------------------
