@@ -53,6 +53,15 @@ def test_a_destination_that_is_no_group(source: Group, dest: Any) -> None:
             copy(source["g"], dest)
 
 
+def test_a_wrong_device_is_refused_before_anything_is_copied() -> None:
+    source, dest = omnizarr.group(), omnizarr.group()
+    source.create_group("a")
+    source.create_array("b", shape=2, dtype="i4")
+    with pytest.raises(TypeError, match="meta_array"):
+        omnizarr.copy_all(source, dest, meta_array=5)
+    assert list(dest) == []
+
+
 def test_the_members_of_an_array(source: Group) -> None:
     with pytest.raises(TypeError, match="members of a group, found Array"):
         omnizarr.copy_all(source["c"], omnizarr.group())

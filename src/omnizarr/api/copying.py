@@ -20,7 +20,7 @@ from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.creation.arguments import ArrayArguments
+from omnizarr.nodes.creation.arguments import ArrayArguments, check_meta_array
 from omnizarr.nodes.creation.arrays import like, regions
 from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
 from omnizarr.nodes.creation.source_data import secured
@@ -273,6 +273,7 @@ def _copy_members(
     """Copy each source under its name. Unless they are `root`, a shallow copy skips groups."""
     if manner.if_exists not in _CHOICES:
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {manner.if_exists!r}")
+    check_meta_array(create_kws)
     if not isinstance(dest, Group):
         raise TypeError(
             f"the destination of a copy is a group of omnizarr, found {type(dest).__name__}; open"

@@ -126,7 +126,7 @@ KNOWN = ArrayArguments.__optional_keys__
 OPTIONS = NodeOptions.__optional_keys__
 
 
-def _check_meta_array(arguments: Mapping[str, Any]) -> None:
+def check_meta_array(arguments: Mapping[str, Any]) -> None:
     """zarr-python's way to name the library that results are made with."""
     given = arguments.get("meta_array")
     if given is not None and given is not np.ndarray and not isinstance(given, np.ndarray):
@@ -148,7 +148,7 @@ def refuse_settings(arrays: Mapping[str, Any], function: str) -> None:
 
 def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
     """How a node behaves once it is open."""
-    _check_meta_array(arguments)
+    check_meta_array(arguments)
     chosen = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
     chosen.pop("meta_array", None)
     if "config" in chosen:
