@@ -109,6 +109,7 @@ CODECS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CODECS)
 def test_mutated_chunk_of_any_codec(name: str, tmp_path: Path) -> None:
     """Without a checksum a flip may go unseen; it must never crash, hang or change the shape."""

@@ -44,6 +44,7 @@ def v3(**members: Any) -> zarr.MemoryStore:
     return zarr.MemoryStore({"zarr.json": json.dumps(document).encode()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["m8[s/0]", "M8[ns/0]", "<m8[D/0]", "m8[0s]", "(2,)i4", "i4,i4"])
 def test_a_codec_type_that_crashes_numpy(unit: str) -> None:
     """In a process of its own: NumPy divides by zero on some of these."""

@@ -76,6 +76,7 @@ def expected(x: float, values: list[float], rounding: str) -> Any:
     return "error" if abs(found) > top else found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("target", [*SMALL, "float16", "bfloat16"])
 def test_floats_are_rounded(target: str, rounding: str) -> None:

@@ -34,18 +34,22 @@ def campaign(what: str, count: int, seed: int) -> None:
     assert refused > 0
 
 
+@pytest.mark.slow
 def test_blosc() -> None:
     campaign("blosc", 6000, 1)
 
 
+@pytest.mark.slow
 def test_zfp() -> None:
     campaign("zfp", 6000, 4)
 
 
+@pytest.mark.slow
 def test_every_codec() -> None:
     campaign("all", 8000, 2)
 
 
+@pytest.mark.slow
 @needs_core
 def test_many_at_once() -> None:
     campaign("blocks", 6000, 3)

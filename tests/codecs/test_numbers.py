@@ -16,6 +16,7 @@ from tests.codecs.support import BIG, LITTLE, make, v3
 FLOATS = hnp.arrays("<f8", (3, 5), elements=st.floats(-1e6, 1e6, width=64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [

@@ -155,6 +155,7 @@ def test_offsets_are_aligned_wherever_the_chunk_lies(kind: str, shift: int) -> N
     assert np.shares_memory(column.data, np.frombuffer(moved, np.uint8))
 
 
+@pytest.mark.slow
 @given(cases(), st.sampled_from(["gzip", "zstd", "blosc", "shards", "transpose", "nested"]))
 def test_behind_and_inside_other_codecs(
     case: tuple[str, tuple[int, ...], list[Any]], around: str

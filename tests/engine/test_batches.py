@@ -101,6 +101,7 @@ def slices(length: int) -> st.SearchStrategy[Any]:
     return st.one_of(whole, whole, cut, cut, some, run, st.integers(0, length - 1))
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(TYPES),
     st.sampled_from(sorted(CODECS)),

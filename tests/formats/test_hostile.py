@@ -190,6 +190,7 @@ def attempt(chosen: Format, key: str, stored: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(ARRAYS_2)))
 def test_format_2(number: int) -> None:
     chosen, stored = get_format(2), ARRAYS_2[number]
@@ -202,6 +203,7 @@ def test_format_2(number: int) -> None:
     assert refused > 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(ARRAYS_3)))
 def test_format_3(number: int) -> None:
     chosen, stored = get_format(3), ARRAYS_3[number]

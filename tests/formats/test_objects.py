@@ -131,6 +131,7 @@ values = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["json2", "json", "msgpack2", "msgpack", "pickle"])
 def test_any_object_of_json(name: str) -> None:
     case = CASES[name]

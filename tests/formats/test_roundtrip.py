@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -122,6 +123,7 @@ def bits_of(value: Any, dtype: np.dtype[Any]) -> bytes:
     return np.array(value, dtype=dtype).tobytes()
 
 
+@pytest.mark.slow
 @given(requests(two=True))
 @settings(max_examples=300)
 def test_format_2(request: ArrayRequest) -> None:
@@ -134,6 +136,7 @@ def test_format_2(request: ArrayRequest) -> None:
             assert bits_of(again.fill_value, again.dtype) == bits_of(wanted, again.dtype)
 
 
+@pytest.mark.slow
 @given(requests(two=False))
 @settings(max_examples=300)
 def test_format_3(request: ArrayRequest) -> None:

@@ -48,6 +48,7 @@ INDICES = npst.arrays(
 ).flatmap(lambda array: st.sampled_from([array, array % array.dtype.type(10), array.tolist()]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=30)
 @given(key=INDICES)

@@ -87,12 +87,14 @@ def test_one_selection(kind: str, rng: random.Random) -> None:
     check(rng, [kind])
 
 
+@pytest.mark.slow
 @many
 @given(rng=randoms())
 def test_views_of_views(rng: random.Random) -> None:
     check(rng, [rng.choice(KINDS) for _ in range(rng.randint(2, 3))])
 
 
+@pytest.mark.slow
 def test_many_seeded_cases() -> None:
     """Hypothesis likes small cases; this likes all of them."""
     for seed in range(1000):

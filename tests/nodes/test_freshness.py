@@ -172,6 +172,7 @@ def test_another_layout_is_refused(
     np.testing.assert_array_equal(new[...], np.full(new.shape, -1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zarr_format", FORMATS)
 def test_a_deleted_array_stays_deleted(store: Store, zarr_format: Any) -> None:
     _, stale = opened(store, zarr_format=zarr_format, fill_value=0)
@@ -315,6 +316,7 @@ def test_members_of_a_consolidated_group(store: Store) -> None:
         stale[0] = 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zarr_format", [2, 3, "3-draft2020-10", "n5"])
 def test_a_deleted_group_is_not_made_again(store: Store, zarr_format: Any) -> None:
     root = omnizarr.create_group(store, zarr_format=zarr_format)

@@ -18,6 +18,7 @@ except MissingPackageError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["pytest", "hypothesis"])
 @pytest.mark.parametrize(
     "statement",

@@ -149,6 +149,7 @@ def selections(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
     return draw(hnp.basic_indices(shape, allow_newaxis=True, max_dims=6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [*TEXT, "U80", "i4"])
 @given(data=st.data())
 def test_any_selection_is_numpys(dtype: Any, data: st.DataObject) -> None:

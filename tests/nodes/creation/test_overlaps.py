@@ -100,6 +100,7 @@ ROUTES: dict[str, Callable[[Any, Group, Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 def test_data_are_not_replaced_by_themselves(group: Group, route: str) -> None:
     sources = [group["g/a"], group.get_array("g/a").lazy[::2], group.get_array("g/a").astype("f4")]

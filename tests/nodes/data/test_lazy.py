@@ -119,6 +119,7 @@ def assigned(data: Any, like: Any) -> Array:
     return array
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("without_pyarrow", [False, True], ids=["pyarrow", "no pyarrow"])
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=20)

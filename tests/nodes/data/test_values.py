@@ -55,6 +55,7 @@ def test_text(into: Any, kind: str) -> None:
     assert array[4:].tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("into", TEXT, ids=str)
 @given(data=st.data())
 def test_a_selection_is_assigned_as_numpy_does(into: Any, data: st.DataObject) -> None:

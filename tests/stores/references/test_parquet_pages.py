@@ -329,6 +329,7 @@ def test_the_number_of_a_field_does_not_begin_anew() -> None:
         check_pages(parquet(again, 7), [0], 7, 100)
 
 
+@pytest.mark.slow
 def test_empty_pages_have_an_end() -> None:
     """Pages of nothing, as many as fit."""
     begun = time.monotonic()
