@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import omnizarr
-from omnizarr.errors import NodeExistsError
+from omnizarr.errors import NodeExistsError, ReadOnlyError
+from omnizarr.stores import HTTPStore, PrefixStore, ReadOnlyStore
 
 
 @pytest.mark.parametrize("mode", ["w-", "x"])
@@ -39,3 +40,34 @@ def test_stale_chunks_are_removed_with_mode_w() -> None:
     with pytest.raises(NodeExistsError, match=r"; mode='w' removes it$"):
         omnizarr.open_array(store, "w-", shape=3, dtype="i1")
     assert omnizarr.open_array(store, "w", shape=3, dtype="i1")[:].tolist() == [0, 0, 0]
+
+
+def test_what_was_opened_with_mode_r_names_the_mode_that_writes(tmp_path: Path) -> None:
+    place = str(tmp_path / "x.zarr")
+    omnizarr.save_group(place, a=[1, 2])
+    stores: list[Any] = [place, omnizarr.LocalStore(place)]
+    for store in stores:
+        root = omnizarr.open_group(store, "r")
+        for change in (
+            lambda array: array.__setitem__(0, 5),
+            lambda array: array.resize(5),
+            lambda array: array.attrs.update(x=1),
+            lambda array: array.append([5]),
+        ):
+            with pytest.raises(ReadOnlyError, match=r"path '/a': .* mode 'r' .* mode 'r\+'"):
+                change(root["a"])
+        with pytest.raises(ReadOnlyError, match=r"path '/': .* mode 'r' .* mode 'r\+'"):
+            root.create_group("b")
+        omnizarr.open_group(store, "r+")["a"][0] = 5
+
+
+def test_web_stores_can_only_be_read() -> None:
+    web = "http://127.0.0.1:9/x"
+    for store in (
+        web,
+        HTTPStore(web),
+        PrefixStore(HTTPStore(web), "y"),
+        ReadOnlyStore(HTTPStore(web)),
+    ):
+        with pytest.raises(ReadOnlyError, match="web stores can only be read"):
+            omnizarr.open(store, "w")

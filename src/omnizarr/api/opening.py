@@ -120,10 +120,11 @@ def open(  # noqa: A001 - the name that every user of Zarr knows
 def _opened(
     store: StoreLike, mode: str | None, storage_options: StorageOptions | None
 ) -> tuple[Store, str]:
-    """The store and the mode: by default "a", or "r" for a store that cannot be written."""
+    """The store and the mode: by default "a", or "r+" for a store that cannot be written. That one
+    opens the same as "r", and errors then name the store as the reason, not the mode."""
     wanted = checked_mode(mode)
     backing = open_store(store, wanted, storage_options)
-    return backing, "r" if mode is None and backing.read_only else wanted
+    return backing, "r+" if mode is None and backing.read_only else wanted
 
 
 @suggests

@@ -135,4 +135,4 @@ class BasicStore(ABC):
     def check_writable(self) -> None:
         """Raise `ReadOnlyError` if the store is read-only."""
         if self.read_only:
-            raise ReadOnlyError(f"{self!r} was opened for reading only")
+            raise ReadOnlyError("the store can only be read").at(self)

@@ -213,11 +213,17 @@ def reread(place: NodeAddress) -> Node:
     return found[1]
 
 
-def read_only(place: NodeAddress) -> ReadOnlyError:
+def read_only(place: NodeAddress, options: Options) -> ReadOnlyError:
     """Why a node cannot be changed, and what to do."""
-    if place.store.read_only:
-        return ReadOnlyError(f"{place}: the store can only be read")
-    return ReadOnlyError(f"{place} was opened for reading only; open it with mode 'r+' or 'a'")
+    reason = ReadOnlyError("it was opened with mode 'r' or read_only=True").advise(
+        "open it with mode 'r+' to change it"
+    )
+    try:
+        place.store.check_writable()
+    except ReadOnlyError as error:
+        if not options.read_only or error.advice:  # no mode helps
+            reason = error
+    return ReadOnlyError(reason.reason).at(place.store, path=place.path).advise(reason.advice)
 
 
 def change(
@@ -254,8 +260,8 @@ def change_attributes(
 def _change(
     place: NodeAddress, options: Options, changed: Callable[[Any], dict[str, bytes]], repeat: bool
 ) -> Any:
-    if options.read_only:
-        raise read_only(place)
+    if options.read_only or place.store.read_only:
+        raise read_only(place, options)
 
     def update_documents(held: Store) -> Any:
         for key, document in changed(reread(replace(place, store=held))).items():

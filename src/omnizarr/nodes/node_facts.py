@@ -147,7 +147,7 @@ class NodeFacts(Generic[N]):
 
     def _check_writable(self) -> None:
         if self.read_only:
-            raise node.read_only(self._place)
+            raise node.read_only(self._place, self._options)
 
     @property
     def synchronizer(self) -> Synchronizer | None:

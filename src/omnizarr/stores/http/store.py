@@ -447,19 +447,28 @@ class HTTPStore(Store):
 
     # -- writing: a web server takes nothing ------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        raise ReadOnlyError("a web store is for reading only").at(self)
+        self.check_writable()
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
-        raise ReadOnlyError("a web store is for reading only").at(self)
+        self.check_writable()
+        return False
 
     def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        raise ReadOnlyError("a web store is for reading only").at(self)
+        self.check_writable()
+        return False
 
     def delete(self, key: str) -> None:
-        raise ReadOnlyError("a web store is for reading only").at(self)
+        self.check_writable()
 
     def delete_prefix(self, prefix: str) -> None:
-        raise ReadOnlyError("a web store is for reading only").at(self)
+        self.check_writable()
+
+    def check_writable(self) -> None:
+        raise (
+            ReadOnlyError("web stores can only be read")
+            .at(self)
+            .advise("write to a local folder or to object storage")
+        )
 
     def close(self) -> None:
         self._client.close()

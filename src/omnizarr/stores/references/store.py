@@ -306,7 +306,11 @@ class ReferenceStore(Store):
         self.check_writable()
 
     def check_writable(self) -> None:
-        raise ReadOnlyError("what a reference file names can only be read").at(self)
+        raise (
+            ReadOnlyError("what a reference file names can only be read")
+            .at(self)
+            .advise("copy it to another store to change it")
+        )
 
     def close(self) -> None:
         self._targets.close()

@@ -117,6 +117,11 @@ class WrapperStore(Store):
     def list_dir(self, prefix: str) -> Listing:
         return self.store.list_dir(self._inner_prefix(prefix))
 
+    def check_writable(self) -> None:
+        if self.read_only and self.store.read_only:
+            self.store.check_writable()  # it knows the reason
+        super().check_writable()
+
     @property
     def identity(self) -> Hashable:
         return self.store.identity
@@ -151,7 +156,7 @@ class ReadOnlyStore(WrapperStore):
     >>> store.set("key", b"other")
     Traceback (most recent call last):
         ...
-    omnizarr.errors.ReadOnlyError: ReadOnlyStore(MemoryStore(<1 keys>)) was opened for reading only
+    omnizarr.errors.ReadOnlyError: ReadOnlyStore(MemoryStore(<1 keys>)): the store can only be read
     """
 
     @suggests
