@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import omnizarr
-from omnizarr.errors import NodeExistsError, ReadOnlyError
+from omnizarr.errors import ArrayNotFoundError, NodeExistsError, ReadOnlyError
 from omnizarr.stores import HTTPStore, PrefixStore, ReadOnlyStore
 
 
@@ -71,3 +71,15 @@ def test_web_stores_can_only_be_read() -> None:
     ):
         with pytest.raises(ReadOnlyError, match="web stores can only be read"):
             omnizarr.open(store, "w")
+
+
+def test_an_array_that_is_missing_needs_a_shape_to_be_created(tmp_path: Path) -> None:
+    omnizarr.save_group(tmp_path / "x.zarr", days=[1, 2])
+    for place in (str(tmp_path / "absent.zarr"), str(tmp_path / "x.zarr" / "dais")):
+        with pytest.raises(ArrayNotFoundError, match="; give shape= or data= to create it"):
+            omnizarr.open_array(place)
+        for mode in ("r", "r+"):
+            with pytest.raises(ArrayNotFoundError) as caught:
+                omnizarr.open_array(place, mode)
+            assert "shape=" not in str(caught.value)
+        assert omnizarr.open_array(place, shape=3).shape == (3,)

@@ -24,7 +24,7 @@ from omnizarr.api.arguments import (
 )
 from omnizarr.api.ignored_arguments import warn_of_attributes, warn_of_differences
 from omnizarr.config import config
-from omnizarr.errors import MetadataError, NodeExistsError, NodeNotFoundError
+from omnizarr.errors import ArrayNotFoundError, MetadataError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import FormatName, Node
 from omnizarr.formats.base import DEFAULT
 from omnizarr.keywords import refuse_unknown, suggests
@@ -208,7 +208,13 @@ def _open_array(
     if not overwrite and wanted not in ("w-", "x"):
         found = found or node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+") or not {"shape", "data"} & set(arguments):
-            place, model = node.as_array(found, backing, normal, zarr_format)
+            try:
+                place, model = node.as_array(found, backing, normal, zarr_format)
+            except ArrayNotFoundError as error:
+                if wanted != "a":
+                    raise
+                advice = ("give shape= or data= to create it", error.advice)
+                raise error.advise("; ".join(filter(None, advice))) from error.__cause__
             opened = Array._of(place, model, options)._check()
             warn_of_differences(opened, arguments)
             return opened
