@@ -553,6 +553,7 @@ from omnizarr.testing import FaultStore
 store = FaultStore(omnizarr.MemoryStore())
 array = omnizarr.create_array(store, data=list(range(1, 100)), chunks=(1,))
 store.delay("get", 0.1)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
 threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     asyncio.run(aio.AsyncArray(array).read())

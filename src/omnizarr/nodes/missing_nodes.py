@@ -45,7 +45,7 @@ def beside(store: Store, path: str) -> str:
             if isinstance(found[1], ArrayModel):
                 return f"{group!r} is an array, which has no members"
             if not store.capabilities.listable:
-                return ""
+                return f"members of {group!r} must be named exactly; the store may not list them"
             wanted = path[len(above) :].strip("/").partition("/")[0]
             return among(wanted, found[0].names(store, above), group)
     return ""

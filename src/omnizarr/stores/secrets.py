@@ -66,6 +66,9 @@ class Secret(Generic[_Value]):
     def __repr__(self) -> str:
         return SHOWN
 
+    def __format__(self, specification: str) -> str:
+        return SHOWN
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Secret) and bool(self.value == other.value)
 
