@@ -132,13 +132,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="rounds per row (default 5)")
     parser.add_argument("--dir", type=Path, help="work here instead of a folder in memory")
     parser.add_argument("--only", metavar="TEXT", help="only rows whose label contains TEXT")
-    parser.add_argument("--libraries", default=",".join(MAKERS), help="default: %(default)s")
+    parser.add_argument("--libraries", nargs="+", choices=MAKERS, default=list(MAKERS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     arguments = parser.parse_args()
     rounds = arguments.rounds or (2 if arguments.quick else 5)
 
     libraries: list[Library] = []
-    for name in arguments.libraries.split(","):
+    for name in arguments.libraries:
         try:
             libraries.append(MAKERS[name]())
         except ImportError as error:

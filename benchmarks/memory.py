@@ -61,7 +61,7 @@ def measure(name: str, path: Path) -> dict[str, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3, help="the lowest of so many is shown")
-    parser.add_argument("--libraries", default=",".join(MAKERS), help="default: %(default)s")
+    parser.add_argument("--libraries", nargs="+", choices=MAKERS, default=list(MAKERS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -72,7 +72,7 @@ def main() -> None:
         sys.exit("memory is measured through /proc, which this system does not have")
 
     libraries: dict[str, Library] = {}
-    for name in arguments.libraries.split(","):
+    for name in arguments.libraries:
         try:
             libraries[name] = MAKERS[name]()
         except ImportError as error:

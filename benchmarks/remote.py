@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument(
         "--latency", type=float, action="append", metavar="MS", help="default: 10 and 50"
     )
-    parser.add_argument("--libraries", default=",".join(MAKERS), help="default: %(default)s")
+    parser.add_argument("--libraries", nargs="+", choices=MAKERS, default=list(MAKERS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     arguments = parser.parse_args()
     rounds = arguments.rounds or (1 if arguments.quick else 3)
@@ -317,7 +317,7 @@ def main() -> None:
         space = Space(Path(folder), scale=16 if arguments.quick else 1)
         with space.server as server:
             libraries: list[Remote] = []
-            for name in arguments.libraries.split(","):
+            for name in arguments.libraries:
                 try:
                     libraries.append(MAKERS[name](server.url))
                 except ImportError as error:

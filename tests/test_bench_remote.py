@@ -119,7 +119,7 @@ def test_a_small_run(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     command = [
         sys.executable, str(BENCHMARKS / "remote.py"), "--quick", "--latency", "2",
-        "--libraries", "omnizarr,omnizarr-http", "--json", str(figures),
+        "--libraries", "omnizarr", "omnizarr-http", "--json", str(figures),
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(
