@@ -9,13 +9,16 @@
     │   │   └── UnknownDataTypeError
     │   ├── UnsupportedError                understood, but not expressible here
     │   └── StaleHandleError                the node was replaced after it was opened
-    ├── NodeNotFoundError (FileNotFoundError, KeyError)
+    ├── NodeNotFoundError (FileNotFoundError, KeyError, ValueError)
     │   ├── ArrayNotFoundError
     │   └── GroupNotFoundError
+    │       └── FSPathExistNotDir           there is a file where a folder was expected
     ├── NodeTypeError (TypeError)           an array where a group was asked for, or the reverse
-    ├── NodeExistsError (ValueError)        creation would replace something
+    ├── NodeExistsError (FileExistsError, ValueError)   creation would replace something
     │   ├── ContainsArrayError
-    │   └── ContainsGroupError
+    │   ├── ContainsGroupError
+    │   ├── ContainsArrayAndGroupError
+    │   └── CopyError (RuntimeError)
     ├── CodecError (RuntimeError)           a codec could not encode or decode
     │   ├── DecodeError                     the stored bytes are not what the metadata promises
     │   │   └── ChecksumError
@@ -287,7 +290,7 @@ class StaleHandleError(MetadataError):
     """The array was replaced by one of another type, grid or codec after it was opened."""
 
 
-class NodeNotFoundError(ZarrError, FileNotFoundError, KeyError):
+class NodeNotFoundError(ZarrError, FileNotFoundError, KeyError, ValueError):
     """There is no array or group at this path."""
 
 
@@ -299,11 +302,15 @@ class GroupNotFoundError(NodeNotFoundError):
     """There is no group at this path."""
 
 
+class FSPathExistNotDir(GroupNotFoundError):
+    """There is a file where the folder of a group was expected."""
+
+
 class NodeTypeError(ZarrError, TypeError):
     """There is a node of the other kind at this path."""
 
 
-class NodeExistsError(ZarrError, ValueError):
+class NodeExistsError(ZarrError, FileExistsError, ValueError):
     """Creating this node would replace an existing one."""
 
 
@@ -313,6 +320,14 @@ class ContainsArrayError(NodeExistsError):
 
 class ContainsGroupError(NodeExistsError):
     """There is a group at this path already."""
+
+
+class ContainsArrayAndGroupError(NodeExistsError):
+    """There are the documents of an array and of a group at this path."""
+
+
+class CopyError(NodeExistsError, RuntimeError):
+    """A copy would replace something."""
 
 
 class CodecError(ZarrError, RuntimeError):
@@ -437,9 +452,35 @@ class VindexInvalidSelectionError(SelectionError):
     """A coordinate selection needs one integer array (or integer) per dimension."""
 
 
+class NegativeStepError(SelectionError):
+    """A name of zarr-python. Slices may have negative steps here, so it is never raised."""
+
+
+class ZarrUserWarning(UserWarning):
+    """A name of zarr-python."""
+
+
+class ZarrFutureWarning(FutureWarning):
+    """A name of zarr-python."""
+
+
+class UnstableSpecificationWarning(ZarrFutureWarning):
+    """A name of zarr-python: what is stored is not specified yet."""
+
+
+class ZarrDeprecationWarning(DeprecationWarning):
+    """A name of zarr-python."""
+
+
+class ZarrRuntimeWarning(RuntimeWarning):
+    """A name of zarr-python."""
+
+
 # Names that users of zarr-python catch.
 BaseZarrError = ZarrError
 MetadataValidationError = MetadataError
 NodeTypeValidationError = MetadataError
+DataTypeValidationError = MetadataError
+BadCompressorError = MetadataError
+ArrayIndexError = SelectionError
 PathNotFoundError = NodeNotFoundError
-CopyError = NodeExistsError

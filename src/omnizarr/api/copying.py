@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple, TextIO, Unpack
 from omnizarr import formats
 from omnizarr.api.arguments import StorageOptions
 from omnizarr.errors import (
+    CopyError,
     MetadataError,
-    NodeExistsError,
     NodeNotFoundError,
     NotListableError,
     OverlapError,
@@ -158,7 +158,7 @@ def copy_store(
         taken = parallel.each(lambda name: target.exists(to_prefix + name), names, workers)
     if if_exists == "raise" and any(taken):
         new = to_prefix + names[taken.index(True)]
-        raise NodeExistsError(f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')")
+        raise CopyError(f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')")
 
     def copy_one(name: str) -> Copied:
         new = to_prefix + name
@@ -372,7 +372,7 @@ def _copy(
     exists = name in dest
     if exists and isinstance(dest[name], Array):
         if manner.if_exists == "raise":
-            raise NodeExistsError(f"{dest!r} already has an array {name!r}")
+            raise CopyError(f"{dest!r} already has an array {name!r}")
         if manner.if_exists != "replace":
             manner.say(f"skip {dest.name}/{name}")
             return Copied(0, 1, 0)
@@ -397,7 +397,7 @@ def _copy_array(
     existing = dest.get(name)
     if existing is not None:
         if manner.if_exists == "raise":
-            raise NodeExistsError(
+            raise CopyError(
                 f"{dest!r} already has a member {name!r} (if_exists='replace' or 'skip')"
             )
         complete = (

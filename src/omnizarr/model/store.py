@@ -7,10 +7,10 @@ stores. Concrete stores are in `omnizarr.stores`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Self
 
-from omnizarr.model.paths import check_key, is_key
+from omnizarr.model.paths import check_key
 from omnizarr.model.store_facts import (
     Buffer,
     ByteRange,
@@ -24,7 +24,8 @@ from omnizarr.model.store_facts import (
     sorted_under,
     span,
 )
-from omnizarr.model.store_features import Batches, Exclusion, Prefixes, Versions
+from omnizarr.model.store_features import Batches, Exclusion, Versions
+from omnizarr.model.store_mapping import MappingMethods, adapt
 
 __all__ = [
     "Buffer",
@@ -43,11 +44,12 @@ __all__ = [
 ]
 
 
-class Store(Batches, Versions, Exclusion, Prefixes):
+class Store(Batches, Versions, Exclusion, MappingMethods):
     """The base of every store. A store is a value: comparable, picklable where it can be.
 
     A store is also a mutable mapping from str to bytes, as the stores of zarr-python 2 are.
-    A subclass must define `get`, `set`, `delete` and `list_prefix`.
+    A subclass must define `get`, `set`, `delete` and `list_prefix`; or, as in zarr-python 2,
+    `__getitem__`, `__setitem__`, `__delitem__` and `__iter__`.
 
     Every method raises `InvalidKeyError` for a key that could leave the store, `StoreError` if the
     store fails, `ReadOnlyError` for a change of a read-only store, and `NotListableError` for a
@@ -62,6 +64,10 @@ class Store(Batches, Versions, Exclusion, Prefixes):
     >>> list(store)
     ['a/b']
     """
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        adapt(cls)
 
     def list(self) -> Iterator[str]:
         """Iterate over every key, sorted."""
@@ -99,56 +105,6 @@ class Store(Batches, Versions, Exclusion, Prefixes):
 
     def __hash__(self) -> int:
         return hash((type(self), self.identity))
-
-    # A store is a mutable mapping from str to bytes, as the stores of zarr-python 2 are.
-    def __getitem__(self, key: str) -> bytes:
-        value = self.get(key)
-        if value is None:
-            raise KeyError(key)
-        return bytes(value)
-
-    def __setitem__(self, key: str, value: Buffer) -> None:
-        self.set(key, value)
-
-    def __delitem__(self, key: str) -> None:
-        if not self.exists(key):
-            raise KeyError(key)
-        self.delete(key)
-
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and is_key(key) and self.exists(key)
-
-    def __iter__(self) -> Iterator[str]:
-        return self.list()
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self.list())
-
-    def __bool__(self) -> bool:
-        return True  # an empty store is a store
-
-    def keys(self) -> Iterator[str]:
-        """Iterate over every key, sorted."""
-        return self.list()
-
-    def items(self) -> Iterator[tuple[str, bytes]]:
-        """Iterate over every key and its value."""
-        return ((key, self[key]) for key in self.list())
-
-    def values(self) -> Iterator[bytes]:
-        """Iterate over every value."""
-        return (self[key] for key in self.list())
-
-    def update(self, values: Mapping[str, Buffer]) -> None:
-        """Set many values.
-
-        Parameters
-        ----------
-        values
-            The bytes of every key.
-        """
-        for key, value in values.items():
-            self.set(key, value)
 
 
 def keys_at(store: Store, prefix: str) -> Iterator[str]:

@@ -209,9 +209,9 @@ class DBMStore(FileDatabase):
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        self.update({key: value})
+        self.setitems({key: value})
 
-    def update(self, values: Mapping[str, Buffer]) -> None:
+    def setitems(self, values: Mapping[str, Buffer]) -> None:
         """Set all values, opening the database once."""
         self.check_writable()
         items = [(check_key(key).encode(), bytes(value)) for key, value in values.items()]

@@ -234,7 +234,7 @@ class RedisStore(ServerDatabase):
         with self._translated(f"write {key!r}"):
             self._client.set(name, data)
 
-    def update(self, values: Mapping[str, Buffer]) -> None:
+    def setitems(self, values: Mapping[str, Buffer]) -> None:
         """Set all values, many in one round trip."""
         self.check_writable()
         commands = [

@@ -249,9 +249,9 @@ class SQLiteStore(FileDatabase):
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
-        self.update({key: value})
+        self.setitems({key: value})
 
-    def update(self, values: Mapping[str, Buffer]) -> None:
+    def setitems(self, values: Mapping[str, Buffer]) -> None:
         """Set all values in one transaction."""
         self.check_writable()
         rows = [(check_key(key), bytes(value)) for key, value in values.items()]
