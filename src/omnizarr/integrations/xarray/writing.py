@@ -1,0 +1,193 @@
+"""`to_zarr`: write a Dataset, a DataArray or a DataTree, with all of xarray's rules.
+
+This module knows xarray's writers. It must not know arrays.
+"""
+
+# xarray's functions have no annotations here.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import xarray
+
+# Not public in xarray: how it names a DataArray in a file, checks names, chooses a mode, collects
+# values and writes them; every backend that writes goes this way.
+from xarray.backends.api import (
+    DATAARRAY_NAME,
+    DATAARRAY_VARIABLE,
+    delayed_close_after_writes,
+)
+from xarray.backends.common import ArrayWriter, _normalize_path
+from xarray.backends.writers import _validate_dataset_names, dump_to_store
+from xarray.backends.zarr import _choose_default_mode
+
+from omnizarr.integrations.xarray.opening import Target, consolidates
+from omnizarr.integrations.xarray.store import OmnizarrStore
+from omnizarr.keywords import suggests
+
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
+
+WriteMode = Literal["w", "w-", "a", "a-", "r+"]
+Region = Mapping[str, slice | Literal["auto"]] | Literal["auto"]
+Encoding = Mapping[Any, Mapping[str, Any]]
+
+
+@suggests
+def to_zarr(
+    obj: xarray.Dataset | xarray.DataArray | xarray.DataTree,
+    store: Target = None,
+    mode: WriteMode | None = None,
+    group: str | None = None,
+    encoding: Encoding | None = None,
+    *,
+    compute: bool = True,
+    consolidated: bool | None = None,
+    append_dim: Hashable | None = None,
+    region: Region | None = None,
+    safe_chunks: bool = True,
+    align_chunks: bool = False,
+    storage_options: Mapping[str, object] | None = None,
+    zarr_format: int | str | None = None,
+    write_empty_chunks: bool | None = None,
+    write_inherited_coords: bool = False,
+    chunkmanager_store_kwargs: dict[str, Any] | None = None,
+) -> OmnizarrStore | Delayed:
+    """Write a Dataset, a DataArray or a DataTree; the arguments are those of xarray's `to_zarr`.
+
+    Parameters
+    ----------
+    obj
+        What to write. Dask arrays are written in parallel, chunk by chunk.
+    store
+        A path, a URL, a store or mapping, or a `Group` of omnizarr; None is a new store in memory.
+    mode
+        ``"w"`` replaces, ``"w-"`` refuses to replace, ``"a"`` adds and overwrites variables,
+        ``"a-"`` appends and leaves variables without `append_dim` as they are, ``"r+"`` changes
+        values alone. By default ``"a"`` with `append_dim`, ``"r+"`` with `region`, else ``"w-"``.
+    group
+        Path of the group in the store.
+    encoding
+        For every new variable how it is stored: ``chunks``, ``shards``, ``compressors``,
+        ``filters``, ``serializer``, ``fill_value``, ``chunk_key_encoding``,
+        ``write_empty_chunks``, and CF's ``dtype``, ``scale_factor``, ``_FillValue``, ``units`` …
+        For a tree, the same by path of the group.
+    compute
+        False writes the metadata, and returns a Dask object that writes the values of Dask arrays.
+    consolidated
+        Whether the metadata are consolidated; None: where the store and the format can.
+    append_dim
+        The dimension along which stored variables grow.
+    region
+        Where to write in stored variables: a slice for each dimension, ``"auto"`` to find it from
+        the coordinates.
+    safe_chunks
+        Refuse Dask chunks of which two would write one chunk, or one shard.
+    align_chunks
+        Rechunk Dask arrays, so that no two chunks write one chunk or shard.
+    storage_options
+        Options for the store of a URL.
+    zarr_format
+        The format of a new store; that of the configuration if it is left out.
+    write_empty_chunks
+        Whether chunks that hold nothing but the fill value are stored.
+    write_inherited_coords
+        Of a tree: whether coordinates of parents are stored in every group.
+    chunkmanager_store_kwargs
+        Arguments for the function that stores chunked arrays, of Dask `dask.array.store`.
+
+    Returns
+    -------
+    OmnizarrStore or Delayed
+        The store that was written; with ``compute=False`` a Dask object.
+
+    Raises
+    ------
+    ValueError
+        If mode, region, encoding or chunks do not fit each other or what is stored.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> from omnizarr.integrations.xarray import to_zarr
+    >>> store = omnizarr.MemoryStore()
+    >>> _ = to_zarr(xarray.Dataset({"t": ("x", [1, 2, 3])}), store)
+    >>> int(xarray.open_dataset(store, engine="omnizarr").t.sum())
+    6
+    """
+    tree = isinstance(obj, xarray.DataTree)
+    if tree and (group is not None or append_dim is not None):
+        raise NotImplementedError(
+            "a DataTree is written to the root of a store, and cannot be appended to: leave out"
+            " group= and append_dim=, or write one group at a time"
+        )
+    chosen = _choose_default_mode(mode=mode, append_dim=append_dim, region=region)
+    root = OmnizarrStore.open_group(
+        _normalize_path(store),
+        mode=chosen,
+        group=group,
+        consolidated=consolidated if chosen == "r+" else False,
+        storage_options=storage_options,
+        append_dim=append_dim,
+        write_region=region,
+        safe_chunks=safe_chunks,
+        align_chunks=align_chunks,
+        zarr_format=zarr_format,
+        write_empty=write_empty_chunks,
+    )
+    writer = ArrayWriter()
+    try:
+        if isinstance(obj, xarray.DataTree):
+            _dump_tree(obj, root, writer, encoding or {}, inherited=write_inherited_coords)
+        else:
+            dataset = _dataset(obj) if isinstance(obj, xarray.DataArray) else obj
+            _dump(dataset, root, writer, encoding or {})
+        if chosen != "r+" and consolidated is not False and consolidates(store):
+            root.consolidate()
+        writes = writer.sync(compute=compute, chunkmanager_store_kwargs=chunkmanager_store_kwargs)
+    finally:
+        if compute:
+            root.close()
+    return root if compute else delayed_close_after_writes(writes, root)
+
+
+def _dataset(array: xarray.DataArray) -> xarray.Dataset:
+    """A dataset of one variable, from which `xarray.open_dataarray` gets the name back."""
+    if array.name is not None and array.name not in {*array.coords, *array.dims}:
+        return array.to_dataset()
+    dataset = array.to_dataset(name=DATAARRAY_VARIABLE)
+    if array.name is not None:
+        dataset.attrs[DATAARRAY_NAME] = array.name
+    return dataset
+
+
+def _dump(
+    dataset: xarray.Dataset, store: OmnizarrStore, writer: ArrayWriter, encoding: Encoding
+) -> None:
+    _validate_dataset_names(dataset)
+    dataset = store._validate_and_autodetect_region(dataset)
+    store._validate_encoding(encoding)
+    dump_to_store(dataset, store, writer, encoding=encoding)
+
+
+def _dump_tree(
+    tree: xarray.DataTree,
+    root: OmnizarrStore,
+    writer: ArrayWriter,
+    encoding: Encoding,
+    *,
+    inherited: bool,
+) -> None:
+    unknown = set(encoding) - set(tree.groups)
+    if unknown:
+        raise ValueError(
+            f"unexpected encoding group name(s) provided: {unknown}; the tree has {tree.groups}"
+        )
+    for path, node in tree.subtree_with_keys:
+        here = node is tree
+        dataset = node.to_dataset(inherit=inherited or here)
+        store = root if here else root.get_child_store(path)
+        _dump(dataset, store, writer, encoding.get(node.path) or {})
