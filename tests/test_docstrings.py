@@ -67,7 +67,8 @@ ANY_IS_MEANT = {
         f"omnizarr.nodes.{name}": "an array or a scalar, as in NumPy, of a type that is stored"
         for name in (
             "array.Array.read",
-            "array.Array.islice",
+            "array.Array.fill_value",
+            "array_protocols.Protocols.islice",
             "array_selections.Selections.get_basic_selection",
             "array_selections.Selections.get_orthogonal_selection",
             "array_selections.Selections.get_coordinate_selection",

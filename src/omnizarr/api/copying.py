@@ -21,9 +21,10 @@ from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import ArrayArguments, check_meta_array
-from omnizarr.nodes.creation.arrays import like, regions
+from omnizarr.nodes.creation.arrays import like
 from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
 from omnizarr.nodes.creation.source_data import secured
+from omnizarr.nodes.data.regions import regions
 from omnizarr.nodes.group import Group
 from omnizarr.runtime import parallel
 from omnizarr.stores import StoreLike, as_store

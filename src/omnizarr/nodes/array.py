@@ -6,7 +6,7 @@ the work. Nothing here knows a format version, a codec or a store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack
 
 import numpy as np
@@ -15,11 +15,20 @@ import numpy.typing as npt
 from omnizarr import indexing
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
-from omnizarr.model.casting import cast
 from omnizarr.model.dtypes import String
 from omnizarr.nodes import arrow, node, resizing
-from omnizarr.nodes.array_selections import Selection, Selections, has_ellipsis
-from omnizarr.nodes.creation.arguments import OpenOptions, options_from
+from omnizarr.nodes.array_facts import ArrayFacts
+from omnizarr.nodes.array_protocols import Protocols
+from omnizarr.nodes.array_selections import Selection, has_ellipsis
+from omnizarr.nodes.creation.arguments import (
+    ChunksLike,
+    CodecsLike,
+    DataTypeLike,
+    OpenOptions,
+    ShapeLike,
+    Synchronizer,
+    options_from,
+)
 from omnizarr.nodes.data.columns import handed_over
 from omnizarr.nodes.data.reading import read, read_columns
 from omnizarr.nodes.data.writing import write
@@ -42,7 +51,7 @@ if TYPE_CHECKING:
 NDArray = npt.NDArray[Any]
 
 
-class Array(Selections):
+class Array(Protocols):
     """A chunked, compressed N-dimensional array in a store.
 
     Indexing follows NumPy: `array[2:5, ::-1]`, `array[mask]`, `array[0] = 1`. Functions such as
@@ -220,6 +229,13 @@ class Array(Selections):
         values = self.to_arrow()
         return values if type is None else values.cast(type)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give the values to any library that takes Arrow's data: `polars.Series(array)`."""
+        values, shape = self._columns(Ellipsis)
+        large = getattr(self._stored.data_type, "large", False)
+        found = handed_over("Arrow", str(self._place), lambda: arrow.rows(values, large, shape))
+        return found.__arrow_c_stream__(requested_schema)
+
     def _columns(self, selection: Selection) -> Any:
         fields, selection = indexing.pop_fields(selection)
         return read_columns(self, indexing.basic_and_advanced(self._whole, selection), fields)
@@ -335,77 +351,60 @@ class Array(Selections):
         """
         return Converted(self, np.dtype(dtype))
 
-    # -- as a sequence and as an array --------------------------------------------------------
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a 0-d array")
-        return self.shape[0]
-
-    def __bool__(self) -> bool:
-        return True  # `if array:` asks whether there is an array, not about its values
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.islice()
+    # -- shape and fill value -----------------------------------------------------------------
+    if not TYPE_CHECKING:  # mypy knows no setter of a property that another class has
+        shape = ArrayFacts.shape.setter(resizing.resize)
+        fill_value = ArrayFacts.fill_value.setter(resizing.set_fill_value)
 
     @suggests
-    def islice(self, start: int | None = None, end: int | None = None) -> Iterator[Any]:
-        """Iterate along the first dimension; every chunk is decoded once.
+    def view(
+        self,
+        shape: ShapeLike | None = None,
+        chunks: ChunksLike = None,
+        dtype: DataTypeLike = None,
+        fill_value: object = None,
+        filters: CodecsLike = None,
+        read_only: bool | None = None,
+        synchronizer: Synchronizer | None = None,
+    ) -> Array:
+        """Return the same stored chunks with other facts, as zarr-python 2 does.
+
+        Nothing is converted: chunks must decode to what the new facts say. A view that is written
+        changes the array. It cannot be resized. For a lazy selection, see `lazy`.
 
         Parameters
         ----------
-        start
-            First index; 0 if it is left out.
-        end
-            Index after the last one; the length if it is left out.
+        shape, chunks, dtype, fill_value, filters
+            As in `omnizarr.create`; None keeps what the array has. ``filters=[]`` means none.
+        read_only, synchronizer
+            Settings of the view; None keeps those of the array.
 
         Returns
         -------
-        iterator
-            Scalars of a 1-d array, else arrays with one dimension less.
+        Array
+            A second handle of the array; its `is_view` is true.
+
+        Raises
+        ------
+        MetadataError
+            If the number of dimensions differs, or the arguments do not agree.
 
         Examples
         --------
-        >>> [int(value) for value in omnizarr.array([1, 2, 3]).islice(1)]
-        [2, 3]
+        >>> a = omnizarr.array(np.arange(3, dtype="u2"), chunks=3)
+        >>> a.view(shape=6, chunks=6, dtype="u1")[:]
+        array([0, 0, 1, 0, 2, 0], dtype=uint8)
         """
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return self._slices(*slice(start, end).indices(self.shape[0])[:2])
+        given = {"shape": shape, "chunks": chunks, "dtype": dtype, "fill_value": fill_value,
+                 "filters": filters}  # fmt: skip
+        facts = {name: value for name, value in given.items() if value is not None}
+        settings = {"read_only": read_only, "synchronizer": synchronizer}
+        changes = {name: value for name, value in settings.items() if value is not None}
+        known = {**(self._options.view or {}), **facts}
+        return Array._of(
+            self._place, self._stored, self._options.changed(view=known, **changes)
+        )._check()
 
-    def _slices(self, first: int, last: int) -> Iterator[Any]:
-        axis = self._block_grid.axes[0]
-        while first < last:
-            chunk = axis.chunk_of(first)
-            stop = min(last, axis.start(chunk) + axis.size(chunk))
-            yield from self[first:stop]
-            first = stop
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NDArray:
-        if copy is False:
-            raise ValueError("an array in a store cannot become a NumPy array without a copy")
-        values: NDArray = self[...]
-        return values if dtype is None else cast(values, np.dtype(dtype))
-
-    def __dlpack__(self, **options: Any) -> Any:
-        """Give the values to any library that speaks DLPack: `torch.from_dlpack(array)`."""
-        return np.asarray(self).__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return np.empty(0).__dlpack_device__()
-
-    def __int__(self) -> int:
-        return int(np.asarray(self))
-
-    def __float__(self) -> float:
-        return float(np.asarray(self))
-
-    def __complex__(self) -> complex:
-        return complex(np.asarray(self))
-
-    def __index__(self) -> int:
-        return int(np.asarray(self).__index__())
-
-    # -- shape --------------------------------------------------------------------------------
     @suggests
     def resize(
         self,

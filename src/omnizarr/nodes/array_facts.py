@@ -53,12 +53,24 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     """The base of `Array`; not of use by itself."""
 
     def _replace(self, model: ArrayModel) -> None:
-        super()._replace(model)
+        super()._replace(self._viewed(model))
         self.__dict__.pop("_source", None)
         self.__dict__.pop("_pipeline", None)
 
+    def _viewed(self, found: Node) -> Any:
+        """A stored node as this handle shows it."""
+        if not self._options.view or not isinstance(found, ArrayModel):
+            return found
+        from omnizarr.nodes.creation.altered import altered
+
+        return altered(self._place, found, self._options.view)
+
+    def _stored_anew(self) -> Node | None:
+        found: Node | None = self._viewed(super()._stored_anew())  # type: ignore[arg-type]
+        return found
+
     def _require_same(self, found: Node) -> None:
-        require_same(self._place, self._stored, found)
+        require_same(self._place, self._stored, self._viewed(found))
 
     @property
     def _model(self) -> ArrayModel:
@@ -86,8 +98,17 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def read_only(self) -> bool:
-        """Whether the array may not be written; text that is shown as bytes never may."""
+        """Whether the array may not be written; text that is shown as bytes never may.
+
+        It can be assigned, as in zarr-python 2: `array.read_only = True`. False is a ReadOnlyError
+        if the store is read-only."""
         return self._options.text == "bytes" or super().read_only
+
+    @read_only.setter
+    def read_only(self, value: bool) -> None:
+        self._options = self._options.changed(read_only=bool(value))
+        if not value:
+            self._check_writable()
 
     def _check_writable(self) -> None:
         if self._options.text == "bytes" and not super().read_only:
@@ -162,7 +183,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Length of every dimension.
+        """Length of every dimension. Assigning resizes the array.
 
         Examples
         --------
@@ -216,13 +237,30 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     @property
     def fill_value(self) -> Any:
         """Value of elements that were never written, a scalar of the array's type; None if the
-        array has no fill value, which format 2 allows."""
+        array has no fill value, which format 2 allows.
+
+        Assigning stores another one, as in zarr-python 2. Every chunk that is not stored shows it
+        then, also one that was left out because it held nothing but the old fill value (see
+        `write_empty_chunks`).
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(3, dtype="i4")
+        >>> a.fill_value = 7
+        >>> a[:]
+        array([7, 7, 7], dtype=int32)
+        """
         return self._source.model.fill_value
 
     @property
     def order(self) -> Literal["C", "F"]:
         """Memory order of the values that are read."""
         return self._options.order or self._stored.order
+
+    @property
+    def is_view(self) -> bool:
+        """Whether `view` made this handle."""
+        return self._options.view is not None
 
     @property
     def dims(self) -> tuple[str | None, ...] | None:

@@ -23,6 +23,10 @@ class Attributes(MutableMapping[str, Json]):
         Returns the current attributes.
     change
         Stores what a function makes of the current attributes.
+    refresh
+        Reads them again from the store.
+    key
+        Returns the key of the document that holds them.
 
     Examples
     --------
@@ -37,9 +41,13 @@ class Attributes(MutableMapping[str, Json]):
         self,
         read: Callable[[], Mapping[str, Json]],
         change: Callable[[Callable[[dict[str, Any]], Mapping[str, Any]]], None],
+        refresh: Callable[[], None],
+        key: Callable[[], str],
     ) -> None:
         self._read = read
         self._change = change
+        self._refresh = refresh
+        self._key = key
 
     def __getitem__(self, name: str) -> Json:
         return self.asdict()[name]
@@ -123,6 +131,33 @@ class Attributes(MutableMapping[str, Json]):
     def clear(self) -> None:
         """Delete all attributes."""
         self.put({})
+
+    @property
+    def key(self) -> str:
+        """Key of the document that holds the attributes.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, zarr_format=2, path="a").attrs.key
+        'a/.zattrs'
+        """
+        return self._key()
+
+    def refresh(self) -> None:
+        """Read the attributes again; another process may have changed them.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(3)
+        >>> omnizarr.open_array(a.store).attrs["units"] = "m"
+        >>> a.attrs.refresh()
+        >>> a.attrs
+        {'units': 'm'}
+        """
+        self._refresh()
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return sorted(self)
 
     def __repr__(self) -> str:
         return repr(self.asdict())

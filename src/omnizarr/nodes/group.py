@@ -20,6 +20,7 @@ from omnizarr.errors import (
     NodeNotFoundError,
     NodeTypeError,
     UnsupportedError,
+    ZarrError,
 )
 from omnizarr.formats.base import Node
 from omnizarr.keywords import suggests
@@ -54,6 +55,8 @@ from omnizarr.stores import StoreLike, as_store
 
 D = TypeVar("D")
 R = TypeVar("R")
+COMPLETED = 10_000
+"""How many names the TAB key offers."""
 
 
 class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
@@ -1126,7 +1129,16 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         return member
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for name in self if name.isidentifier())})
+        names = self._ipython_key_completions_()
+        return sorted({*super().__dir__(), *(name for name in names if name.isidentifier())})
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Names for the TAB key, from one listing at most."""
+        try:
+            found = member_lookup.some_names(self._place, self._stored, COMPLETED)
+        except ZarrError:  # a TAB must not fail
+            return []
+        return [] if found is None else found[0]
 
     def _repr_html_(self) -> str:
         """Name, store and some members, from one listing at most."""

@@ -51,6 +51,8 @@ class Options:
     cache_attrs: bool = True
     synchronizer: Synchronizer | None = None
     chunk_store: Store | None = None
+    view: Mapping[str, Any] | None = None
+    """Arguments of `Array.view`: facts that replace stored ones. None if the handle is no view."""
     documents_last: bool = False
     """Chunks are written before documents, so that a write does not look for documents first."""
 

@@ -182,7 +182,13 @@ class NodeFacts(Generic[N]):
         >>> a.attrs
         {'units': 'm'}
         """
-        return Attributes(self._read_attributes, self._change_attributes)
+        return Attributes(
+            self._read_attributes, self._change_attributes, self.refresh, self._attributes_key
+        )
+
+    def _attributes_key(self) -> str:
+        place = self._place
+        return next(iter(place.format.documents(place.path, self._stored, attributes_only=True)))
 
     def _read_attributes(self) -> Mapping[str, Any]:
         if not (self._options.cache_attrs and self._options.cache_metadata):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from omnizarr import indexing
-from omnizarr.errors import MetadataError, SelectionError, ZarrError
+from omnizarr.errors import MetadataError, ReadOnlyError, SelectionError, ZarrError
 from omnizarr.model.array import ArrayModel
 from omnizarr.nodes import node, shrinking
 from omnizarr.nodes.creation.chunk_shapes import resized_shape
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 def resize(array: ArrayFacts, new_shape: Any) -> None:
     """Store a new shape and delete what is outside of it; see `Array.resize`."""
+
+    _refuse_view(array)
 
     def wanted(old: tuple[int, ...]) -> tuple[int, ...]:
         return resized_shape(new_shape, old, str(array._place))
@@ -51,8 +53,31 @@ def resize(array: ArrayFacts, new_shape: Any) -> None:
         ) from error
 
 
+def set_fill_value(array: ArrayFacts, value: Any) -> None:
+    """Store another fill value; see `Array.fill_value`."""
+    from omnizarr.nodes.creation.altered import altered
+
+    _refuse_view(array)
+
+    def changed(model: ArrayModel) -> ArrayModel:
+        array._require_same(model)
+        fill = altered(array._place, model, {"fill_value": value}).fill_value
+        return replace(model, fill_value=fill)
+
+    array._replace(node.change(array._place, array._options, changed))
+
+
+def _refuse_view(array: ArrayFacts) -> None:
+    if array.is_view:
+        raise ReadOnlyError(
+            f"{array._place}: a view cannot be resized, nor get another fill value; change the"
+            " array itself"
+        )
+
+
 def append(array: ArrayFacts, data: Any, axis: int) -> tuple[int, ...]:
     """Grow one dimension and write to the new end; see `Array.append`."""
+    _refuse_view(array)
     array._check_writable()
     array._look()
     values = as_source(data, array._source.model.data_type, array.dtype, None)

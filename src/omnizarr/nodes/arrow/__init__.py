@@ -10,6 +10,6 @@ asked for, and by nothing but this folder. It must not know stores, codecs or fo
 
 from omnizarr.nodes.arrow.awkward import to_awkward
 from omnizarr.nodes.arrow.foreign import foreign, is_flat
-from omnizarr.nodes.arrow.reading import to_arrow
+from omnizarr.nodes.arrow.reading import rows, to_arrow
 
-__all__ = ["foreign", "is_flat", "to_arrow", "to_awkward"]
+__all__ = ["foreign", "is_flat", "rows", "to_arrow", "to_awkward"]

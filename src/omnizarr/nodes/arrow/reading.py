@@ -44,6 +44,19 @@ def to_arrow(values: Sequence[Column] | NDArray, large: bool) -> Any:
     return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
 
 
+def rows(values: Sequence[Column] | NDArray, large: bool, shape: tuple[int, ...]) -> Any:
+    """The same, with every dimension after the first as lists of one length."""
+    pa = package("pyarrow", "arrow", "Arrow's interface")
+    found = to_arrow(values, large)
+    for length in shape[:0:-1]:
+        if not length:
+            raise UnsupportedError(f"Arrow has no lists of length 0, as shape {shape} needs them")
+        found = pa.chunked_array(
+            [pa.FixedSizeListArray.from_arrays(found.combine_chunks(), length)]
+        )
+    return found
+
+
 def strings(pa: Any, column: Column, large: bool) -> Any:
     """An Arrow array over the buffers of a column."""
     if large:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import product
-from math import prod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,13 +22,13 @@ from omnizarr.nodes.creation.arguments import (
 from omnizarr.nodes.creation.overlaps import Location
 from omnizarr.nodes.creation.source_data import secured
 from omnizarr.nodes.data.lazy import (
-    REGION_BYTES,
     blocks,
     computed,
     counted_within,
     has_large_blocks,
     values_of,
 )
+from omnizarr.nodes.data.regions import regions
 from omnizarr.nodes.data.values import as_source, as_values, element_type, names_of
 from omnizarr.nodes.node import NodeAddress, Options
 
@@ -89,30 +87,6 @@ def write_values(source: Any, array: Array) -> None:
         values = source[region]
         with counted_within(region):
             array[region] = values
-
-
-def regions(array: Array) -> Iterator[tuple[slice, ...]]:
-    """The whole array in regions that are aligned with what is written as one value."""
-    block = list(array._model.grid.chunk_shape)
-    shape = array.shape
-    itemsize = max(1, array.itemsize)
-    for dimension in reversed(range(len(shape))):
-        if not array._model.grid.regular:
-            block = list(shape)
-            break
-        room = REGION_BYTES // (prod(block) * itemsize or 1)
-        if room < 2:
-            break
-        length = max(1, shape[dimension])
-        block[dimension] = min(
-            block[dimension] * room, -(-length // block[dimension]) * block[dimension]
-        )
-    steps = [range(0, length, size or 1) for length, size in zip(shape, block, strict=True)]
-    for starts in product(*steps):
-        yield tuple(
-            slice(start, min(start + size, length))
-            for start, size, length in zip(starts, block, shape, strict=True)
-        )
 
 
 def like(data: Any, *, filled: bool = False) -> dict[str, Any]:
