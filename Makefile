@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup native peers demo test test-all check format bench bench-remote benchtext memory \
-	oracle long campaigns build docs coverage clean
+	oracle long campaigns proof build docs coverage clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ campaigns: setup  ## random operations, forks, overwriters, damaged files (docs/
 	@$(BIN)/python -m tests.campaigns.overwriters --seconds 60
 	@$(BIN)/python -m tests.campaigns.containers --steps 400
 	@$(BIN)/python -m tests.campaigns.interrupts --steps 120
+
+proof: setup  ## other projects' own tests on omnizarr, beside zarr-python (ARGS="zarr3 --show"; long)
+	@$(BIN)/python tests/proof/run.py $(ARGS)
 
 build: $(CORE)  ## build the wheel into dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -7,6 +7,7 @@
     .peers/zarr3    zarr-python 3, tensorstore and zarrs, on the newest Python that can be found
     .peers/zarrita  zarrita.js, with npm
     .peers/moto     moto, the S3 server of the tests
+    .peers/proof3   zarr-python 3, xarray and dask with what their own tests need; only if named
 
 Each is made from `requirements/<name>.txt` (`.json` for npm) and stamped with that file's hash and
 its Python, so that running this again costs nothing until one of them changes. The old releases
@@ -34,7 +35,10 @@ PREFERRED: dict[str, tuple[Version, ...]] = {
     "zarr2": ((3, 11), (3, 12), (3, 13)),
     "zarr3": ((3, 13), (3, 12), (3, 14), (3, 11)),
     "moto": ((3, 13), (3, 12), (3, 14), (3, 11)),
+    "proof3": ((3, 13), (3, 12), (3, 14)),
 }
+ONLY_IF_NAMED = ("proof3",)
+"""Peers that `make proof` alone needs."""
 FROM_SOURCE = {"zarr0": "zarr.ext", "zarr1": "zarr.blosc"}
 """Peers that are compiled, each with the module that shows that it was."""
 FROM_NPM = ("zarrita",)
@@ -144,8 +148,8 @@ def _run(name: str, command: list[str], more: dict[str, str] | None = None) -> N
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     known = sorted([*PREFERRED, *FROM_NPM])
-    parser.add_argument("names", nargs="*", default=known, help=", ".join(known))
-    names = parser.parse_args().names
+    parser.add_argument("names", nargs="*", help=", ".join(known))
+    names = parser.parse_args().names or [name for name in known if name not in ONLY_IF_NAMED]
     if unknown := sorted(set(names) - set(known)):
         parser.error(f"unknown peer {unknown}; known are {known}")
     available = interpreters()

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats", "codecs", "indexing", "stores"),
     ("engine",),
     ("nodes",),
-    ("api",),
+    ("api", "storage"),
     ("jobs",),
     ("__init__",),
     ("testing", "integrations", "compat", "geo", "cli", "server", "aio"),
@@ -37,7 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 SIBLINGS = {"formats", "codecs", "indexing", "stores"}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
-PUBLIC_MODULES = {"__init__", "errors", "limits", "config", "stores", "codecs"}
+PUBLIC_MODULES = {"__init__", "errors", "limits", "config", "storage", "stores", "codecs"}
 PUBLIC_ONLY: dict[str, set[str]] = {
     "cli": set(),
     "compat": {"aio", "keywords", "testing"},

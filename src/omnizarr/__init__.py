@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from omnizarr import codecs, errors, limits, stores
+from omnizarr import codecs, errors, limits, storage, stores
 from omnizarr.api.consolidating import consolidate_metadata, open_consolidated
 from omnizarr.api.copying import copy, copy_all, copy_store
 from omnizarr.api.creating import (
@@ -121,9 +121,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-storage = stores
-"""zarr-python's name for the stores."""
 
 
 def __dir__() -> list[str]:

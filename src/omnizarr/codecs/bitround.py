@@ -18,6 +18,7 @@ import numpy as np
 
 from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, unchanged
 from omnizarr.codecs.configuration import integer, only
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
@@ -26,7 +27,7 @@ MANTISSA = {"float16": 10, "float32": 23, "float64": 52, "bfloat16": 7}
 
 
 @dataclass(frozen=True)
-class BitRoundCodec:
+class BitRoundCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-array"
     keepbits: int
     name: str = "bitround"

@@ -28,6 +28,7 @@ from omnizarr.codecs.base import (
     octets,
 )
 from omnizarr.codecs.configuration import choice, configured, integer, only
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.loader import addresses, blosc
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.keywords import suggesting
@@ -112,7 +113,7 @@ def check_container(data: Buffer, stage: BytesStage) -> Header:
 
 @suggesting
 @dataclass(frozen=True)
-class BloscCodec:
+class BloscCodec(CodecDocument):
     """Blosc: shuffling bytes or bits, then compression in blocks.
 
     Raises

@@ -26,6 +26,7 @@ from omnizarr.codecs.base import (
     unchanged,
 )
 from omnizarr.codecs.configuration import choice, only
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
@@ -61,7 +62,7 @@ def layout(dtype: np.dtype[Any], endian: Endian | None) -> np.dtype[Any]:
 
 @suggesting
 @dataclass(frozen=True)
-class BytesCodec:
+class BytesCodec(CodecDocument):
     """The elements of an array as bytes, in C order.
 
     Raises

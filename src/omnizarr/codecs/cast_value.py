@@ -24,6 +24,7 @@ import numpy as np
 
 from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, encoded_fill
 from omnizarr.codecs.configuration import choice, only, option
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import Float, Integer, from_json, from_numpy
@@ -61,7 +62,7 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class CastValueCodec:
+class CastValueCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-array"
     data_type: str
     rounding: str = "nearest-even"

@@ -13,6 +13,7 @@ import numpy as np
 
 from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import dtype_option, option
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
@@ -22,7 +23,7 @@ NAME = "numcodecs.categorize"
 
 
 @dataclass(frozen=True)
-class CategorizeCodec:
+class CategorizeCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-array"
     labels: tuple[str, ...]
     dtype: str

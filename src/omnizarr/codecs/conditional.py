@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size
 from omnizarr.codecs.configuration import integer, only, option
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.registry import get_codec, spec_document, specs_from
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
@@ -23,7 +24,7 @@ NAME = "conditional"
 
 
 @dataclass(frozen=True)
-class ConditionalCodec:
+class ConditionalCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "bytes-bytes"
     codecs: tuple[CodecSpec, ...]
     header_bits: int

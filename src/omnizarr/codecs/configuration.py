@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from omnizarr.codecs.base import Context
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec, Json
 
@@ -138,7 +139,7 @@ def member(read: Callable[..., Any], *, hide_default: bool = False, **arguments:
     return field(default=arguments.get("default", MISSING), metadata=metadata)
 
 
-class ConfiguredCodec:
+class ConfiguredCodec(CodecDocument):
     """Base class of a frozen dataclass whose fields, made with `member`, are its configuration."""
 
     strict: ClassVar[bool] = False

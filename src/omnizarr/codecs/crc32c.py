@@ -12,6 +12,7 @@ from typing import ClassVar
 from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.checksums import LOCATIONS, checksum_step
 from omnizarr.codecs.configuration import choice, only
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.loader import library
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
@@ -19,7 +20,7 @@ from omnizarr.model.codec import CodecSpec
 
 @suggesting
 @dataclass(frozen=True)
-class Crc32cCodec:
+class Crc32cCodec(CodecDocument):
     """A CRC-32C checksum of the bytes, which finds damaged ones.
 
     Examples

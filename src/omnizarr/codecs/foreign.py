@@ -22,6 +22,7 @@ from omnizarr.codecs.base import (
     contiguous,
     unknown,
 )
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
@@ -29,7 +30,7 @@ from omnizarr.model.store import Buffer
 
 
 @dataclass(frozen=True)
-class NumcodecsCodec:
+class NumcodecsCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-bytes"
     takes_bytes: ClassVar[bool] = True
     original: CodecSpec

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import integer, only
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.streams import Stream, stream_step
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
@@ -28,7 +29,7 @@ def _new() -> Stream:
 
 @suggesting
 @dataclass(frozen=True)
-class GzipCodec:
+class GzipCodec(CodecDocument):
     """Gzip compression.
 
     Raises

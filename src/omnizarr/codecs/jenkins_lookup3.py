@@ -13,6 +13,7 @@ import numpy as np
 from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.checksums import checksum_step
 from omnizarr.codecs.configuration import configured, integer
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.loader import library
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
@@ -22,7 +23,7 @@ NAME = "numcodecs.jenkins_lookup3"
 
 
 @dataclass(frozen=True)
-class JenkinsLookup3Codec:
+class JenkinsLookup3Codec(CodecDocument):
     kind: ClassVar[CodecKind] = "bytes-bytes"
     initval: int = 0
     prefix: bytes = b""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.objects import objects_step
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
@@ -45,7 +46,7 @@ WIDEST = 64
 
 
 @dataclass(frozen=True)
-class JSON2Codec:
+class JSON2Codec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-bytes"
     configuration: Mapping[str, Any] = field(default_factory=dict, hash=False)
     name: str = "numcodecs.json2"

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from omnizarr import limits
 from omnizarr.codecs.base import BytesStage, CodecKind, Context, LibraryErrors, Step
 from omnizarr.codecs.configuration import configured, integer
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.streams import Stream, stream_step
 from omnizarr.errors import EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
@@ -24,7 +25,7 @@ XZ, ALONE, RAW = 1, 2, 3
 
 
 @dataclass(frozen=True)
-class LZMACodec:
+class LZMACodec(CodecDocument):
     kind: ClassVar[CodecKind] = "bytes-bytes"
     format: int = XZ
     check: int = -1

@@ -22,6 +22,7 @@ import numpy as np
 from omnizarr import limits
 from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import only, option
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.registry import spec_document, specs_from
 from omnizarr.errors import DecodeError, LimitError, MetadataError
 from omnizarr.model.codec import CodecSpec
@@ -38,7 +39,7 @@ KEPT = 64
 
 
 @dataclass(frozen=True)
-class N5DefaultCodec:
+class N5DefaultCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-bytes"
     codecs: tuple[CodecSpec, ...]
     context: Context = field(default=Context(), repr=False)

@@ -22,6 +22,7 @@ from omnizarr.codecs.base import (
     exact,
 )
 from omnizarr.codecs.configuration import integer
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.loader import library
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.codec import CodecSpec
@@ -35,7 +36,7 @@ TYPES = ("u1", "i1", "u2", "u4", "u8", "i2", "i4", "i8", "f2", "f4", "f8")
 
 
 @dataclass(frozen=True)
-class PCodecCodec:
+class PCodecCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-bytes"
     level: int = 8
     configuration: Mapping[str, Any] = field(default_factory=dict, hash=False)

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import only, option
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray, Shape
@@ -26,7 +27,7 @@ def _is_integer(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class ReshapeCodec:
+class ReshapeCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-array"
     shape: tuple[NewLength, ...]
 

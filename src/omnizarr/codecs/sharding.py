@@ -26,6 +26,7 @@ import numpy.typing as npt
 from omnizarr import limits
 from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import choice, only
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
 from omnizarr.errors import DecodeError, MetadataError
@@ -337,7 +338,7 @@ class Shard:
 
 @suggesting
 @dataclass(frozen=True)
-class ShardingCodec:
+class ShardingCodec(CodecDocument):
     """A chunk that holds inner chunks, each encoded alone, and an index of them.
 
     `create_array(shards=…)` is the usual way to ask for it. Codecs are given in any spelling that

@@ -14,6 +14,7 @@ import numpy as np
 
 from omnizarr.codecs.base import BytesStage, CodecKind, Context, Step, check_size, octets, unchanged
 from omnizarr.codecs.configuration import integer
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
@@ -22,7 +23,7 @@ NAME = "numcodecs.shuffle"
 
 
 @dataclass(frozen=True)
-class ShuffleCodec:
+class ShuffleCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "bytes-bytes"
     elementsize: int = 0
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import only, option
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
@@ -21,7 +22,7 @@ from omnizarr.model.json import show
 
 @suggesting
 @dataclass(frozen=True)
-class TransposeCodec:
+class TransposeCodec(CodecDocument):
     """The axes of a chunk in another order.
 
     Raises

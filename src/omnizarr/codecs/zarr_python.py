@@ -23,6 +23,7 @@ from omnizarr.codecs.base import (
     compressed,
     unknown,
 )
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import DecodeError, EncodeError, MetadataError, UnknownCodecError
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
@@ -30,7 +31,7 @@ from omnizarr.model.store import Buffer
 
 
 @dataclass(frozen=True)
-class ZarrPythonCodec:
+class ZarrPythonCodec(CodecDocument):
     """A codec object of zarr-python; the classes below say what it takes and gives."""
 
     kind: ClassVar[CodecKind]

@@ -34,6 +34,7 @@ from omnizarr.codecs.base import (
     octets,
 )
 from omnizarr.codecs.configuration import choice, integer, number, only
+from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.zfp_library import (
     FAILURES,
     NAME,
@@ -64,7 +65,7 @@ _C_INT = 1 << 31
 
 
 @dataclass(frozen=True)
-class ZFPCodec:
+class ZFPCodec(CodecDocument):
     kind: ClassVar[CodecKind] = "array-bytes"
     mode: str
     options: Mapping[str, float] = field(default_factory=dict, hash=False)

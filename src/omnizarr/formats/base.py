@@ -74,6 +74,8 @@ class Format(Protocol):
     """Names of `compression=` that mean another codec in this format."""
     claiming: int
     """How many of the first `keys` prove that a node exists, even one that cannot be read."""
+    names_dimensions: bool
+    """Whether the document of an array has a member of its own for dimension names."""
 
     # -- reading ------------------------------------------------------------------------------
     def probes(self, path: str) -> tuple[str, ...]:

@@ -136,6 +136,7 @@ class BelowPath(ABC):
     name: FormatName
     compression_aliases: Mapping[str, str] = {}
     claiming: int = 0
+    names_dimensions: bool = False
 
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]: ...

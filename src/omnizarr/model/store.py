@@ -84,6 +84,55 @@ class Store(Batches, Versions, Exclusion, MappingMethods):
         self.check_writable()
         check_key(key)
 
+    def with_read_only(self, read_only: bool = False) -> Store:
+        """Give a store of the same values that allows changes, or refuses them.
+
+        Parameters
+        ----------
+        read_only
+            Whether the new store refuses every change.
+
+        Returns
+        -------
+        Store
+            A store of the same kind.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"key": b"value"}).with_read_only(True)
+        >>> store.read_only, store["key"]
+        (True, b'value')
+        """
+        clone = type(self).__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        clone.read_only = read_only
+        return clone
+
+    @property
+    def supports_writes(self) -> bool:
+        """Whether values can be set: True of every store that is not read-only."""
+        return not self.read_only
+
+    @property
+    def supports_deletes(self) -> bool:
+        """Whether values can be deleted: True of every store that is not read-only."""
+        return not self.read_only
+
+    @property
+    def supports_listing(self) -> bool:
+        """Whether keys can be listed: `capabilities.listable`."""
+        return self.capabilities.listable
+
+    @property
+    def supports_partial_writes(self) -> bool:
+        """Whether part of a value can be replaced: never, a value is replaced whole."""
+        return False
+
+    @property
+    def supports_consolidated_metadata(self) -> bool:
+        """Whether groups here gain from consolidated metadata: True unless the store says so."""
+        return not self.capabilities.hierarchies_only
+
     def __enter__(self) -> Self:
         return self
 

@@ -8,9 +8,14 @@ from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.nodes.node import NodeAddress
 
+_TUPLES = ("shape", "chunks")
+
 
 class Metadata:
     """The document of a node, as it is stored; its members are attributes.
+
+    `dimension_names` is a tuple or None in a format that has this member, and an AttributeError in
+    others.
 
     Examples
     --------
@@ -52,9 +57,12 @@ class Metadata:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in self.model.document:
-            return json.plain(self.model.document[name])
-        if hasattr(self.model, name):
+        has_names = self.node_type == "array" and self._place.format.names_dimensions
+        if name != "dimension_names" and name in self.model.document:
+            value = json.plain(self.model.document[name])
+            return tuple(value) if name in _TUPLES and isinstance(value, list) else value
+        # Elsewhere dimension names are an attribute, and libraries ask for the member to find out.
+        if hasattr(self.model, name) and (name != "dimension_names" or has_names):
             return getattr(self.model, name)
         raise AttributeError(f"the {self.node_type}'s metadata has no member {name!r}")
 

@@ -62,6 +62,7 @@ class V3(hierarchy.BelowPath):
 
     name: FormatName = 3
     claiming = 1
+    names_dimensions = True
 
     # -- reading ------------------------------------------------------------------------------
     def keys(self, path: str) -> tuple[str, ...]:

@@ -74,6 +74,7 @@ class Draft:
     name: FormatName
     compression_aliases: Mapping[str, str] = {}
     claiming = 2
+    names_dimensions = False
 
     def __init__(self, layout: Layout) -> None:
         self.name = layout.name

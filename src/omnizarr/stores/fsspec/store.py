@@ -35,6 +35,7 @@ from omnizarr.model.store import (
 from omnizarr.stores.exact_ranges import answered, exact
 from omnizarr.stores.fsspec import filesystems
 from omnizarr.stores.fsspec.calls import FileInfo, Files, files_of
+from omnizarr.stores.fsspec.constructors import FsspecConstructors
 from omnizarr.stores.fsspec.faults import cause, failure, is_missing, status_of
 from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
@@ -51,7 +52,7 @@ _CONFLICTS = RetryPolicy(10, first_delay=0.01, cap=0.1)
 _NOT_HTTP = "/!$&'()*+,;=:@~"
 
 
-class FsspecStore(Store):
+class FsspecStore(FsspecConstructors, Store):
     """The files below a path of any filesystem of fsspec.
 
     Parameters

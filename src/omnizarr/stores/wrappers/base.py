@@ -117,6 +117,11 @@ class WrapperStore(Store):
     def list_dir(self, prefix: str) -> Listing:
         return self.store.list_dir(self._inner_prefix(prefix))
 
+    def with_read_only(self, read_only: bool = False) -> Store:
+        if not read_only and self.read_only:
+            raise StoreError("the store inside can only be read").at(self)
+        return ReadOnlyStore(self) if read_only and not self.read_only else self
+
     def check_writable(self) -> None:
         if self.read_only and self.store.read_only:
             self.store.check_writable()  # it knows the reason
@@ -163,6 +168,9 @@ class ReadOnlyStore(WrapperStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self.read_only = True
+
+    def with_read_only(self, read_only: bool = False) -> Store:
+        return self if read_only else self.store.with_read_only(False)
 
     def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
         return self.store.feeder(byte_range, requests)

@@ -1,0 +1,393 @@
+"""A pytest plugin for another project's tests: it records outcomes and sets private names aside.
+
+It is loaded with `-p plugin` in the suite's own environment, so it imports nothing but the standard
+library and pytest. `PROOF_RUN` names a JSON file with what `run.py` decided:
+
+    reference  whether this is the run on zarr-python itself
+    serve      2 or 3: serve omnizarr as zarr before anything is imported; null: do not
+    package    the package whose private names are set aside ("zarr"), or null
+    public     its public modules
+    tests      the folder of the tests
+    aliases    file of "private name<TAB>public name" lines, which the run on zarr-python itself
+               writes and the run on omnizarr reads
+    results    file that gets one JSON line for each test
+
+A test file that imports a private name gets a `Stub`. Using it while a test runs ends that test as
+"not applicable". A private path to an object that a public module has too is not private.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import json
+import os
+import sys
+import unittest.mock
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import _pytest.assertion.rewrite
+import _pytest.monkeypatch
+import pytest
+
+RUN: dict[str, Any] = json.loads(Path(os.environ["PROOF_RUN"]).read_text())
+PACKAGE: str | None = RUN["package"]
+PUBLIC: frozenset[str] = frozenset(RUN["public"])
+TESTS = os.path.realpath(RUN["tests"]) + os.sep
+LIBRARIES = ("zarr", "omnizarr")
+IS_REFERENCE = RUN["reference"]
+
+running = False
+"""Whether a test, or a fixture for it, is running: outside, stubs are only passed around."""
+used: list[str] = []
+"""Private names that the running test has used."""
+
+
+class NotApplicable(pytest.skip.Exception):
+    """The test uses a private name."""
+
+
+def set_aside(name: str) -> None:
+    used.append(name)
+    raise NotApplicable(f"uses the private name {name}", _use_item_location=True)
+
+
+# -- stubs -----------------------------------------------------------------------------------
+
+
+class StubBase:
+    """What a class gets that inherits from a stub."""
+
+    @pytest.fixture(autouse=True)
+    def _inherits_from_a_private_class(self) -> None:
+        set_aside("a private base class")
+
+
+class Stub:
+    """A private name."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["proof_name"] = name
+
+    def _use(self) -> Stub:
+        if running:
+            set_aside(self.__dict__["proof_name"])
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("__", "pytest", "_pytest")):
+            raise AttributeError(name)
+        self._use()
+        return Stub(f"{self.__dict__['proof_name']}.{name}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self._use()
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        # As a decorator outside a test it gives back what it decorates.
+        only = args[0] if len(args) == 1 and not kwargs else None
+        return (
+            only if callable(only) and not isinstance(only, type) and not running else self._use()
+        )
+
+    def __mro_entries__(self, bases: object) -> tuple[type, ...]:
+        return (StubBase,)
+
+    def __iter__(self) -> Any:
+        yield self._use()
+
+    def _binary(self, other: object = None) -> Any:
+        return self._use()
+
+    __getitem__ = __or__ = __ror__ = __add__ = __radd__ = __mul__ = __rmul__ = _binary
+    __sub__ = __rsub__ = __floordiv__ = __lt__ = __gt__ = __le__ = __ge__ = __contains__ = _binary
+
+    def __eq__(self, other: object) -> bool:
+        self._use()
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __len__(self) -> int:
+        self._use()
+        return 1
+
+    def __bool__(self) -> bool:
+        self._use()
+        return True
+
+    def __int__(self) -> int:
+        self._use()
+        return 1
+
+    __index__ = __int__
+
+    def __instancecheck__(self, instance: object) -> bool:
+        self._use()
+        return False
+
+    __subclasscheck__ = __instancecheck__
+
+    def __repr__(self) -> str:
+        return f"<private {self.__dict__['proof_name']}>"
+
+
+# -- what test files import ------------------------------------------------------------------
+
+import_as_always = builtins.__import__
+aliases: dict[str, str] = {}
+facades: dict[str, Any] = {}
+
+
+def is_public(module: str) -> bool:
+    """Whether it is a public module or a package that one is in."""
+    return module in PUBLIC or any(name.startswith(module + ".") for name in PUBLIC)
+
+
+def facade(module: str) -> Any:
+    """The module as a test file sees it."""
+    if module not in facades:
+        try:
+            real = importlib.import_module(module) if IS_REFERENCE or is_public(module) else None
+        except ImportError:
+            real = None
+        facades[module] = Facade(module, real)
+    return facades[module]
+
+
+class Facade(ModuleType):
+    """A module whose private names are stubs."""
+
+    def __init__(self, name: str, real: ModuleType | None) -> None:
+        super().__init__(name)
+        self.__dict__.update(proof_name=name, proof_real=real)
+        if real is not None:
+            self.__dict__["__doc__"] = real.__doc__
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("__path__", "__file__", "__all__", "__version__", "__spec__", "__dict__"):
+            return getattr(self.__dict__["proof_real"], name)
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return lookup(self.__dict__["proof_name"], name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self.__dict__["proof_real"], name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.__dict__["proof_real"], name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["proof_real"])
+
+
+def lookup(module: str, name: str) -> Any:
+    """What `module.name` is for a test file."""
+    inner = f"{module}.{name}"
+    if module in PUBLIC and not name.startswith("_"):
+        found = getattr(facade(module).__dict__["proof_real"], name, None)
+        if found is not None and not isinstance(found, ModuleType):
+            return found
+        if found is None and not is_public(inner):
+            if IS_REFERENCE:
+                return getattr(importlib.import_module(module), name)
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    if is_public(inner):
+        return facade(inner)
+    if IS_REFERENCE:
+        real = importlib.import_module(module)
+        try:
+            found = getattr(real, name)
+        except AttributeError:
+            found = importlib.import_module(inner)
+        if isinstance(found, ModuleType):
+            # `zarr.core` of the facade of `zarr`, a module of another package otherwise.
+            return facade(inner) if found.__name__ == inner else found
+        public = public_name(found)
+        if public is not None:
+            with open(RUN["aliases"], "a") as lines:
+                lines.write(f"{inner}\t{public}\n")
+            return found
+        return Stub(inner)
+    if inner in aliases:
+        public_module, _, public_attribute = aliases[inner].rpartition(".")
+        return getattr(importlib.import_module(public_module), public_attribute)
+    if any(known.startswith(inner + ".") for known in aliases):
+        return facade(inner)
+    return Stub(inner)
+
+
+def public_name(found: object) -> str | None:
+    """Where the public modules have the same object, or None."""
+    owner = getattr(found, "__module__", None) or type(found).__module__
+    if not isinstance(owner, str) or owner.partition(".")[0] not in (*LIBRARIES, "numcodecs"):
+        return None
+    for module in sorted(PUBLIC):
+        for name, value in list(vars(importlib.import_module(module)).items()):
+            if value is found and not name.startswith("_"):
+                return f"{module}.{name}"
+    return None
+
+
+def import_for_tests(
+    name: str,
+    globals: Any = None,
+    locals: Any = None,
+    fromlist: Any = (),
+    level: int = 0,
+) -> Any:
+    if level == 0 and name.partition(".")[0] == PACKAGE and globals is not None:
+        file = globals.get("__file__")
+        if isinstance(file, str) and os.path.realpath(file).startswith(TESTS):
+            return facade(name) if fromlist else facade(PACKAGE)
+    return import_as_always(name, globals, locals, fromlist, level)
+
+
+# -- private attributes, and private names in strings ------------------------------------------
+
+
+def attribute_for_tests(owner: Any, name: str) -> Any:
+    kind = owner if isinstance(owner, type) else type(owner)
+    module = getattr(kind, "__module__", None)
+    if running and isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
+        set_aside(f"{kind.__name__}.{name}")
+    return getattr(owner, name)
+
+
+class PrivateAttributes(ast.NodeTransformer):
+    """`x._name` becomes a call of `attribute_for_tests`, where it is read."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        private = node.attr.startswith("_") and not node.attr.startswith("__")
+        if not private or not isinstance(node.ctx, ast.Load):
+            return node
+        function = ast.Name(id="__proof_attribute__", ctx=ast.Load())
+        return ast.copy_location(
+            ast.Call(func=function, args=[node.value, ast.Constant(node.attr)], keywords=[]), node
+        )
+
+
+def rewrite_tests(tree: ast.Module, source: bytes, *args: Any, **kwargs: Any) -> None:
+    path = args[0] if args else kwargs.get("module_path")
+    if path is not None and os.path.realpath(path).startswith(TESTS):
+        ast.fix_missing_locations(PrivateAttributes().visit(tree))
+    rewrite_as_always(tree, source, *args, **kwargs)
+
+
+def refuse_private_strings(function: Any) -> Any:
+    """For functions that take the dotted name of what they replace."""
+
+    def checked(target: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(target, str) and target.partition(".")[0] == PACKAGE and running:
+            module = target.rpartition(".")[0]
+            if not is_public(module) and not is_public(module.rpartition(".")[0]):
+                set_aside(target)
+        return function(target, *args, **kwargs)
+
+    return checked
+
+
+if not IS_REFERENCE:
+    if RUN["serve"] is not None:
+        import omnizarr.compat
+
+        omnizarr.compat.install(RUN["serve"])
+    if PACKAGE is not None:
+        table = Path(RUN["aliases"])
+        if table.exists():
+            aliases.update(line.split("\t") for line in table.read_text().splitlines())
+
+if PACKAGE is not None:
+    rewrite_as_always = _pytest.assertion.rewrite.rewrite_asserts
+    _pytest.assertion.rewrite.rewrite_asserts = rewrite_tests
+    sys.dont_write_bytecode = True
+    builtins.__proof_attribute__ = attribute_for_tests  # type: ignore[attr-defined]
+    builtins.__import__ = import_for_tests
+    unittest.mock._get_target = refuse_private_strings(  # type: ignore[attr-defined]
+        unittest.mock._get_target  # type: ignore[attr-defined]
+    )
+    _pytest.monkeypatch.derive_importpath = refuse_private_strings(
+        _pytest.monkeypatch.derive_importpath
+    )
+
+
+# -- outcomes ----------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: Any, nextitem: Any) -> Any:
+    used.clear()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: Any, call: Any) -> Any:
+    global running
+    running = False
+    report = yield
+    if used:  # also where the test caught it
+        report.outcome = "skipped"
+        report.private = used[0]
+        report.longrepr = (str(item.path), 0, f"uses the private name {used[0]}")
+    return report
+
+
+def _starts(item: Any) -> None:
+    global running
+    running = True
+
+
+pytest_runtest_setup = pytest.hookimpl(tryfirst=True)(_starts)
+pytest_runtest_call = pytest.hookimpl(tryfirst=True)(_starts)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: Any, nextitem: Any) -> None:
+    global running
+    running = False
+
+
+outcomes: dict[str, tuple[str, str]] = {}
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """One outcome for a test: the worst of its phases."""
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        return  # the controller gets every report
+    before, why = outcomes.get(report.nodeid, ("", ""))
+    if getattr(report, "private", None):
+        outcome, why = "private", report.private
+    elif report.failed:
+        outcome, why = "failed", _reason(report)
+    elif hasattr(report, "wasxfail"):
+        outcome, why = "xfailed", str(report.wasxfail)
+    elif report.skipped:
+        outcome, why = "skipped", str(report.longrepr[-1] if report.longrepr else "")
+    else:
+        outcome = before or "passed"
+    if before in ("private", "failed") and outcome != "private":
+        outcome = before
+    outcomes[report.nodeid] = (outcome, why)
+
+
+def pytest_collectreport(report: Any) -> None:
+    if report.failed and not os.environ.get("PYTEST_XDIST_WORKER"):
+        outcomes[report.nodeid] = ("uncollected", str(report.longrepr)[-3000:])
+
+
+def _reason(report: Any) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(crash.message if crash is not None else report.longrepr)[:3000]
+
+
+def pytest_sessionfinish(session: Any) -> None:
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        return
+    with open(RUN["results"], "w") as lines:
+        for test, (outcome, why) in sorted(outcomes.items()):
+            lines.write(json.dumps({"test": test, "outcome": outcome, "why": why}) + "\n")
