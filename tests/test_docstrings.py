@@ -62,7 +62,7 @@ ANY_IS_MEANT = {
     "omnizarr.codecs.base.Step": "by the kind of codec, functions of arrays or of bytes",
     "omnizarr.codecs.base.Codec.prepare": "by the kind of codec, one class of stages or the other",
     "omnizarr.config.Config.get": "the type depends on the name",
-    "omnizarr.integrations.zarr_python.OmnizarrStore.open": "zarr-python's signature",
+    "omnizarr.integrations.zarr_python.stores.OmnizarrStore.open": "zarr-python's signature",
     **{
         f"omnizarr.nodes.{name}": "an array or a scalar, as in NumPy, of a type that is stored"
         for name in (

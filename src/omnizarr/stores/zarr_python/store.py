@@ -429,6 +429,6 @@ def _same_place(store: Any, read_only: bool) -> Store | None:
 
         return kinds.adopt(store.store, read_only=read_only)
     inner = getattr(store, "store", None)
-    if kind.__module__ == "omnizarr.integrations.zarr_python" and isinstance(inner, Store):
+    if kind.__module__ == "omnizarr.integrations.zarr_python.stores" and isinstance(inner, Store):
         return ReadOnlyStore(inner) if read_only and not inner.read_only else inner
     return None

@@ -1,0 +1,183 @@
+"""Executes requests of zarr-python with our codecs.
+
+Chunks in local files and in our own stores go through the engine: it reads ranges of shards, and
+holds a lock while it changes part of a chunk. For any other store, zarr-python's own methods fetch
+and store the bytes, in the caller's event loop, while threads decode or encode others: a wrapper or
+a subclass sees every call.
+
+A key that is not there is a missing chunk. Every other failure of a store raises.
+
+This module knows stores and threads. It must not know how a selection is spelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import zarr
+from zarr.storage import LocalStore, MemoryStore
+
+import omnizarr
+from omnizarr import engine
+from omnizarr.aio.threads import call
+from omnizarr.engine import threads
+from omnizarr.engine.writing import encode_part
+from omnizarr.errors import ZarrError
+from omnizarr.indexing import ChunkPart
+from omnizarr.integrations.zarr_python.batches import Batch, Chunks, Item, NDArray, Request
+from omnizarr.integrations.zarr_python.stores import OmnizarrStore
+from omnizarr.model.store import Buffer, Store
+from omnizarr.runtime import parallel
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+AHEAD_BYTES = 64 << 20
+"""About how many decoded bytes are under way at once in stores of zarr-python."""
+
+
+def place_of(store: Any) -> Store | None:
+    """Our own store for the same values; None if zarr-python's is to be asked. A subclass may do
+    more than the class that it is made from."""
+    if type(store) is LocalStore:
+        # zarr-python follows links.
+        return omnizarr.LocalStore(store.root, follow_symlinks=True)
+    return store.store if type(store) is OmnizarrStore else None
+
+
+def reads_ranges(source: Chunks, items: Sequence[Item], store: Any) -> bool:
+    """Whether zarr-python would ask for parts of values: of shards that are not wanted whole. What
+    is in memory costs the same as a whole."""
+    if source.regular_chain.shard is None or type(store) is MemoryStore:
+        return False
+    return not all(item[4] for item in items)
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+async def read(source: Chunks, request: Request, store: Any = None) -> set[str]:
+    """Fill the working array through the engine; give the keys that were missing. `store` is
+    zarr-python's, which is opened first."""
+    plan, working = request
+    if store is not None:
+        await store._ensure_open()
+    await call(lambda: engine.read(source, plan, working), reads=True)
+    return source.missing
+
+
+async def read_fetched(source: Chunks, items: Sequence[Item], request: Request) -> set[str]:
+    """The same with the bytes that zarr-python fetches."""
+    plan, working = request
+    size = _ahead(source)
+    groups = [items[start : start + size] for start in range(0, len(items), size)]
+    missing: set[str] = set()
+    fetching = asyncio.ensure_future(_fetch(groups[0]))
+    try:
+        for number in range(len(groups)):
+            found = await fetching
+            if number + 1 < len(groups):
+                fetching = asyncio.ensure_future(_fetch(groups[number + 1]))
+            values: Any = {key: value for key, value in found.items() if value is not None}
+            here = source.within(omnizarr.MemoryStore(values))
+            some = plan.some(number * size, (number + 1) * size)
+            missing |= await read(here, Request(some, working))
+    finally:
+        fetching.cancel()
+    return missing
+
+
+async def _fetch(items: Sequence[Item]) -> dict[str, memoryview | None]:
+    async def get(item: Item) -> tuple[str, memoryview | None]:
+        found = await item[0].get(prototype=item[1].prototype)
+        return item[0].path, None if found is None else _view(found)
+
+    return dict(await _each(get, items))
+
+
+def _view(value: Any) -> memoryview:
+    return np.ascontiguousarray(value.as_numpy_array()).view(np.uint8).data
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+async def write(source: Chunks, request: Request, store: Any) -> None:
+    """Store the working array through the engine. `store` is zarr-python's."""
+    plan, working = request
+    await store._ensure_open()
+    store._check_writable()
+    await call(lambda: engine.write(source, plan, working), reads=False)
+
+
+async def write_fetched(source: Chunks, items: Sequence[Item], request: Request) -> None:
+    """The same where zarr-python fetches the chunks of which a part remains, and stores all."""
+    plan, working = request
+    size = _ahead(source)
+    for start in range(0, len(items), size):
+        group, some = items[start : start + size], plan.some(start, start + size)
+        old = await _fetch([item for item in group if not item[4]])
+        work = _encoder(source, some, working, old)
+        new = await call(work, reads=True)
+        await _each(_store, list(zip(group, new, strict=True)))
+
+
+def _encoder(
+    source: Chunks, plan: Batch, working: NDArray, old: dict[str, memoryview | None]
+) -> Callable[[], list[Buffer | None]]:
+    chain = source.regular_chain
+
+    def encode(part: ChunkPart) -> Buffer | None:
+        key = source.key(part.coordinates)
+        try:
+            return encode_part(source, chain, old.get(key), part, working, None)
+        except ZarrError as error:
+            raise error.at(source.where(key, part.coordinates)) from error
+
+    def work() -> list[Buffer | None]:
+        workers = threads.workers_for(len(plan), source.chunk_bytes)
+        return parallel.each(encode, list(plan.parts()), workers)
+
+    return work
+
+
+async def _store(pair: tuple[Item, Buffer | None]) -> None:
+    item, data = pair
+    if data is None:
+        await item[0].delete()
+    else:
+        # A copy: encoded bytes may be a view of the caller's array, which a store may keep.
+        await item[0].set(item[1].prototype.buffer.from_bytes(bytes(data)))
+
+
+# -- both -------------------------------------------------------------------------------------
+
+
+def _ahead(source: Chunks) -> int:
+    """How many chunks are fetched or stored together."""
+    return max(1, min(8 * _requests(), AHEAD_BYTES // source.chunk_bytes))
+
+
+def _requests() -> int:
+    return max(1, int(zarr.config.get("async.concurrency")))
+
+
+async def _each(function: Callable[[T], Awaitable[R]], items: Sequence[T]) -> list[R]:
+    """The results for all items, so many at once as zarr-python is configured for."""
+    results: list[Any] = [None] * len(items)
+    numbered = iter(enumerate(items))
+
+    async def work(pairs: Iterable[tuple[int, T]]) -> None:
+        for number, item in pairs:
+            results[number] = await function(item)
+
+    workers = [asyncio.ensure_future(work(numbered)) for _ in range(min(_requests(), len(items)))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+    return results
