@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from omnizarr.codecs.base import ArrayStage, BytesStage, Codec, Context, Step
 from omnizarr.codecs.chain import Chain, Scratch, chain
-from omnizarr.codecs.registry import chosen_spec, codec_spec, get_codec, kind_of, register_codec
+from omnizarr.codecs.registry import (
+    chosen_spec,
+    codec_class,
+    codec_spec,
+    get_codec,
+    kind_of,
+    register_codec,
+)
 from omnizarr.codecs.sharding import Shard, ShardIndex
 from omnizarr.model.codec import CodecSpec
 
@@ -51,6 +58,7 @@ __all__ = [
     "ZstdCodec",
     "chain",
     "chosen_spec",
+    "codec_class",
     "codec_spec",
     "get_codec",
     "kind_of",

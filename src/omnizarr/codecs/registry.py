@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
 from functools import cache, lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 from omnizarr.codecs.base import Codec, Context
 from omnizarr.errors import MetadataError, UnknownCodecError
@@ -111,9 +111,11 @@ PROVIDERS: Mapping[str, str] = {
 """Packages that bring codecs which data in the wild name."""
 
 _registered: dict[str, type[Codec]] = {}
+_plugged: dict[str, Any] = {}
+"""Registered classes that were written for zarr-python."""
 
 
-def register_codec(name: str, codec: type[Codec]) -> None:
+def register_codec(name: str, codec: type[Codec] | type[_HasDict]) -> None:
     """Make a codec class known under a name, before all others of that name.
 
     Parameters
@@ -121,18 +123,46 @@ def register_codec(name: str, codec: type[Codec]) -> None:
     name
         The name in metadata.
     codec
-        A class with the methods of `Codec`, which has an example.
+        A class with the methods of `Codec`, which has an example; or one that was written for
+        zarr-python, a subclass of its `BaseCodec`.
 
     Raises
     ------
     TypeError
         If the class lacks a method.
     """
-    if not _is_codec(codec):
+    if _is_codec(codec):
+        _plugged.pop(name, None)
+        _registered[name] = cast("type[Codec]", codec)
+    elif all(hasattr(codec, method) for method in ("from_dict", "encode", "decode")):
+        _registered.pop(name, None)
+        _plugged[name] = codec
+    else:
         raise TypeError(
             f"{codec!r} is no codec: it needs from_spec(spec, context), spec() and prepare(stage)"
         )
-    _registered[name] = codec
+
+
+def codec_class(name: str) -> type[Codec] | type[_HasDict] | None:
+    """Give the class of codecs that metadata means by a name.
+
+    Parameters
+    ----------
+    name
+        The name in metadata.
+
+    Returns
+    -------
+    type or None
+        None if there is none.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.codec_class("gzip").__name__
+    'GzipCodec'
+    """
+    theirs: type[_HasDict] | None = None if _class_of(name) else _theirs(name)
+    return _class_of(name) or theirs
 
 
 @cache
@@ -164,10 +194,17 @@ def _entry_point(group: str, name: str) -> Any:
     return None
 
 
+def _theirs(name: str) -> Any:
+    """The class for zarr-python that is registered or plugged in under a name."""
+    return _plugged.get(name) or _entry_point("zarr.codecs", name)
+
+
 def _class_of(name: str) -> type[Codec] | None:
     """The class that is registered, built in or plugged in under a name."""
     if name in _registered:
         return _registered[name]
+    if name in _plugged:
+        return None
     if name in BUILT_IN:
         return _built_in(BUILT_IN[name])
     plugged: type[Codec] | None = _entry_point("omnizarr.codecs", name)
@@ -192,7 +229,7 @@ def kind_of(spec: CodecSpec) -> Literal["array", "serializer", "bytes"]:
     'serializer'
     """
     codec: Any = _class_of(spec.name)
-    if codec is None and _entry_point("zarr.codecs", spec.name) is not None:
+    if codec is None and _theirs(spec.name) is not None:
         codec = get_codec(spec)
     match getattr(codec, "kind", "bytes-bytes"):
         case "array-array":
@@ -239,7 +276,7 @@ def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
         foreign = from_numcodecs(spec)
         if foreign is not None:
             return foreign
-    theirs = _entry_point("zarr.codecs", name)
+    theirs = _theirs(name)
     if theirs is not None:
         from omnizarr.codecs.zarr_python import from_zarr_python
 
@@ -355,7 +392,7 @@ def chosen_spec(value: CodecLike, choices: Sequence[str] = ()) -> CodecSpec:
             _check_members(given)
         return given
     spec = _CHOSEN.get(value) or codec_spec(value)
-    if _class_of(spec.name) or _entry_point("zarr.codecs", spec.name) is not None:
+    if codec_class(spec.name) is not None:
         return spec
     from numcodecs.registry import codec_registry, entries
 
@@ -369,7 +406,7 @@ def chosen_spec(value: CodecLike, choices: Sequence[str] = ()) -> CodecSpec:
 
 def _check_members(spec: CodecSpec) -> None:
     """Refuse a member of a configuration that a built-in codec would leave out."""
-    if spec.name not in BUILT_IN or spec.name in _registered:
+    if spec.name not in BUILT_IN or spec.name in _registered or spec.name in _plugged:
         return
     codec: Any = _built_in(BUILT_IN[spec.name])
     known = {field.name for field in fields(codec)} - {"name", "context"}

@@ -1,8 +1,9 @@
 """Codecs that plug into zarr-python (entry points `zarr.codecs`), used through its own machinery.
 
 Their methods are asynchronous and take zarr-python's buffers; its own event loop runs them. The
-package of such a codec depends on zarr-python. The size of its output is checked, its memory use is
-not.
+package of such a codec depends on zarr-python, or on what `compat.install` serves in its place: the
+class of the codec says which of them it was written for. The size of its output is checked, its
+memory use is not.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class ZarrPythonCodec(CodecDocument):
 
     def _run(self, method: str, value: Any, chunk: Any) -> Any:
         """Await one of the codec's batch methods for one chunk."""
-        sync = importlib.import_module("zarr.core.sync").sync
+        sync = _module(self.codec, "core.sync").sync
         failure = EncodeError if method == "encode" else DecodeError
         try:
             (result,) = sync(getattr(self.codec, method)([(value, chunk)]))
@@ -62,14 +63,14 @@ class Compressor(ZarrPythonCodec):
     kind: ClassVar[CodecKind] = "bytes-bytes"
 
     def prepare(self, stage: BytesStage) -> Step:
-        chunk = _chunk(ArrayStage((stage.size or 0,), np.dtype(np.uint8), 0))
+        chunk = _chunk(self.codec, ArrayStage((stage.size or 0,), np.dtype(np.uint8), 0))
         name = self.original.name
 
         def encode(data: Buffer) -> Buffer:
-            return _bytes(self._run("encode", _buffer(data), chunk))
+            return _bytes(self._run("encode", _buffer(chunk, data), chunk))
 
         def decode(data: Buffer) -> Buffer:
-            found = _bytes(self._run("decode", _buffer(data), chunk))
+            found = _bytes(self._run("decode", _buffer(chunk, data), chunk))
             check_size(name, stage, len(found))
             return found
 
@@ -80,15 +81,15 @@ class Serializer(ZarrPythonCodec):
     kind: ClassVar[CodecKind] = "array-bytes"
 
     def prepare(self, stage: ArrayStage) -> Step:
-        chunk = _chunk(stage)
+        chunk = _chunk(self.codec, stage)
         codec = Serializer(self.original, self.codec.evolve_from_array_spec(chunk))
         name = self.original.name
 
         def encode(array: NDArray) -> Buffer:
-            return _bytes(codec._run("encode", _array(array), chunk))
+            return _bytes(codec._run("encode", _array(chunk, array), chunk))
 
         def decode(data: Buffer) -> NDArray:
-            return _checked(name, stage, codec._run("decode", _buffer(data), chunk))
+            return _checked(name, stage, codec._run("decode", _buffer(chunk, data), chunk))
 
         return Step(unknown(stage.dtype.itemsize), encode, decode)
 
@@ -97,17 +98,17 @@ class Filter(ZarrPythonCodec):
     kind: ClassVar[CodecKind] = "array-array"
 
     def prepare(self, stage: ArrayStage) -> Step:
-        chunk = _chunk(stage)
+        chunk = _chunk(self.codec, stage)
         codec = Filter(self.original, self.codec.evolve_from_array_spec(chunk))
         behind = codec.codec.resolve_metadata(chunk)
         output = ArrayStage(tuple(behind.shape), behind.dtype.to_native_dtype(), behind.fill_value)
         name = self.original.name
 
         def encode(array: NDArray) -> NDArray:
-            return _checked(name, output, codec._run("encode", _array(array), chunk))
+            return _checked(name, output, codec._run("encode", _array(chunk, array), chunk))
 
         def decode(array: NDArray) -> NDArray:
-            return _checked(name, stage, codec._run("decode", _array(array), chunk))
+            return _checked(name, stage, codec._run("decode", _array(chunk, array), chunk))
 
         return Step(output, encode, decode)
 
@@ -115,7 +116,7 @@ class Filter(ZarrPythonCodec):
 def from_zarr_python(spec: CodecSpec, plugged: Any) -> Compressor | Serializer | Filter:
     """A codec from the class that an entry point of zarr-python leads to."""
     try:
-        base = importlib.import_module("zarr.abc.codec")
+        base = _module(plugged, "abc.codec")
     except ImportError as error:
         raise UnknownCodecError(
             f"codec {spec.name!r} is a plug-in of zarr-python, which is not installed:"
@@ -136,28 +137,33 @@ def from_zarr_python(spec: CodecSpec, plugged: Any) -> Compressor | Serializer |
     )
 
 
-def _prototype() -> Any:
-    return importlib.import_module("zarr.core.buffer").default_buffer_prototype()
+def _module(codec: Any, name: str) -> Any:
+    """A module of the zarr-python that a codec, or a class of codecs, derives from."""
+    cls = codec if isinstance(codec, type) else type(codec)
+    bases = (base.__module__ for base in cls.__mro__ if base.__name__ == "BaseCodec")
+    root = next((found for found in bases if found.endswith(".abc.codec")), "zarr.abc.codec")
+    return importlib.import_module(f"{root.removesuffix('.abc.codec')}.{name}")
 
 
-def _chunk(stage: ArrayStage) -> Any:
+def _chunk(codec: Any, stage: ArrayStage) -> Any:
     """What zarr-python calls the specification of a chunk."""
-    specs = importlib.import_module("zarr.core.array_spec")
-    types = importlib.import_module("zarr.core.dtype")
+    specs = _module(codec, "core.array_spec")
+    types = _module(codec, "core.dtype")
     try:
         data_type = types.get_data_type_from_native_dtype(stage.dtype)
     except Exception as error:  # foreign code
         raise MetadataError(f"zarr-python has no data type for {stage.dtype}: {error}") from error
     config = specs.ArrayConfig.from_dict({})
-    return specs.ArraySpec(stage.shape, data_type, stage.fill, config, _prototype())
+    prototype = _module(codec, "core.buffer").default_buffer_prototype()
+    return specs.ArraySpec(stage.shape, data_type, stage.fill, config, prototype)
 
 
-def _buffer(data: Buffer) -> Any:
-    return _prototype().buffer.from_bytes(bytes(data))
+def _buffer(chunk: Any, data: Buffer) -> Any:
+    return chunk.prototype.buffer.from_bytes(bytes(data))
 
 
-def _array(array: NDArray) -> Any:
-    return _prototype().nd_buffer.from_numpy_array(np.ascontiguousarray(array))
+def _array(chunk: Any, array: NDArray) -> Any:
+    return chunk.prototype.nd_buffer.from_numpy_array(np.ascontiguousarray(array))
 
 
 def _bytes(buffer: Any) -> bytes:

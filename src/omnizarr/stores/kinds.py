@@ -67,7 +67,7 @@ KINDS: tuple[StoreKind, ...] = (
         packages=("obstore", "obspec"),
     ),
     StoreKind("http.store", schemes=("http", "https")),
-    StoreKind("zarr_python.store", packages=("zarr", "icechunk", "virtualizarr")),
+    StoreKind("zarr_python.store", packages=("zarr", "omnizarr", "icechunk", "virtualizarr")),
     StoreKind("fsspec.store", packages=("fsspec",)),
     StoreKind(
         "databases.sqlite",

@@ -153,6 +153,10 @@ def parse(dtype: Any) -> DataType | np.dtype[Any]:
         return _ARROW[dtype]
     if isinstance(dtype, Mapping) and "name" in dtype:
         return from_json(dict(dtype))
+    if hasattr(dtype, "to_native_dtype"):  # a data type of zarr-python
+        native: np.dtype[Any] = dtype.to_native_dtype()
+        is_bytes = getattr(dtype, "object_codec_id", None) == "vlen-bytes"
+        return _PLAIN["bytes"] if is_bytes else native
     try:
         if isinstance(dtype, list):
             # Fields as JSON gives them back: lists where NumPy wants tuples.

@@ -20,24 +20,41 @@ from omnizarr.model.store import Buffer, ByteRange, read_range, span
 from omnizarr.runtime.optional_packages import package
 
 Fetch = Callable[[Any, str, ByteRange | None], Coroutine[Any, Any, Buffer | None]]
+_BASE = ".abc.store"
+_ROOTS = (".zarr", ".omnizarr.compat.zarr3")
 _FORMAT_3 = re.compile(r"(?:.*/)?(?:zarr\.json|c(?:/[0-9]+)*)\Z", re.DOTALL)
 
 
-def module(name: str) -> Any:
-    """A module of zarr-python."""
-    return package(f"zarr.{name}", "zarr", "a store of zarr-python")
+def module(store: Any, name: str) -> Any:
+    """A module of the zarr-python that a store derives from, or of `compat` in its place."""
+    return package(f"{root(store) or 'zarr'}.{name}", "zarr", "a store of zarr-python")
 
 
-def prototype() -> Any:
+def root(store: Any) -> str | None:
+    """The package whose `abc.store.Store` a store derives from; None if it is no such store."""
+    bases = (base.__module__ for base in type(store).__mro__ if base.__name__ == "Store")
+    return next((path[: -len(_BASE)] for path in bases if path.endswith(_BASE)), None)
+
+
+def is_own(store: Any, name: str, *, subclass: bool = False) -> bool:
+    """Whether a store's class is one of zarr-python's own (`zarr.storage`), or derives from it."""
+    kinds = type(store).__mro__ if subclass else (type(store),)
+    return any(
+        kind.__name__ == name and f".{kind.__module__}.".rpartition(".storage.")[0] in _ROOTS
+        for kind in kinds
+    )
+
+
+def prototype(store: Any) -> Any:
     """zarr-python's prototype of a buffer in ordinary memory."""
-    return module("core.buffer.cpu").buffer_prototype
+    return module(store, "core.buffer.cpu").buffer_prototype
 
 
-def request(byte_range: ByteRange | None) -> Any:
+def request(store: Any, byte_range: ByteRange | None) -> Any:
     """A range in zarr-python's words."""
     if byte_range is None:
         return None
-    words = module("abc.store")
+    words = module(store, "abc.store")
     start, stop = byte_range
     if start < 0:
         return words.SuffixByteRequest(-start)
@@ -53,12 +70,12 @@ def contents(buffer: Any) -> Buffer | None:
 
 
 async def plainly(store: Any, key: str, byte_range: ByteRange | None) -> Buffer | None:
-    return contents(await store.get(key, prototype(), request(byte_range)))
+    return contents(await store.get(key, prototype(store), request(store, byte_range)))
 
 
 async def cut(store: Any, key: str, byte_range: ByteRange | None) -> Buffer | None:
     """Part of a value that is fetched whole."""
-    value = contents(await store.get(key, prototype(), None))
+    value = contents(await store.get(key, prototype(store), None))
     return value if value is None else read_range(value, byte_range)
 
 

@@ -88,10 +88,9 @@ class ZarrPythonStore(Store):
     def __init__(
         self, store: ZarrStore, *, read_only: bool = False, deadline: float = DEADLINE
     ) -> None:
-        base = rules.module("abc.store").Store
-        if not isinstance(store, base):
+        if rules.root(store) is None:
             raise TypeError(f"expected a store of zarr-python, found {type(store).__name__}")
-        self.store = store
+        self.store: Any = store
         self.deadline = deadline
         self.read_only = bool(read_only or store.read_only or not store.supports_writes)
         self._rules = rules.rules_for(store)
@@ -113,7 +112,7 @@ class ZarrPythonStore(Store):
             return "mapping", id(values)
         if self._inside is not None:
             return self._inside.identity
-        if type(self.store) is rules.module("storage").ZipStore:
+        if rules.is_own(self.store, "ZipStore"):
             return "zip", os.path.realpath(self.store.path), ""
         # Comparing others may compare all their values.
         return "zarr-python", _Same(self.store) if self._rules.nodes else id(self.store)
@@ -124,12 +123,12 @@ class ZarrPythonStore(Store):
     @cached_property
     def _inside(self) -> Store | None:
         """The store that a wrapper of zarr-python (one that logs, or caches) forwards to."""
-        storage = rules.module("storage")
-        wrapper: Any = getattr(storage, "WrapperStore", ())
-        if not isinstance(self.store, wrapper):
+        if not rules.is_own(self.store, "WrapperStore", subclass=True):
             return None
         inner: Any = self.store._store
-        archive = type(inner) is storage.ZipStore  # which is not to be opened twice
+        if isinstance(inner, Store):
+            return inner
+        archive = rules.is_own(inner, "ZipStore")  # which is not to be opened twice
         return ZarrPythonStore(inner) if archive else adopt(inner, read_only=self.read_only)
 
     def __repr__(self) -> str:
@@ -200,8 +199,9 @@ class ZarrPythonStore(Store):
         doing = f"read {key!r}"
         try:
             if self._direct:
-                part = rules.request(byte_range)
-                found = self.store.get_sync(key, prototype=rules.prototype(), byte_range=part)
+                part = rules.request(self.store, byte_range)
+                memory = rules.prototype(self.store)
+                found = self.store.get_sync(key, prototype=memory, byte_range=part)
                 return rules.contents(found)
             return self._run(lambda: self._rules.fetch(self.store, key, byte_range), doing)
         except Exception as error:  # for a missing key a store returns None
@@ -262,7 +262,7 @@ class ZarrPythonStore(Store):
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         self.check_storable(key)
-        buffer = rules.prototype().buffer.from_bytes(bytes(value))
+        buffer = rules.prototype(self.store).buffer.from_bytes(bytes(value))
         doing = f"write {key!r}"
         try:
             if self._direct:
@@ -398,33 +398,30 @@ def adopt(obj: Any, *, read_only: bool) -> Store | None:
                 " repository.readonly_session(branch='main') or .writable_session('main')"
             )
         obj = getattr(obj, "store", None)
-    words = rules.module("abc.store")
-    path_type = rules.module("storage").StorePath
-    if isinstance(obj, path_type):
+    if type(obj).__name__ == "StorePath" and hasattr(obj, "store"):
         inner = adopt(obj.store, read_only=read_only or obj.read_only)
         return PrefixStore(inner, obj.path) if inner is not None and obj.path else inner
-    if not isinstance(obj, words.Store):
+    if rules.root(obj) is None:
         return None
     return _same_place(obj, read_only or obj.read_only) or ZarrPythonStore(obj, read_only=read_only)
 
 
 def _same_place(store: Any, read_only: bool) -> Store | None:
     """Our own store for the same files, where zarr-python keeps no state in memory."""
-    storage = rules.module("storage")
     kind = type(store)
-    if kind is storage.LocalStore:
+    if rules.is_own(store, "LocalStore"):
         from omnizarr.stores.local.store import LocalStore
 
         return LocalStore(store.root, read_only=read_only)
-    if kind is storage.ZipStore and store.read_only:
+    if rules.is_own(store, "ZipStore") and store.read_only:
         from omnizarr.stores.zip.store import ZipStore
 
         return ZipStore(store.path, mode="r")
-    if kind is storage.FsspecStore:
+    if rules.is_own(store, "FsspecStore"):
         from omnizarr.stores.fsspec.store import FsspecStore
 
         return FsspecStore(store.fs, store.path, read_only=read_only)
-    if kind is getattr(storage, "ObjectStore", None):
+    if rules.is_own(store, "ObjectStore"):
         from omnizarr.stores import kinds
 
         return kinds.adopt(store.store, read_only=read_only)

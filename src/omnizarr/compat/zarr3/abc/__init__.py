@@ -1,0 +1,1 @@
+"""The interfaces that authors of stores and codecs implement."""

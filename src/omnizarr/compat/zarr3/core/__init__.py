@@ -1,0 +1,1 @@
+"""Names of `zarr.core` that other libraries import: renamed, translated, never a second engine."""

@@ -1,0 +1,1 @@
+"""Data types that are one NumPy dtype each."""

@@ -1,0 +1,23 @@
+"""Errors and warnings of data types."""
+
+from __future__ import annotations
+
+import warnings
+
+
+class DataTypeValidationError(ValueError):
+    """Something does not describe the data type that was asked."""
+
+
+class UnstableSpecificationWarning(FutureWarning):
+    """A data type has no specification of format 3, so other libraries may not read it."""
+
+
+def warn_unstable(dtype: object) -> None:
+    """Warn that a data type has no specification of format 3."""
+    warnings.warn(
+        f"The data type ({dtype}) does not have a Zarr V3 specification: other libraries, and"
+        " later releases, may not read arrays of it",
+        UnstableSpecificationWarning,
+        stacklevel=3,
+    )
