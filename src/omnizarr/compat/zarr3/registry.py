@@ -14,6 +14,10 @@ from typing import Any, TypeVar
 from omnizarr import codecs
 from omnizarr.compat.zarr3.core.buffer import cpu
 from omnizarr.compat.zarr3.core.buffer.core import Buffer, NDBuffer
+from omnizarr.compat.zarr3.core.chunk_key_encodings import (
+    DefaultChunkKeyEncoding,
+    V2ChunkKeyEncoding,
+)
 from omnizarr.compat.zarr3.core.dtype import data_type_registry
 from omnizarr.errors import ConfigError, UnknownCodecError
 
@@ -62,6 +66,8 @@ _key_encodings: Registry[Any] = Registry()
 for _module in ("zarr.buffer.cpu", "zarr.core.buffer.cpu"):
     _buffers.register(cpu.Buffer, f"{_module}.Buffer")
     _nd_buffers.register(cpu.NDBuffer, f"{_module}.NDBuffer")
+_key_encodings.register(DefaultChunkKeyEncoding, "default")
+_key_encodings.register(V2ChunkKeyEncoding, "v2")
 
 
 def fully_qualified_name(cls: type) -> str:

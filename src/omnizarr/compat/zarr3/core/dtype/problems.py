@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 
+from omnizarr.errors import UnknownDataTypeError, UnstableSpecificationWarning, ZarrUserWarning
 
-class DataTypeValidationError(ValueError):
-    """Something does not describe the data type that was asked."""
+DataTypeValidationError = UnknownDataTypeError
+"""zarr-python's name: something does not describe the data type that was asked."""
 
-
-class UnstableSpecificationWarning(FutureWarning):
-    """A data type has no specification of format 3, so other libraries may not read it."""
+__all__ = ["DataTypeValidationError", "UnstableSpecificationWarning", "ZarrUserWarning"]
 
 
 def warn_unstable(dtype: object) -> None:

@@ -18,7 +18,7 @@ from omnizarr.compat.zarr3.core.dtype.common import (
     v3_unstable_dtype_warning,
 )
 from omnizarr.compat.zarr3.core.dtype.npy import common as of
-from omnizarr.compat.zarr3.core.dtype.problems import DataTypeValidationError
+from omnizarr.compat.zarr3.core.dtype.problems import DataTypeValidationError, ZarrUserWarning
 from omnizarr.compat.zarr3.core.dtype.wrapper import ZDType
 
 StructuredJSON_V2: TypeAlias = DTypeConfig_V2[Any, None]
@@ -91,7 +91,7 @@ class Structured(of.NumpyDType["np.dtypes.VoidDType", np.void], HasItemSize):
             warnings.warn(
                 "The structured dtype is converted to a packed field layout; field offsets and"
                 " itemsize may change.",
-                UserWarning,
+                ZarrUserWarning,
                 stacklevel=4,
             )
         types = [(name, packed.fields[name][0]) for name in packed.names]

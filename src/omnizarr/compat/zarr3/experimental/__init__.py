@@ -1,0 +1,1 @@
+"""What zarr-python calls experimental."""
