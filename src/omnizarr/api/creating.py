@@ -141,9 +141,9 @@ def create_array(
         A `ThreadSynchronizer` or `ProcessSynchronizer` to hold as well. Writes are safe without.
     cache_metadata, cache_attrs
         False reads the metadata, or the attributes, again at every use.
-    config, meta_array
+    config, meta_array, partial_decompress
         Keywords of zarr-python: a mapping with ``"order"``, ``"write_empty_chunks"`` and
-        ``"read_missing_chunks"``; NumPy's array type.
+        ``"read_missing_chunks"``; NumPy's array type; without effect, since it changed speed alone.
     storage_transformers
         None are defined: anything but an empty list is refused.
 

@@ -144,7 +144,6 @@ def open_array(
     zarr_format: FormatName | None = None,
     zarr_version: FormatName | None = None,
     storage_options: StorageOptions | None = None,
-    partial_decompress: bool = False,
     **arguments: Unpack[ArrayOptions],
 ) -> Array:
     """Open an array, or create one as `mode` says.
@@ -160,8 +159,6 @@ def open_array(
         Replace what is there, as mode ``"w"`` does.
     zarr_format, zarr_version
         The format to look for, or to create. By default any format is found.
-    partial_decompress
-        A keyword of zarr-python 2, without effect: it changed speed alone.
     **arguments
         All keywords of `create_array`.
 

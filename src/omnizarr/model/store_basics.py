@@ -36,6 +36,8 @@ class BasicStore(ABC):
     """What the store can do beyond the basics."""
     dimension_separator: Literal[".", "/"] | None = None
     """What the store would like to see between chunk coordinates of new arrays."""
+    preferred_format: int | str | None = None
+    """The format of new nodes in an empty store, where no other is asked for."""
 
     @abstractmethod
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:

@@ -10,6 +10,7 @@ This module knows keys and bytes. It must not know what they mean.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from omnizarr.model.paths import check_key, check_prefix, is_key, normalize_path
@@ -238,11 +239,17 @@ def plain_bytes(value: Any) -> Buffer:
 
 def adapt(cls: Any) -> None:
     """Give a class that is written as a mapping the methods of the seam that it lacks."""
-    written = cls.__getitem__ is not MappingMethods.__getitem__
-    if written and getattr(cls.get, "__isabstractmethod__", False):
-        for name, method in _OVER_A_MAPPING.items():
-            if name not in vars(cls):
-                setattr(cls, name, method)
+    if not _overrides(cls, "__getitem__") or not getattr(cls.get, "__isabstractmethod__", False):
+        return
+    for name, method in _OVER_A_MAPPING.items():
+        if name not in vars(cls):
+            setattr(cls, name, method)
+    if _overrides(cls, "__contains__") and "exists" not in vars(cls):
+        cls.exists = _exists
+
+
+def _overrides(cls: Any, name: str) -> bool:
+    return getattr(cls, name) is not getattr(MappingMethods, name)
 
 
 def _get(store: Any, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -260,8 +267,8 @@ def _set(store: Any, key: str, value: Buffer) -> None:
 
 def _delete(store: Any, key: str) -> None:
     store.check_writable()
-    if check_key(key) in store:
-        del store[key]
+    with suppress(KeyError):
+        del store[check_key(key)]
 
 
 def _exists(store: Any, key: str) -> bool:
@@ -276,6 +283,5 @@ _OVER_A_MAPPING = {
     "get": _get,
     "set": _set,
     "delete": _delete,
-    "exists": _exists,
     "list_prefix": _list_prefix,
 }

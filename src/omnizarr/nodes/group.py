@@ -72,7 +72,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         Path of the group in the store; the root if it is left out.
     read_only
         Whether changes are refused.
-    zarr_format
+    zarr_format, zarr_version
         The format to look for; without it, the format is detected.
     options
         Settings of another node, instead of `read_only`.
@@ -102,11 +102,13 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         read_only: bool = False,
         *,
         zarr_format: int | str | None = None,
+        zarr_version: int | str | None = None,
         options: Options | None = None,
         **arguments: Unpack[OpenOptions],
     ) -> None:
         opened = options_from(arguments, options or Options(read_only=read_only))
-        place, model = node.require_group(as_store(store), paths.normalize_path(path), zarr_format)
+        chosen = zarr_version if zarr_format is None else zarr_format
+        place, model = node.require_group(as_store(store), paths.normalize_path(path), chosen)
         self._set(place, model, opened)
 
     def _replace(self, model: GroupModel) -> None:

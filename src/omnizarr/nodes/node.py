@@ -203,7 +203,7 @@ def choose_format(store: Store, path: str, zarr_format: Any, default: Any) -> Fo
         found = formats.find(store, ancestor)
         if found is not None:
             return found[0]
-    return formats.get_format(default)
+    return formats.get_format(default if store.preferred_format is None else store.preferred_format)
 
 
 def reread(place: NodeAddress) -> Node:

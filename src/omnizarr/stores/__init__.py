@@ -5,9 +5,10 @@
     LocalStore            files below a directory (also DirectoryStore, NestedDirectoryStore)
     TempStore             a LocalStore that is deleted at the end
     ZipStore              one archive
-    ObjectStore           S3, Google Cloud Storage, Azure
+    ObjectStore           S3, Google Cloud Storage, Azure (also ABSStore)
     HTTPStore             files of a web server
     FsspecStore           any filesystem of fsspec (also FSStore)
+    N5Store, N5FSStore    LocalStore and FSStore whose new nodes are N5
     ZarrPythonStore       any store of zarr-python, and Icechunk's sessions
     SQLiteStore, LMDBStore, DBMStore, RedisStore, MongoDBStore
     ReferenceStore        bytes in other files, as a kerchunk reference file names them
@@ -41,6 +42,7 @@ from omnizarr.stores.secrets import masked_url
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore, WrapperStore
 
 if TYPE_CHECKING:
+    from omnizarr.stores.cloud.azure import ABSStore
     from omnizarr.stores.cloud.store import ObjectStore
     from omnizarr.stores.databases.dbm import DBMStore
     from omnizarr.stores.databases.lmdb import LMDBStore
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from omnizarr.stores.databases.sqlite import SQLiteStore
     from omnizarr.stores.fsspec.store import FsspecStore, FSStore
     from omnizarr.stores.http.store import HTTPStore
+    from omnizarr.stores.n5 import N5FSStore, N5Store
     from omnizarr.stores.references.store import ReferenceStore
     from omnizarr.stores.wrappers.cache import CacheStore, LRUStoreCache
     from omnizarr.stores.wrappers.consolidated import ConsolidatedMetadataStore, ConsolidatedStore
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from omnizarr.stores.zip.store import ZipStore
 
 LAZY = {
+    "ABSStore": "cloud.azure",
     "CacheStore": "wrappers.cache",
     "ConsolidatedMetadataStore": "wrappers.consolidated",
     "ConsolidatedStore": "wrappers.consolidated",
@@ -67,6 +71,8 @@ LAZY = {
     "LMDBStore": "databases.lmdb",
     "LRUStoreCache": "wrappers.cache",
     "MongoDBStore": "databases.mongodb",
+    "N5FSStore": "n5",
+    "N5Store": "n5",
     "ObjectStore": "cloud.store",
     "OverlayStore": "wrappers.overlay",
     "RedisStore": "databases.redis",
@@ -78,6 +84,7 @@ LAZY = {
 """Stores whose modules are imported when they are first named."""
 
 __all__ = [
+    "ABSStore",
     "ByteRange",
     "CacheStore",
     "Capabilities",
@@ -97,6 +104,8 @@ __all__ = [
     "MappingStore",
     "MemoryStore",
     "MongoDBStore",
+    "N5FSStore",
+    "N5Store",
     "NestedDirectoryStore",
     "ObjectStore",
     "OverlayStore",

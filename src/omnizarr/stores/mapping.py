@@ -62,10 +62,10 @@ class MappingStore(Store):
         read_only: bool = False,
         dimension_separator: Literal[".", "/"] | None = None,
     ) -> None:
-        if not isinstance(mapping, Mapping):
+        if not is_mapping(mapping):
             raise TypeError(f"expected a mapping from str to bytes, found {type(mapping).__name__}")
         self.mapping = mapping
-        self.read_only = read_only or not isinstance(mapping, MutableMapping)
+        self.read_only = read_only or not _is_writable(mapping)
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
 
@@ -130,7 +130,7 @@ class MappingStore(Store):
         return cast("MutableMapping[str, Any]", self.mapping)
 
     def _keys(self) -> list[str]:
-        keys: list[object] = list(self.mapping)  # there may be keys of other types
+        keys: list[object] = list(self.mapping.keys())  # there may be keys of other types
         return [key for key in keys if isinstance(key, str) and is_key(key)]
 
     def _buffer(self, key: str, value: Any) -> Buffer:
@@ -143,6 +143,21 @@ class MappingStore(Store):
                 self, key=key
             ) from error
         return view.cast("B") if view.c_contiguous and view.nbytes else view.tobytes()
+
+
+def is_mapping(obj: object) -> bool:
+    """Whether an object can be read as a mapping, though it may not be registered as one."""
+    return isinstance(obj, Mapping) or _has(obj, "__getitem__", "__contains__", "keys")
+
+
+def _is_writable(mapping: object) -> bool:
+    if isinstance(mapping, Mapping):
+        return isinstance(mapping, MutableMapping)
+    return _has(mapping, "__setitem__", "__delitem__")
+
+
+def _has(obj: object, *names: str) -> bool:
+    return all(callable(getattr(type(obj), name, None)) for name in names)
 
 
 KVStore = MappingStore

@@ -52,6 +52,8 @@ class MemoryStore(Store):
         Refuse every change.
     dimension_separator
         What new arrays have between chunk coordinates; None: the default of the format.
+    store_dict, root
+        `mapping` by the names of zarr-python 3 and 2.
 
     Examples
     --------
@@ -70,7 +72,13 @@ class MemoryStore(Store):
         *,
         read_only: bool = False,
         dimension_separator: Literal[".", "/"] | None = None,
+        store_dict: dict[str, bytes] | None = None,
+        root: dict[str, bytes] | None = None,
     ) -> None:
+        given = [each for each in (mapping, store_dict, root) if each is not None]
+        if len(given) > 1:
+            raise TypeError("mapping, store_dict and root name the same argument; give one of them")
+        mapping = given[0] if given else None
         if mapping is not None and not isinstance(mapping, dict):
             raise TypeError(
                 f"a MemoryStore keeps its values in a dict, found {type(mapping).__name__};"

@@ -17,7 +17,7 @@ from omnizarr.keywords import suggests
 from omnizarr.model.store import Store
 from omnizarr.stores import foreign_files, kinds
 from omnizarr.stores.local.store import LocalStore
-from omnizarr.stores.mapping import MappingStore
+from omnizarr.stores.mapping import MappingStore, is_mapping
 from omnizarr.stores.memory import MemoryStore
 from omnizarr.stores.options import mapping_of
 from omnizarr.stores.secrets import masked_url
@@ -135,7 +135,7 @@ def as_store(
     adopted = kinds.adopt(obj, read_only=read_only)
     if adopted is not None:
         return adopted
-    if isinstance(obj, Mapping):
+    if is_mapping(obj):
         return MappingStore(obj, read_only=read_only)
     raise TypeError(
         "a store is given as None, a str, URL or path, a Store (also one of zarr-python or obstore,"

@@ -70,6 +70,7 @@ class OpenOptions(TypedDict, total=False):
     chunk_store: StoreLike
     config: Mapping[str, object] | object
     meta_array: object
+    partial_decompress: bool | None
 
 
 class NodeOptions(OpenOptions, total=False):
@@ -151,6 +152,7 @@ def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
     check_meta_array(arguments)
     chosen = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
     chosen.pop("meta_array", None)
+    chosen.pop("partial_decompress", None)  # of zarr-python 2: it changed speed alone
     if "config" in chosen:
         base = base.configured(chosen.pop("config"))
     if "chunk_store" in chosen:

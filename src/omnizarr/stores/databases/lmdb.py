@@ -53,6 +53,8 @@ class LMDBStore(FileDatabase):
         An `lmdb.Environment` that is open already; the caller closes it.
     dimension_separator
         What new arrays have between chunk coordinates; None: the default of the format.
+    buffers
+        A keyword of zarr-python 2, without effect: values are read without a copy where it is safe.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class LMDBStore(FileDatabase):
         timeout: float = 30.0,
         environment: lmdb.Environment | None = None,
         dimension_separator: Separator | None = None,
+        buffers: bool = True,
     ) -> None:
         library()
         super().__init__(

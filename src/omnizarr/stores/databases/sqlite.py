@@ -20,15 +20,19 @@ import threading
 import weakref
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnizarr.errors import StoreError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, read_range, span
+from omnizarr.runtime import forks
 from omnizarr.stores.databases.base import FileDatabase, Separator, openers
 from omnizarr.stores.databases.keys import beyond, listing_by_jumps
 from omnizarr.stores.databases.sqlite_file import ConnectionPool, is_open, size_of
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 __all__ = ["SQLiteStore", "is_open", "open_path", "open_url"]
 
@@ -53,7 +57,7 @@ class SQLiteStore(FileDatabase):
     Parameters
     ----------
     path
-        Path of the file.
+        Path of the file; ``":memory:"`` is a temporary one that is removed with the store.
     read_only
         Refuse every change; the file is opened for reading and nothing is created.
     table
@@ -88,11 +92,13 @@ class SQLiteStore(FileDatabase):
         fsync: bool = False,
         dimension_separator: Separator | None = None,
     ) -> None:
+        self._folder: TemporaryDirectory[str] | None = None
+        if os.fspath(path) == ":memory:":
+            self._folder = _temporary()
+            path = os.path.join(self._folder.name, "values.sqlite")
         super().__init__(
             path, read_only=read_only, timeout=timeout, dimension_separator=dimension_separator
         )
-        if os.fspath(path) == ":memory:":
-            raise StoreError("SQLiteStore keeps values in a file; use MemoryStore for memory")
         if not _NAME.match(table):
             raise ValueError(f"a table's name is made of letters, digits and _; found {table!r}")
         self.table = table
@@ -116,6 +122,13 @@ class SQLiteStore(FileDatabase):
         self._select_all = f"{self._select_keys} 1 ORDER BY i.k"
         self._insert = f'INSERT INTO "{self.table}"(k, v) VALUES (?, ?) ON CONFLICT(k) DO'
         self._compared = False  # the whole index with the table
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._folder is not None:
+            from pickle import PicklingError
+
+            raise PicklingError(f"{self!r} is removed with this object; use a file of your own")
+        return super().__getstate__()
 
     @property
     def identity(self) -> Hashable:
@@ -372,3 +385,10 @@ def _below(prefix: str) -> tuple[str, tuple[str, ...]]:
 
 
 open_path, open_url = openers(SQLiteStore, {"table", "timeout", "fsync"})
+
+
+def _temporary() -> TemporaryDirectory[str]:
+    from tempfile import TemporaryDirectory
+
+    with forks.postponed:  # `tempfile` has a lock of its own, which a child could not take
+        return TemporaryDirectory(prefix="omnizarr", ignore_cleanup_errors=True)

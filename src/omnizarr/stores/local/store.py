@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from omnizarr.errors import InvalidKeyError, StoreError
+from omnizarr.errors import InvalidKeyError, StoreError, UnsupportedError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store
@@ -64,6 +64,8 @@ class LocalStore(Store):
         process writes.
     dimension_separator
         What new arrays have between chunk coordinates; None: the default of the format.
+    normalize_keys
+        A keyword of zarr-python 2; only False, since the case of keys is kept.
 
     Examples
     --------
@@ -83,7 +85,12 @@ class LocalStore(Store):
         follow_symlinks: bool = False,
         locking: bool = True,
         dimension_separator: Literal[".", "/"] | None = None,
+        normalize_keys: bool = False,
     ) -> None:
+        if normalize_keys:
+            raise UnsupportedError(
+                "normalize_keys=True: a LocalStore keeps the case of keys; FSStore can lower it"
+            )
         path = os.fspath(root)
         if not isinstance(path, str):
             raise TypeError(f"the root must be a str or a path, found {type(path).__name__}")

@@ -29,6 +29,8 @@ class TempStore(LocalStore):
         Directory to create it in; None: the system's directory for temporaries.
     dimension_separator
         What new arrays have between chunk coordinates; None: the default of the format.
+    normalize_keys
+        A keyword of zarr-python 2; only False, since the case of keys is kept.
 
     Examples
     --------
@@ -46,12 +48,15 @@ class TempStore(LocalStore):
         dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the name that `tempfile` uses
         *,
         dimension_separator: Literal[".", "/"] | None = None,
+        normalize_keys: bool = False,
     ) -> None:
         import tempfile
 
         with forks.postponed:  # `tempfile` has a lock of its own, which a child could not take
             path = tempfile.mkdtemp(suffix=suffix, prefix=prefix, dir=dir)
-        super().__init__(path, dimension_separator=dimension_separator)
+        super().__init__(
+            path, dimension_separator=dimension_separator, normalize_keys=normalize_keys
+        )
         self._end = weakref.finalize(self, _remove, path, os.getpid())
 
     def close(self) -> None:

@@ -46,6 +46,7 @@ class WrapperStore(Store):
         self.read_only = store.read_only
         self.capabilities = store.capabilities
         self.dimension_separator = store.dimension_separator
+        self.preferred_format = store.preferred_format
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.store!r})"

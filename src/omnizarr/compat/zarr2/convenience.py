@@ -1,0 +1,112 @@
+"""zarr-python 2's `zarr.convenience`: opening, saving, copying, consolidating."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import omnizarr
+from omnizarr import Group, copy, copy_all, copy_store, load, tree
+from omnizarr.compat.zarr2._defaults import array_arguments, creates, opens, settings, translated
+from omnizarr.stores import StoreLike
+
+__all__ = [
+    "consolidate_metadata",
+    "copy",
+    "copy_all",
+    "copy_store",
+    "load",
+    "open",
+    "open_consolidated",
+    "save",
+    "save_array",
+    "save_group",
+    "tree",
+]
+
+
+def _new(arguments: dict[str, Any], store: object = None) -> dict[str, Any]:
+    if "shape" in arguments or "data" in arguments:
+        return array_arguments(arguments, store)
+    return settings(translated(arguments, store))
+
+
+open = opens(omnizarr.open, _new)  # noqa: A001 - zarr-python's name
+save_array = creates(omnizarr.save_array, position=0)
+
+
+def save(store: StoreLike, *args: object, **arguments: Any) -> None:
+    """Save one array, or several as a group, and replace what is there.
+
+    Parameters
+    ----------
+    store
+        A path, a URL, a mapping or a store.
+    *args, **arguments
+        Arrays, and the keywords of `omnizarr.save`.
+    """
+    omnizarr.save(store, *args, **translated(arguments, store))
+
+
+def save_group(store: StoreLike, *args: object, **arguments: Any) -> None:
+    """Save several arrays as members of a group, and replace what is there.
+
+    Parameters
+    ----------
+    store
+        A path, a URL, a mapping or a store.
+    *args, **arguments
+        Arrays, and the keywords of `omnizarr.save_group`.
+    """
+    omnizarr.save_group(store, *args, **translated(arguments, store))
+
+
+def consolidate_metadata(
+    store: StoreLike, metadata_key: str = ".zmetadata", *, path: str = ""
+) -> Group:
+    """Write the metadata of a group and of all nodes below it into one document.
+
+    Parameters
+    ----------
+    store
+        A path, a URL, a mapping or a store.
+    metadata_key
+        Key of the document.
+    path
+        Path of the group.
+
+    Returns
+    -------
+    Group
+        The group, opened through that document.
+    """
+    return omnizarr.consolidate_metadata(store, path or None, metadata_key=metadata_key)
+
+
+def open_consolidated(
+    store: StoreLike, metadata_key: str = ".zmetadata", mode: str = "r+", **arguments: Any
+) -> Group:
+    """Open a group through its consolidated metadata.
+
+    Parameters
+    ----------
+    store
+        A path, a URL, a mapping or a store.
+    metadata_key
+        Key of the document.
+    mode
+        ``"r"`` or ``"r+"``.
+    **arguments
+        All keywords of `omnizarr.open_consolidated`.
+
+    Returns
+    -------
+    Group
+        The group.
+    """
+    if mode not in ("r", "r+"):
+        raise ValueError(f"mode must be 'r' or 'r+', found {mode!r}")
+    version = arguments.pop("zarr_version", None)
+    given = arguments if version is None else {**arguments, "zarr_format": version}
+    return omnizarr.open_consolidated(
+        store, "r" if mode == "r" else "r+", metadata_key=metadata_key, **settings(given)
+    )

@@ -1,0 +1,5 @@
+"""zarr-python 2's `zarr.core`: the array."""
+
+from omnizarr import Array
+
+__all__ = ["Array"]
