@@ -58,7 +58,7 @@ class LazyArray(BackendArray):
                     return self._typed(await array.vindex.read(selection))
                 case indexing.OuterIndexer():
                     return self._typed(await array.oindex.read(selection))
-            return self._typed(await array.read(selection))
+            return self._typed(await array.getitem(selection))
 
         return await indexing.async_explicit_indexing_adapter(
             key, self.shape, indexing.IndexingSupport.VECTORIZED, read

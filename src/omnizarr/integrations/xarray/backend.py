@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 import xarray
@@ -280,6 +281,12 @@ zarr_format, use_zarr_fill_value_as_mask
                 use_zarr_fill_value_as_mask=use_zarr_fill_value_as_mask,
             )
         )
+
+
+# xarray fills this in for engines that it finds by name, not for `engine=OmnizarrBackend`.
+OmnizarrBackend.open_dataset_parameters = tuple(
+    name for name in signature(OmnizarrBackend.open_dataset).parameters if name != "self"
+)
 
 
 def _decoded(store: AbstractDataStore, **decoders: Any) -> xarray.Dataset:

@@ -82,7 +82,7 @@ def _hidden(attribute: str) -> bool:
 def _encoding(array: Array, dims: tuple[Any, ...], convention: Convention) -> dict[str, Any]:
     """How the array is stored, in the words that `to_zarr` takes: ours, and xarray's own."""
     chunks = tuple(map(_compact, array.chunks))
-    shards = array.shards
+    shards = _shards(array)
     encoding: dict[str, Any] = {
         "chunks": chunks,
         # One task a shard: two that share one would read it twice, and could not write it back.
@@ -97,6 +97,14 @@ def _encoding(array: Array, dims: tuple[Any, ...], convention: Convention) -> di
     if not convention.fill_value_masks:
         encoding["fill_value"] = array.fill_value
     return encoding
+
+
+def _shards(array: Array) -> tuple[int | tuple[int, ...], ...] | None:
+    """Lengths of shards; a tuple of all along a dimension where they differ."""
+    if array.shards is None:
+        return None
+    sizes = tuple(map(_compact, array.write_chunk_sizes))
+    return sizes if any(isinstance(size, tuple) for size in sizes) else array.shards
 
 
 def _compact(chunk: int | tuple[int, ...]) -> int | tuple[int, ...]:

@@ -118,12 +118,19 @@ def to_zarr(
     >>> int(xarray.open_dataset(store, engine="omnizarr").t.sum())
     6
     """
-    tree = isinstance(obj, xarray.DataTree)
-    if tree and (group is not None or append_dim is not None):
-        raise NotImplementedError(
-            "a DataTree is written to the root of a store, and cannot be appended to: leave out"
-            " group= and append_dim=, or write one group at a time"
-        )
+    encoding = encoding or {}
+    if isinstance(obj, xarray.DataTree):
+        if group is not None or append_dim is not None:
+            raise NotImplementedError(
+                "a DataTree is written to the root of a store, and cannot be appended to: leave"
+                " out group= and append_dim=, or write one group at a time"
+            )
+        parts = _parts_of(obj, encoding, inherited=write_inherited_coords)
+    else:
+        dataset = _dataset(obj) if isinstance(obj, xarray.DataArray) else obj
+        parts = [("", dataset, encoding)]
+    for _, dataset, _ in parts:
+        _validate_dataset_names(dataset)
     chosen = _choose_default_mode(mode=mode, append_dim=append_dim, region=region)
     root = OmnizarrStore.open_group(
         _normalize_path(store),
@@ -140,11 +147,11 @@ def to_zarr(
     )
     writer = ArrayWriter()
     try:
-        if isinstance(obj, xarray.DataTree):
-            _dump_tree(obj, root, writer, encoding or {}, inherited=write_inherited_coords)
-        else:
-            dataset = _dataset(obj) if isinstance(obj, xarray.DataArray) else obj
-            _dump(dataset, root, writer, encoding or {})
+        for path, dataset, how in parts:
+            target = root.get_child_store(path) if path else root
+            dataset = target._validate_and_autodetect_region(dataset)
+            target._validate_encoding(how)
+            dump_to_store(dataset, target, writer, encoding=how)
         if chosen != "r+" and consolidated is not False and consolidates(store):
             root.consolidate()
         writes = writer.sync(compute=compute, chunkmanager_store_kwargs=chunkmanager_store_kwargs)
@@ -164,30 +171,20 @@ def _dataset(array: xarray.DataArray) -> xarray.Dataset:
     return dataset
 
 
-def _dump(
-    dataset: xarray.Dataset, store: OmnizarrStore, writer: ArrayWriter, encoding: Encoding
-) -> None:
-    _validate_dataset_names(dataset)
-    dataset = store._validate_and_autodetect_region(dataset)
-    store._validate_encoding(encoding)
-    dump_to_store(dataset, store, writer, encoding=encoding)
-
-
-def _dump_tree(
-    tree: xarray.DataTree,
-    root: OmnizarrStore,
-    writer: ArrayWriter,
-    encoding: Encoding,
-    *,
-    inherited: bool,
-) -> None:
+def _parts_of(
+    tree: xarray.DataTree, encoding: Encoding, *, inherited: bool
+) -> list[tuple[str, xarray.Dataset, Encoding]]:
+    """Path, dataset and encoding of every group of a tree."""
     unknown = set(encoding) - set(tree.groups)
     if unknown:
         raise ValueError(
             f"unexpected encoding group name(s) provided: {unknown}; the tree has {tree.groups}"
         )
-    for path, node in tree.subtree_with_keys:
-        here = node is tree
-        dataset = node.to_dataset(inherit=inherited or here)
-        store = root if here else root.get_child_store(path)
-        _dump(dataset, store, writer, encoding.get(node.path) or {})
+    return [
+        (
+            "" if node is tree else path,
+            node.to_dataset(inherit=inherited or node is tree),
+            encoding.get(node.path) or {},
+        )
+        for path, node in tree.subtree_with_keys
+    ]
