@@ -85,6 +85,7 @@ PUBLIC = [
     "empty_like",
     "errors",
     "from_array",
+    "from_dask",
     "full",
     "full_like",
     "group",

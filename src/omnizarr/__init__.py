@@ -58,6 +58,7 @@ from omnizarr.stores import (
 
 if TYPE_CHECKING:
     from omnizarr.api.checking import check
+    from omnizarr.api.tasks import from_dask
     from omnizarr.jobs.conversion import convert
     from omnizarr.jobs.verification import verify
     from omnizarr.stores import ZipStore
@@ -99,6 +100,7 @@ __all__ = [
     "empty_like",
     "errors",
     "from_array",
+    "from_dask",
     "full",
     "full_like",
     "group",
@@ -135,6 +137,10 @@ def __getattr__(name: str) -> Any:
         from omnizarr.api.checking import check
 
         return check
+    if name == "from_dask":
+        from omnizarr.api.tasks import from_dask
+
+        return from_dask
     if name == "verify":
         from omnizarr.jobs.verification import verify
 

@@ -476,9 +476,6 @@ class Array(Protocols):
         return resizing.append(self, data, axis)
 
     # -- identity -----------------------------------------------------------------------------
-    def __dask_tokenize__(self) -> tuple[str, ...]:
-        return ("omnizarr.Array", repr(self.store.identity), self.path, repr(self._stored.document))
-
     def __repr__(self) -> str:
         shape, dtype = self.shape, self.dtype
         read_only = " read-only" if self.read_only else ""

@@ -15,7 +15,7 @@ from omnizarr import indexing
 from omnizarr.indexing import Transform
 from omnizarr.indexing.fields import FieldNames
 from omnizarr.keywords import suggests
-from omnizarr.nodes.array_facts import ArrayFacts
+from omnizarr.nodes.array_dask import InDask
 from omnizarr.nodes.data.reading import read
 from omnizarr.nodes.data.writing import write
 
@@ -28,7 +28,7 @@ Selection: TypeAlias = Index | tuple[Index, ...]
 _REQUIRED: Any = object()
 
 
-class Selections(ArrayFacts):
+class Selections(InDask):
     """The base of `Array`; not of use by itself."""
 
     @property

@@ -14,6 +14,7 @@ from omnizarr.errors import MetadataError, ReadOnlyError, SelectionError, ZarrEr
 from omnizarr.model.array import ArrayModel
 from omnizarr.nodes import node, shrinking
 from omnizarr.nodes.creation.chunk_shapes import resized_shape
+from omnizarr.nodes.dask import tokens
 from omnizarr.nodes.data.values import as_source
 from omnizarr.nodes.data.writing import write
 
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 
 
 def resize(array: ArrayFacts, new_shape: Any) -> None:
-    """Store a new shape and delete what is outside of it; see `Array.resize`."""
+    """Store a new shape and delete what is outside of it; see `Array.resize`. The shape may be a
+    function of the stored one."""
 
     _refuse_view(array)
 
     def wanted(old: tuple[int, ...]) -> tuple[int, ...]:
-        return resized_shape(new_shape, old, str(array._place))
+        return resized_shape(
+            new_shape(old) if callable(new_shape) else new_shape, old, str(array._place)
+        )
 
     before = array._model
     new = wanted(before.shape)
@@ -44,6 +48,7 @@ def resize(array: ArrayFacts, new_shape: Any) -> None:
         return replace(model, shape=new, grid=model.grid.resized(new))
 
     array._replace(node.change(array._place, array._options, changed))
+    tokens.changed(array.chunk_store, array.path)
     try:
         shrinking.forget_outside(array, before, new, shrinking.watched(array._place, before))
     except ZarrError as error:
@@ -81,31 +86,8 @@ def append(array: ArrayFacts, data: Any, axis: int) -> tuple[int, ...]:
     array._check_writable()
     array._look()
     values = as_source(data, array._source.model.data_type, array.dtype, None)
-    if not -array.ndim <= axis < array.ndim:
-        raise SelectionError(f"{array._place}: axis {axis} of an array with ndim {array.ndim}")
-    axis %= array.ndim
-    agree = values.ndim == array.ndim and all(
-        dimension == axis or length == array.shape[dimension]
-        for dimension, length in enumerate(values.shape)
-    )
-    if not agree:
-        raise MetadataError(
-            f"{array._place}: cannot append shape {values.shape} to {array.shape} along axis"
-            f" {axis}: all other dimensions must agree"
-        )
-    start = 0
-    shape: tuple[int, ...] = ()
-
-    def changed(model: ArrayModel) -> ArrayModel:
-        nonlocal start, shape
-        array._require_same(model)
-        start = model.shape[axis]
-        grown = list(model.shape)
-        grown[axis] += values.shape[axis]
-        shape = tuple(grown)
-        return replace(model, shape=shape, grid=model.grid.resized(shape))
-
-    array._replace(node.change(array._place, array._options, changed, repeatable=False))
+    axis = checked_axis(array, values.shape, axis)
+    start, shape = grow(array, axis, values.shape[axis])
     # A concurrent resize may have changed the shape again: write only what is inside it now.
     kept = [min(*lengths) for lengths in zip(values.shape, array.shape, strict=True)]
     kept[axis] = max(0, min(values.shape[axis], array.shape[axis] - start))
@@ -116,3 +98,49 @@ def append(array: ArrayFacts, data: Any, axis: int) -> tuple[int, ...]:
     whole = indexing.identity(array._model.shape)
     write(array, indexing.basic_and_advanced(whole, tuple(region)), values)
     return shape
+
+
+def checked_axis(array: ArrayFacts, shape: tuple[int, ...], axis: int) -> int:
+    """The dimension that data of this shape are appended along, counted from 0."""
+    if not -array.ndim <= axis < array.ndim:
+        raise SelectionError(f"{array._place}: axis {axis} of an array with ndim {array.ndim}")
+    axis %= array.ndim
+    agree = len(shape) == array.ndim and all(
+        dimension == axis or length == array.shape[dimension]
+        for dimension, length in enumerate(shape)
+    )
+    if not agree:
+        raise MetadataError(
+            f"{array._place}: cannot append shape {shape} to {array.shape} along axis"
+            f" {axis}: all other dimensions must agree"
+        )
+    return axis
+
+
+def grow(array: ArrayFacts, axis: int, length: int) -> tuple[int, tuple[int, ...]]:
+    """Make one dimension longer. Gives where the new part begins, and the shape after this call.
+    Of two processes that do so at once, each gets a part of its own."""
+    start = 0
+    shape: tuple[int, ...] = ()
+
+    def changed(model: ArrayModel) -> ArrayModel:
+        nonlocal start, shape
+        array._require_same(model)
+        start = model.shape[axis]
+        grown = list(model.shape)
+        grown[axis] += length
+        shape = tuple(grown)
+        return replace(model, shape=shape, grid=model.grid.resized(shape))
+
+    array._replace(node.change(array._place, array._options, changed, repeatable=False))
+    return start, shape
+
+
+def undo_growth(array: ArrayFacts, axis: int, start: int, length: int) -> None:
+    """Take back what `grow` has added, unless another process has appended to it since."""
+
+    def before(shape: tuple[int, ...]) -> tuple[int, ...]:
+        last = shape[axis] == start + length
+        return (*shape[:axis], start, *shape[axis + 1 :]) if last else shape
+
+    resize(array, before)

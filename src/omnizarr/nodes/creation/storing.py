@@ -23,6 +23,7 @@ from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
+from omnizarr.nodes.dask import tokens
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.nodes.stored_chunks import listed
 from omnizarr.stores.wrappers.base import RememberingStore
@@ -41,6 +42,7 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
     """
     store, path, chosen = place.store, place.path, place.format
     store.check_writable()
+    tokens.changed(store, path)
     documents = chosen.documents(path, model)
     looking = _looking(store, path)
     taken = overwrite and _is_taken(looking, path)

@@ -17,6 +17,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.column import Column
 from omnizarr.nodes import shrinking
 from omnizarr.nodes.creation.overlaps import Location
+from omnizarr.nodes.dask import tokens
 from omnizarr.nodes.data.columns import as_records, check_fields, rearranged
 from omnizarr.nodes.data.lazy import blocks, computed, counted_within, goes_in_blocks, values_of
 from omnizarr.nodes.data.reading import fitted
@@ -61,6 +62,7 @@ def write(array: ArrayFacts, transform: Transform, value: Any, fields: FieldName
     try:
         engine.write(source, plan, working, fields)
     finally:
+        tokens.changed(source.store, array.path)
         _confirm(array, stored, source, plan)
 
 

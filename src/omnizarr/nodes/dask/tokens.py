@@ -1,0 +1,61 @@
+"""The token of an array: what Dask names tasks after. Equal tokens must mean equal values.
+
+Dask merges tasks of equal names, also with results that a cluster still holds. So a token has the
+place of the array, its document, and a state that changes whenever this process writes, resizes or
+replaces the array. An array in memory is hashed as a whole, as Dask does with NumPy's arrays: the
+address of a store that is gone may be that of a new one.
+
+What other processes write does not change the token. This module knows places and documents. It
+must not know Dask.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap, UserDict
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from omnizarr.model.store import Store
+from omnizarr.nodes.creation.overlaps import Location, innermost
+from omnizarr.stores import MappingStore
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.array_facts import ArrayFacts
+
+_states: dict[Any, str] = {}
+"""Arrays that a token was made of, by location, and what the last change of each is called."""
+
+
+def in_memory(store: Store) -> bool:
+    """Whether the values are objects of this process: a pickled store is a copy of them."""
+    inner = innermost(store)
+    if isinstance(inner, MappingStore):  # another kind of mapping may reach a service
+        return isinstance(inner.mapping, dict | UserDict | ChainMap)
+    return bool(_kind(inner.identity) == "mapping")
+
+
+def token(array: ArrayFacts) -> tuple[str, ...]:
+    """Equal for two handles that read the same values; different after a change."""
+    store, document = array.chunk_store, repr(array._stored.document)
+    place = Location(store, array.path).inside
+    options = array._options
+    shown = (str(array.dtype), str(options.text), str(options.on_missing))
+    if in_memory(store):
+        state = array.hexdigest()
+    elif isinstance(place[0], int) or _kind(place[0]) == "mapping":
+        state = uuid4().hex  # its address is all that the store tells: it may be that of another
+    else:
+        state = _states.setdefault(place, "")
+    return ("omnizarr.Array", repr(place), repr(array.store.identity), *shown, document, state)
+
+
+def changed(store: Store, path: str) -> None:
+    """Give an array another token from now on: its values are not what they were."""
+    if _states:
+        place = Location(store, path).inside
+        if place in _states:
+            _states[place] = uuid4().hex
+
+
+def _kind(identity: Any) -> Any:
+    return identity[0] if isinstance(identity, tuple) and identity else None
