@@ -285,6 +285,12 @@ def test_refused(
     assert target.shape == (30, 20)
 
 
+def test_a_view_does_not_grow(target: Array) -> None:
+    with pytest.raises(ReadOnlyError, match="a view cannot be resized"):
+        omnizarr.from_dask(lazy(), target.view(dtype="u8"), append_axis=0)
+    assert target.shape == (30, 20)
+
+
 def test_a_read_only_array_is_refused(target: Array) -> None:
     with pytest.raises(ReadOnlyError):
         omnizarr.from_dask(lazy(), omnizarr.open_array(target.store, mode="r"))

@@ -29,9 +29,8 @@ def resize(array: ArrayFacts, new_shape: Any) -> None:
     _refuse_view(array)
 
     def wanted(old: tuple[int, ...]) -> tuple[int, ...]:
-        return resized_shape(
-            new_shape(old) if callable(new_shape) else new_shape, old, str(array._place)
-        )
+        new = new_shape(old) if callable(new_shape) else new_shape
+        return resized_shape(new, old, str(array._place))
 
     before = array._model
     new = wanted(before.shape)
@@ -82,7 +81,6 @@ def _refuse_view(array: ArrayFacts) -> None:
 
 def append(array: ArrayFacts, data: Any, axis: int) -> tuple[int, ...]:
     """Grow one dimension and write to the new end; see `Array.append`."""
-    _refuse_view(array)
     array._check_writable()
     array._look()
     values = as_source(data, array._source.model.data_type, array.dtype, None)
@@ -120,6 +118,7 @@ def checked_axis(array: ArrayFacts, shape: tuple[int, ...], axis: int) -> int:
 def grow(array: ArrayFacts, axis: int, length: int) -> tuple[int, tuple[int, ...]]:
     """Make one dimension longer. Gives where the new part begins, and the shape after this call.
     Of two processes that do so at once, each gets a part of its own."""
+    _refuse_view(array)
     start = 0
     shape: tuple[int, ...] = ()
 

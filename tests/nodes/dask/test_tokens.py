@@ -126,6 +126,11 @@ def test_what_text_reads_as_is_in_the_token(tmp_path: Path) -> None:
     assert len(tokens) == 3
 
 
+def test_a_view_has_a_token_of_its_own(tmp_path: Path) -> None:
+    array = omnizarr.create_array(tmp_path / "a", data=np.arange(3, dtype="u2"))
+    assert tokenize(array.view(dtype="i2")) not in (tokenize(array), tokenize(array.view()))
+
+
 def test_a_pickled_handle_has_the_same_token(tmp_path: Path) -> None:
     array = omnizarr.create_array(tmp_path / "a", data=[1, 2, 3])
     assert tokenize(pickle.loads(pickle.dumps(array))) == tokenize(array)

@@ -39,7 +39,7 @@ def token(array: ArrayFacts) -> tuple[str, ...]:
     store, document = array.chunk_store, repr(array._stored.document)
     place = Location(store, array.path).inside
     options = array._options
-    shown = (str(array.dtype), str(options.text), str(options.on_missing))
+    shown = (str(array.dtype), str(options.text), str(options.on_missing), repr(options.view))
     if in_memory(store):
         state = array.hexdigest()
     elif isinstance(place[0], int) or _kind(place[0]) == "mapping":
