@@ -482,4 +482,6 @@ class Array(Protocols):
         return f"<omnizarr.Array {self.name!r} {shape} {dtype}{read_only} in {self.store!r}>"
 
     def _repr_html_(self) -> str:
-        return self.info._repr_html_()
+        from omnizarr.nodes.html.pages import array_page
+
+        return array_page(self)

@@ -45,7 +45,7 @@ from omnizarr.nodes.creation.member_arguments import (
     MemberOptions,
     RequireOptions,
 )
-from omnizarr.nodes.info import SHOWN, GroupInfo, group_html
+from omnizarr.nodes.info import GroupInfo
 from omnizarr.nodes.metadata import Metadata
 from omnizarr.nodes.missing_nodes import NoAttribute
 from omnizarr.nodes.node import NodeAddress, Options
@@ -1143,8 +1143,9 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         return [] if found is None else found[0]
 
     def _repr_html_(self) -> str:
-        """Name, store and some members, from one listing at most."""
-        return group_html(self, member_lookup.some_names(self._place, self._stored, SHOWN))
+        from omnizarr.nodes.html.pages import group_page
+
+        return group_page(self)
 
     # -- life ---------------------------------------------------------------------------------
     def __enter__(self) -> Self:

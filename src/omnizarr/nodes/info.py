@@ -59,14 +59,9 @@ class Info:
         return "\n".join(f"{name:<{width}} : {value}" for name, value in rows) + "\n"
 
     def _repr_html_(self) -> str:
-        from html import escape  # only for notebooks
+        from omnizarr.nodes.html.pages import report_page  # only for notebooks
 
-        cells = "".join(
-            f'<tr><th style="text-align:left">{escape(name)}</th>'
-            f'<td style="text-align:left">{escape(value)}</td></tr>'
-            for name, value in self.items()
-        )
-        return f"<table>{cells}</table>"
+        return report_page(self.items())
 
 
 class ArrayInfo(Info):
@@ -147,29 +142,3 @@ def _type_name(node: Array | Group) -> str:
 
 def _with_unit(count: int) -> str:
     return f"{count} ({human_bytes(count)})" if count >= 1024 else str(count)
-
-
-SHOWN = 20
-"""How many members of a group are shown in a notebook."""
-
-
-def group_html(group: Group, names: tuple[list[str], int] | None) -> str:
-    """A group for a notebook. `names`: of some members, and how many there are."""
-    from html import escape  # only for notebooks
-
-    if names is None:
-        below = "<p>the store cannot be listed</p>"
-    elif not names[1]:
-        below = "<p>no members</p>"
-    else:
-        shown, count = names
-        known = group._stored.consolidated or {}
-        rows = [f"<li>{escape(_member(name, known.get(name)))}</li>" for name in shown]
-        rows += [f"<li>… and {count - len(shown)} more</li>"] if count > len(shown) else []
-        below = f"<ul>{''.join(rows)}</ul>"
-    return f"<div><div>{escape(repr(group))}</div>{below}</div>"
-
-
-def _member(name: str, model: Any) -> str:
-    shape = getattr(model, "shape", None)
-    return name if shape is None else f"{name} {shape} {model.data_type}"

@@ -5,7 +5,7 @@ This module lists and reads keys. It must not decode chunks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store, keys_at
@@ -40,12 +40,13 @@ def within(grid: tuple[int, ...], chunks: Iterable[tuple[str, Chunk]]) -> list[C
 
 def bytes_stored(place: NodeAddress, store: Store, chunks: Iterable[tuple[str, Chunk]]) -> int:
     """Count the bytes of chunks in `store` and of the documents beside them."""
-    keys = sorted({key for key, _ in chunks})
-    return _total(store, keys) + _total(place.store, place.format.keys(place.path))
+    keys = {key for key, _ in chunks}
+    return total(store, keys) + total(place.store, place.format.keys(place.path))
 
 
-def _total(store: Store, keys: Sequence[str]) -> int:
-    sizes = parallel.each(store.size, keys, max(1, store.capabilities.requests))
+def total(store: Store, keys: Iterable[str]) -> int:
+    """Count the bytes of values; a missing one has none."""
+    sizes = parallel.each(store.size, sorted(keys), max(1, store.capabilities.requests))
     return sum(size or 0 for size in sizes)
 
 

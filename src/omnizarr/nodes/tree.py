@@ -57,7 +57,9 @@ class Tree:
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return f"<div>{self._html(self._group, self._group.name, self._level, [0])}</div>"
+        from omnizarr.nodes.html.pages import tree_page  # only for notebooks
+
+        return tree_page(self._html(self._group, self._group.name, self._level, [0]))
 
     def _members(
         self, group: Group, level: int | None, shown: list[int]
@@ -81,19 +83,28 @@ class Tree:
                 lines += self._lines(member, below, indent + ("    " if last else " │  "), shown)
         return lines
 
-    def _html(self, group: Group, name: str, level: int | None, shown: list[int]) -> str:
-        from html import escape  # only for notebooks
+    def _html(self, group: Group, name: str, level: int | None, count: list[int]) -> str:
+        from omnizarr.nodes.html.text import shown
 
         below = None if level is None else level - 1
         items = []
-        for child, member, _ in self._members(group, level, shown):
+        for child, member, _ in self._members(group, level, count):
             if member is None or isinstance(member, Array):
-                items.append(f"<li>{escape(_label(child, member))}</li>")
+                items.append(f'<li class="oz-leaf">{_html_label(child, member)}</li>')
             else:
-                items.append(f"<li>{self._html(member, child, below, shown)}</li>")
+                items.append(f"<li>{self._html(member, child, below, count)}</li>")
         listed = f"<ul>{''.join(items)}</ul>" if items else ""
         details = "<details open>" if self._expand else "<details>"
-        return f"{details}<summary>{escape(name)}</summary>{listed}</details>"
+        return f"{details}<summary>{shown(name)}</summary>{listed}</details>"
+
+
+def _html_label(name: str, member: Array | None) -> str:
+    from omnizarr.nodes.html.text import shown
+
+    if member is None:
+        return shown(name)
+    facts = f"{shown(member.shape)} {shown(member.data_type)}"
+    return f'<span class="oz-name">{shown(name)}</span> <span class="oz-dim">{facts}</span>'
 
 
 def _label(name: str, member: Array | Group | None) -> str:
