@@ -73,7 +73,12 @@ def from_system(program: str, package: str) -> None:
 def system_servers() -> None:
     """One after the other: the package manager has one lock."""
     problems: list[str] = []
-    packages = {"nginx": "nginx-light", "redis-server": "redis-server", "_gdbm": "python3-gdbm"}
+    packages = {
+        "nginx": "nginx-light",
+        "redis-server": "redis-server",
+        "_gdbm": "python3-gdbm",
+        "chromium": "chromium",  # a browser, for displays in notebooks
+    }
     for program, package in packages.items():
         try:
             from_system(program, package)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTES = 50
 """Attributes of a node that are shown."""
-VALUE = 400
+VALUE = 240
 """Characters of an attribute that are shown."""
 CODECS = 12
 
