@@ -32,12 +32,24 @@ __all__ = [
     "RegularChunkGrid",
     "RegularChunkGridMetadata",
     "V3JsonEncoder",
+    "parse_dimension_names",
+    "parse_shapelike",
 ]
 _SHARDING = "sharding_indexed"
 _MEMBERS = (
     "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs", "attributes",
     "dimension_names", "storage_transformers",
 )  # fmt: skip
+
+
+def parse_dimension_names(data: Any) -> tuple[str | None, ...] | None:
+    """Return the names of dimensions as a tuple, or None."""
+    if data is None:
+        return None
+    names = tuple(data) if isinstance(data, Iterable) else (data,)
+    if not all(isinstance(name, str | None) for name in names):
+        raise TypeError(f"Expected either None or an iterable of str, got {type(data)}")
+    return names
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +94,6 @@ class ArrayV3Metadata(Metadata):
     node_type: str = field(default="array", init=False)
 
     def __post_init__(self) -> None:
-        names = self.dimension_names
         parsed: dict[str, Any] = {
             "shape": parse_shapelike(self.shape),
             "chunk_grid": parse_chunk_grid(self.chunk_grid),
@@ -90,7 +101,7 @@ class ArrayV3Metadata(Metadata):
             "fill_value": self.data_type.cast_scalar(self.fill_value),
             "codecs": parse_codecs(self.codecs),
             "attributes": dict(self.attributes or {}),
-            "dimension_names": None if names is None else tuple(names),
+            "dimension_names": parse_dimension_names(self.dimension_names),
             "storage_transformers": tuple(self.storage_transformers or ()),
         }
         for name, value in parsed.items():
