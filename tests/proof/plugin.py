@@ -8,8 +8,8 @@ library and pytest. `PROOF_RUN` names a JSON file with what `run.py` decided:
     package    the package whose private names are set aside ("zarr"), or null
     public     its public modules
     tests      the folder of the tests
-    aliases    file of "private name<TAB>public name" lines, which the run on zarr-python itself
-               writes and the run on omnizarr reads
+    names      file of "name<TAB>public name" lines for what the tests import, which the run on
+               zarr-python itself writes and the run on omnizarr reads
     results    file that gets one JSON line for each test
 
 A test file that imports a private name gets a `Stub`. Using it while a test runs ends that test as
@@ -25,6 +25,8 @@ import json
 import os
 import sys
 import unittest.mock
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -78,8 +80,12 @@ class Stub:
         return self
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("__name__", "__qualname__"):
+            return self.__dict__["proof_name"].rpartition(".")[2]
         if name.startswith(("__", "pytest", "_pytest")):
             raise AttributeError(name)
+        if name == "mark":  # it stands for one of pytest's
+            return pytest.mark.uses_a_private_name.mark
         self._use()
         return Stub(f"{self.__dict__['proof_name']}.{name}")
 
@@ -94,7 +100,7 @@ class Stub:
         )
 
     def __mro_entries__(self, bases: object) -> tuple[type, ...]:
-        return (StubBase,)
+        return (type("StubBase", (StubBase,), {}),)  # a class may have several
 
     def __iter__(self) -> Any:
         yield self._use()
@@ -139,8 +145,9 @@ class Stub:
 # -- what test files import ------------------------------------------------------------------
 
 import_as_always = builtins.__import__
-aliases: dict[str, str] = {}
 facades: dict[str, Any] = {}
+names: dict[str, str] = {}
+"""Public names by the names that test files use; "" for what zarr-python itself does not have."""
 
 
 def is_public(module: str) -> bool:
@@ -151,74 +158,82 @@ def is_public(module: str) -> bool:
 def facade(module: str) -> Any:
     """The module as a test file sees it."""
     if module not in facades:
-        try:
-            real = importlib.import_module(module) if IS_REFERENCE or is_public(module) else None
-        except ImportError:
-            real = None
-        facades[module] = Facade(module, real)
+        facades[module] = Facade(module)
     return facades[module]
 
 
 class Facade(ModuleType):
     """A module whose private names are stubs."""
 
-    def __init__(self, name: str, real: ModuleType | None) -> None:
-        super().__init__(name)
-        self.__dict__.update(proof_name=name, proof_real=real)
-        if real is not None:
-            self.__dict__["__doc__"] = real.__doc__
-
     def __getattr__(self, name: str) -> Any:
-        if name in ("__path__", "__file__", "__all__", "__version__", "__spec__", "__dict__"):
-            return getattr(self.__dict__["proof_real"], name)
+        module = self.__dict__["__name__"]
+        if name in ("__path__", "__file__", "__all__", "__version__", "__dict__"):
+            return getattr(importlib.import_module(module), name)
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return lookup(self.__dict__["proof_name"], name)
+        return lookup(module, name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        setattr(self.__dict__["proof_real"], name, value)
+        self._change(name)
+        setattr(importlib.import_module(self.__name__), name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(self.__dict__["proof_real"], name)
+        self._change(name)
+        delattr(importlib.import_module(self.__name__), name)
+
+    def _change(self, name: str) -> None:
+        if self.__name__ not in PUBLIC or name.startswith("_"):
+            set_aside(f"{self.__name__}.{name}")
 
     def __dir__(self) -> list[str]:
-        return dir(self.__dict__["proof_real"])
+        return dir(importlib.import_module(self.__name__))
+
+    def __reduce__(self) -> Any:
+        return importlib.import_module, (self.__name__,)
 
 
 def lookup(module: str, name: str) -> Any:
     """What `module.name` is for a test file."""
-    inner = f"{module}.{name}"
-    if module in PUBLIC and not name.startswith("_"):
-        found = getattr(facade(module).__dict__["proof_real"], name, None)
-        if found is not None and not isinstance(found, ModuleType):
-            return found
-        if found is None and not is_public(inner):
-            if IS_REFERENCE:
-                return getattr(importlib.import_module(module), name)
+    whole = f"{module}.{name}"
+    if is_public(whole) or (not IS_REFERENCE and any(n.startswith(whole + ".") for n in names)):
+        return facade(whole)
+    if not IS_REFERENCE:
+        public = names.get(whole)
+        if public == "":
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    if is_public(inner):
-        return facade(inner)
-    if IS_REFERENCE:
-        real = importlib.import_module(module)
+        if public is None:
+            return Stub(whole)
+        owner, _, attribute = public.rpartition(".")
+        return getattr(importlib.import_module(owner), attribute)
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except AttributeError:
         try:
-            found = getattr(real, name)
-        except AttributeError:
-            found = importlib.import_module(inner)
-        if isinstance(found, ModuleType):
-            # `zarr.core` of the facade of `zarr`, a module of another package otherwise.
-            return facade(inner) if found.__name__ == inner else found
-        public = public_name(found)
-        if public is not None:
-            with open(RUN["aliases"], "a") as lines:
-                lines.write(f"{inner}\t{public}\n")
-            return found
-        return Stub(inner)
-    if inner in aliases:
-        public_module, _, public_attribute = aliases[inner].rpartition(".")
-        return getattr(importlib.import_module(public_module), public_attribute)
-    if any(known.startswith(inner + ".") for known in aliases):
-        return facade(inner)
-    return Stub(inner)
+            found = importlib.import_module(whole)
+        except ImportError:
+            remember(whole, "")
+            raise AttributeError(f"module {module!r} has no attribute {name!r}") from None
+    if isinstance(found, ModuleType):
+        return facade(whole) if found.__name__ == whole else found
+    public = whole if name in public_names(module) else public_name(found)
+    if public is None:
+        return Stub(whole)
+    remember(whole, public)
+    return found
+
+
+def remember(name: str, public: str) -> None:
+    if names.get(name) != public:
+        names[name] = public
+        with open(RUN["names"], "a") as lines:
+            lines.write(f"{name}\t{public}\n")
+
+
+def public_names(module: str) -> Collection[str]:
+    if module not in PUBLIC:
+        return ()
+    members = vars(importlib.import_module(module))
+    return members.get("__all__") or [name for name in members if name[0] != "_"]
 
 
 def public_name(found: object) -> str | None:
@@ -227,8 +242,8 @@ def public_name(found: object) -> str | None:
     if not isinstance(owner, str) or owner.partition(".")[0] not in (*LIBRARIES, "numcodecs"):
         return None
     for module in sorted(PUBLIC):
-        for name, value in list(vars(importlib.import_module(module)).items()):
-            if value is found and not name.startswith("_"):
+        for name in public_names(module):
+            if getattr(importlib.import_module(module), name, None) is found:
                 return f"{module}.{name}"
     return None
 
@@ -297,10 +312,8 @@ if not IS_REFERENCE:
         import omnizarr.compat
 
         omnizarr.compat.install(RUN["serve"])
-    if PACKAGE is not None:
-        table = Path(RUN["aliases"])
-        if table.exists():
-            aliases.update(line.split("\t") for line in table.read_text().splitlines())
+    if PACKAGE is not None and os.path.exists(RUN["names"]):
+        names.update(line.split("\t") for line in Path(RUN["names"]).read_text().splitlines())
 
 if PACKAGE is not None:
     rewrite_as_always = _pytest.assertion.rewrite.rewrite_asserts
@@ -314,6 +327,22 @@ if PACKAGE is not None:
     _pytest.monkeypatch.derive_importpath = refuse_private_strings(
         _pytest.monkeypatch.derive_importpath
     )
+
+
+# -- Hypothesis --------------------------------------------------------------------------------
+
+with suppress(ImportError):  # few examples, always the same ones; `run.py` asks for this profile
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile(
+        "proof",
+        max_examples=10,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    settings.load_profile("proof")
 
 
 # -- outcomes ----------------------------------------------------------------------------------

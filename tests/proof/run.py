@@ -113,16 +113,16 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     which = "reference" if reference else "omnizarr"
     results = folder / f"{which}{'-some' if only else ''}.jsonl"
-    aliases = folder / "aliases.tsv"
+    names = folder / "names.tsv"
     if reference and not only:
-        aliases.unlink(missing_ok=True)
+        names.unlink(missing_ok=True)
     settings = {
         "serve": suite.serve or None,
         "reference": reference,
         "package": suite.package,
         "public": suite.public,
         "tests": str(packages / suite.tests),
-        "aliases": str(aliases),
+        "names": str(names),
         "results": str(results),
     }
     file = folder / f"{which}.json"
@@ -135,11 +135,22 @@ def run(
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONWARNINGS": "default",
+        "HYPOTHESIS_PROFILE": "proof",
     }
-    command = [suite.python, "-m", "pytest", "-p", "plugin", "-p", "no:cacheprovider"]
+    command = [
+        suite.python,
+        "-m",
+        "pytest",
+        "-p",
+        "plugin",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:zarr",
+    ]
     command += ["-c", os.devnull, f"--rootdir={packages}", "-q", "-q", "--tb=short"]
     command += [f"--timeout={suite.timeout}", "--color=no", "--no-header"]
-    command += [f"--basetemp={folder / 'temporary'}"]
+    command += [f"--basetemp={folder / which}-temporary"]
     for key, value in suite.ini:
         command += ["-o", f"{key}={value}"]
     if suite.select:

@@ -304,7 +304,7 @@ def _check_node(source: Any) -> None:
 
 def _check_outside(source: Any, dest: Group) -> None:
     """Refuse to copy a group into itself: the copy would be copied again, without end."""
-    inside = Location(dest.store, dest.path)
+    inside = Location(dest._place.store, dest.path)
     for origin in origins(source) if not hasattr(source, "shape") else ():
         if contains(origin, inside):
             raise OverlapError(
@@ -428,7 +428,7 @@ def _copy_array(
 
 
 def _target(dest: Group, name: str) -> Location:
-    return Location(dest.store, paths.join(dest.path, paths.normalize_path(name)))
+    return Location(dest._place.store, paths.join(dest.path, paths.normalize_path(name)))
 
 
 def _arguments(source: Any) -> dict[str, Any]:

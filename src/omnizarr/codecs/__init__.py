@@ -26,10 +26,20 @@ from omnizarr.codecs.sharding import Shard, ShardIndex
 from omnizarr.model.codec import CodecSpec
 
 if TYPE_CHECKING:
+    from omnizarr.codecs import numcodecs
     from omnizarr.codecs.blosc import BloscCodec
     from omnizarr.codecs.bytes import BytesCodec
+    from omnizarr.codecs.cast_value import CastValueCodec as CastValue
+    from omnizarr.codecs.choices import (
+        BloscCname,
+        BloscShuffle,
+        Endian,
+        ShardingCodecIndexLocation,
+        SubchunkWriteOrder,
+    )
     from omnizarr.codecs.crc32c import Crc32cCodec
     from omnizarr.codecs.gzip import GzipCodec
+    from omnizarr.codecs.scale_offset import ScaleOffsetCodec as ScaleOffset
     from omnizarr.codecs.sharding import ShardingCodec
     from omnizarr.codecs.transpose import TransposeCodec
     from omnizarr.codecs.vlen_bytes import VLenBytesCodec
@@ -38,20 +48,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArrayStage",
+    "BloscCname",
     "BloscCodec",
+    "BloscShuffle",
     "BytesCodec",
     "BytesStage",
+    "CastValue",
     "Chain",
     "Codec",
     "CodecSpec",
     "Context",
     "Crc32cCodec",
+    "Endian",
     "GzipCodec",
+    "ScaleOffset",
     "Scratch",
     "Shard",
     "ShardIndex",
     "ShardingCodec",
+    "ShardingCodecIndexLocation",
     "Step",
+    "SubchunkWriteOrder",
     "TransposeCodec",
     "VLenBytesCodec",
     "VLenUTF8Codec",
@@ -62,15 +79,21 @@ __all__ = [
     "codec_spec",
     "get_codec",
     "kind_of",
+    "numcodecs",
     "register_codec",
 ]
 
 _LAZY = {
+    "BloscCname": "choices",
     "BloscCodec": "blosc",
+    "BloscShuffle": "choices",
     "BytesCodec": "bytes",
     "Crc32cCodec": "crc32c",
+    "Endian": "choices",
     "GzipCodec": "gzip",
     "ShardingCodec": "sharding",
+    "ShardingCodecIndexLocation": "choices",
+    "SubchunkWriteOrder": "choices",
     "TransposeCodec": "transpose",
     "VLenBytesCodec": "vlen_bytes",
     "VLenUTF8Codec": "vlen_utf8",
@@ -82,7 +105,19 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_RENAMED = {
+    "CastValue": "cast_value:CastValueCodec",
+    "ScaleOffset": "scale_offset:ScaleOffsetCodec",
+}
+"""Classes with another name in zarr-python."""
+
+
 def __getattr__(name: str) -> Any:
+    if name == "numcodecs":
+        return importlib.import_module("omnizarr.codecs.numcodecs")
+    if name in _RENAMED:
+        module, _, real = _RENAMED[name].partition(":")
+        return getattr(importlib.import_module(f"omnizarr.codecs.{module}"), real)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"omnizarr.codecs.{_LAZY[name]}"), name)

@@ -27,7 +27,8 @@ from omnizarr.formats.v3.document import V3, with_members
 from omnizarr.formats.v3_drafts.document import DRAFTS, Draft
 from omnizarr.formats.v3_drafts.layouts import BOOTSTRAP
 from omnizarr.model.array import ArrayModel, GroupModel
-from omnizarr.model.json import show
+from omnizarr.model.codec import Json
+from omnizarr.model.json import dumps, show
 from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import Buffer, Store
 
@@ -101,6 +102,23 @@ def read(chosen: Format, store: Store, path: str) -> Node | None:
     """The node at `path` in one format; None if there is none."""
     found = find(store, path, (chosen,))
     return None if found is None else found[1]
+
+
+def array_from_document(path: str, document: Mapping[str, Json]) -> tuple[Format, ArrayModel]:
+    """The array that a document describes, with its attributes among its members, and its format.
+
+    MetadataError if it describes none."""
+    chosen = get_format(document.get("zarr_format"))
+    keys = chosen.keys(path)
+    parts = {keys[0]: dict(document)}
+    if isinstance(chosen, V2):
+        parts[keys[-1]] = parts[keys[0]].pop("attributes", {})
+    elif not isinstance(chosen, V3):
+        raise UnsupportedError(f"format {chosen.name} has no such document")
+    node = chosen.parse(path, {key: dumps(part).encode() for key, part in parts.items()})
+    if not isinstance(node, ArrayModel):
+        raise MetadataError(f"expected the document of an array, found {show(dict(document))}")
+    return chosen, node
 
 
 def documents(chosen: Format, store: Store, path: str) -> dict[str, bytes]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from omnizarr.errors import ReadOnlyError
 from omnizarr.model.store_facts import Buffer, ByteRange, Capabilities, Listing, listing_of
@@ -38,6 +38,8 @@ class BasicStore(ABC):
     """What the store would like to see between chunk coordinates of new arrays."""
     preferred_format: int | str | None = None
     """The format of new nodes in an empty store, where no other is asked for."""
+    face: Any = None
+    """What nodes show as their store in place of this one: the object that it was made for."""
 
     @abstractmethod
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:

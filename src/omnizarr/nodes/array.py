@@ -20,6 +20,7 @@ from omnizarr.nodes import arrow, node, resizing
 from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.array_protocols import Protocols
 from omnizarr.nodes.array_selections import Selection, has_ellipsis
+from omnizarr.nodes.constructors import ArrayConstructors
 from omnizarr.nodes.creation.arguments import (
     ChunksLike,
     CodecsLike,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 NDArray = npt.NDArray[Any]
 
 
-class Array(Protocols):
+class Array(ArrayConstructors, Protocols):
     """A chunked, compressed N-dimensional array in a store.
 
     Indexing follows NumPy: `array[2:5, ::-1]`, `array[mask]`, `array[0] = 1`. Functions such as

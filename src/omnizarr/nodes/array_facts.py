@@ -83,7 +83,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         options = self._options
         empty = options.write_empty_chunks
         return engine.Source(
-            store=options.chunk_store or self.store,
+            store=options.chunk_store or self._place.store,
             prefix=self._place.format.chunk_prefix(self.path, self._stored),
             model=presented(self._stored, options.text or config.get("array.text")),
             allow_pickle=options.allow_pickle,
@@ -124,7 +124,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         A chunk beyond the limits can be looked at, only not read: that fails later.
         """
         source = self._source
-        where = ErrorLocation.of(self.store, key=self._place.format.keys(self.path)[0])
+        where = ErrorLocation.of(self._place.store, key=self._place.format.keys(self.path)[0])
         try:
             if source.chunk_bytes <= limits.current.max_chunk_bytes:
                 source.regular_chain  # noqa: B018 - building it is the check

@@ -28,6 +28,7 @@ from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.nodes import member_lookup, node
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.constructors import GroupConstructors
 from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import (
     DataTypeLike,
@@ -59,7 +60,7 @@ COMPLETED = 10_000
 """How many names the TAB key offers."""
 
 
-class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
+class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
     """A group of arrays and groups in a store: a mapping from paths to nodes.
 
     Functions such as `omnizarr.open_group` and `omnizarr.create_group` return a `Group`.
@@ -621,7 +622,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
             raise MetadataError(f"{self._place}: an array in a group needs a name")
         rest = {**arguments}
         return make_array(
-            self.store, paths.join(self.path, path), rest,
+            self._place.store, paths.join(self.path, path), rest,
             overwrite=rest.pop("overwrite", False), write_data=rest.pop("write_data", True),
             chosen=self._place.format, options=self._options,
         )  # fmt: skip
@@ -1069,7 +1070,7 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
         path = self._relative(name)
         if not path or self._locate(path) is None:
             raise self._missing(name)
-        storing.remove(self.store, paths.join(self.path, path))
+        storing.remove(self._place.store, paths.join(self.path, path))
 
     def clear(self) -> None:
         """Delete every member."""
@@ -1114,11 +1115,11 @@ class Group(NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
             raise MetadataError(f"{self._place}: cannot move {source!r} into itself")
         chosen = found[0].format
         origin, target = (paths.join(self.path, path) for path in (from_path, to_path))
-        formats.check_outside_drafts(self.store, target)
-        chosen.check_place(self.store, target, origin)
+        formats.check_outside_drafts(self._place.store, target)
+        chosen.check_place(self._place.store, target, origin)
         for ancestor in paths.ancestors(to_path)[1:]:
             self.require_group(ancestor)
-        formats.move(chosen, self.store, origin, target)
+        formats.move(chosen, self._place.store, origin, target)
 
     # -- in a notebook ------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:

@@ -106,7 +106,9 @@ class NodeFacts(Generic[N]):
     @property
     def store(self) -> Store:
         """Store that holds the node's metadata, and its chunks unless `chunk_store` differs."""
-        return self._place.store
+        store = self._place.store
+        shown: Any = store if store.face is None else store.face
+        return shown  # type: ignore[no-any-return]  # what `compat` serves behaves like one
 
     @property
     def chunk_store(self) -> Store:
@@ -138,12 +140,14 @@ class NodeFacts(Generic[N]):
     @property
     def store_path(self) -> StorePath:
         """Store and path together, as zarr-python 3 has them."""
-        return StorePath(self.store, self.path)
+        face = self._place.store.face
+        shown: Any = None if face is None else face.__omnizarr_path__(self.path)
+        return StorePath(self.store, self.path) if shown is None else shown
 
     @property
     def read_only(self) -> bool:
         """Whether writing is refused, by this handle or by the store."""
-        return self._options.read_only or self.store.read_only
+        return self._options.read_only or self._place.store.read_only
 
     def _check_writable(self) -> None:
         if self.read_only:
@@ -227,12 +231,12 @@ class NodeFacts(Generic[N]):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, type(self))
-            and self.store.identity == other.store.identity
+            and self._place.store.identity == other._place.store.identity
             and self.path == other.path
         )
 
     def __hash__(self) -> int:
-        return hash((self.store.identity, self.path))
+        return hash((self._place.store.identity, self.path))
 
     def __reduce__(self) -> Any:
         return _reopen, (type(self), self.store, self.path, self.zarr_format, self._options)

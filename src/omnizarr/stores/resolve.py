@@ -120,6 +120,9 @@ def as_store(
     if isinstance(obj, Store):
         _refuse_options(storage_options, obj)
         return ReadOnlyStore(obj) if read_only and not obj.read_only else obj
+    hook = getattr(type(obj), "__omnizarr_store__", None)
+    if hook is not None and (served := hook(obj)) is not None:
+        return as_store(served, mode=mode, read_only=read_only, storage_options=storage_options)
     inner = getattr(obj, "store", None)
     if isinstance(inner, Store) and isinstance(getattr(obj, "path", None), str):
         # A place in a store, as `array.store_path` gives it.

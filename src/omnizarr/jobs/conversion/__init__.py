@@ -257,7 +257,7 @@ def _opened(
     normal = paths.normalize_path(path)
     if isinstance(given, Array | Group):
         options = given._options.changed(read_only=True)
-        yield _Opened(given.store, paths.join(given.path, normal), options)
+        yield _Opened(given._place.store, paths.join(given.path, normal), options)
         return
     store = given
     if not isinstance(given, Store):

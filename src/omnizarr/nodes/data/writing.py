@@ -32,7 +32,9 @@ def write(array: ArrayFacts, transform: Transform, value: Any, fields: FieldName
     """Write values that broadcast to the selection; a Dask array goes block by block."""
     array._check_writable()
     lazy = computed(value)
-    if fields is None and goes_in_blocks(lazy, transform.shape, Location(array.store, array.path)):
+    if fields is None and goes_in_blocks(
+        lazy, transform.shape, Location(array._place.store, array.path)
+    ):
         for block in blocks(lazy):
             part, values = indexing.basic_and_advanced(transform, block), values_of(lazy, block)
             with counted_within(block):

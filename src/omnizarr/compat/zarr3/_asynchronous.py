@@ -1,0 +1,250 @@
+"""`AsyncArray` and `AsyncGroup`: zarr-python's awaited nodes, over `omnizarr.aio`.
+
+Every method runs that of the plain node in a thread. This module knows names. It must not know how
+nodes do their work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import GenericAlias
+from typing import Any, Self
+
+import omnizarr
+from omnizarr import Array, Group, aio
+from omnizarr.compat.zarr3 import _calls
+from omnizarr.compat.zarr3.api import synchronous
+from omnizarr.compat.zarr3.storage._base import served
+
+
+def wrapped(found: Any) -> Any:
+    """The awaited form of a node; everything else as it is."""
+    if isinstance(found, Array):
+        return AsyncArray(found)
+    return AsyncGroup(found) if isinstance(found, Group) else found
+
+
+def plain(given: Any) -> Any:
+    """The plain form of a node; everything else as it is."""
+    return given.sync if isinstance(given, AsyncArray | AsyncGroup) else given
+
+
+def awaited(name: str) -> Callable[..., Awaitable[Any]]:
+    """The method `name` of the plain node, as one that is awaited."""
+
+    async def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("prototype", None)
+        values = [plain(value) for value in args]
+        named = {key: plain(value) for key, value in kwargs.items()}
+        found = await aio.to_thread(getattr(self.sync, name), *values, **named)
+        return wrapped(found)
+
+    method.__name__ = name
+    method.__doc__ = f"Await `{name}` of the plain node."
+    return method
+
+
+def iterated(name: str) -> Callable[..., AsyncIterator[Any]]:
+    """The iterator that the method `name` of the plain node gives, as an asynchronous one."""
+
+    async def method(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        for item in await aio.to_thread(lambda: [*getattr(self.sync, name)(*args, **kwargs)]):
+            yield tuple(map(wrapped, item)) if isinstance(item, tuple) else wrapped(item)
+
+    method.__name__ = name
+    method.__doc__ = f"Iterate over `{name}` of the plain node."
+    return method
+
+
+@dataclass(frozen=True)
+class AsyncIndex:
+    """Another way to select: `await array.oindex.getitem(selection)`."""
+
+    read: Callable[..., Any]
+
+    async def getitem(self, selection: Any, **kwargs: Any) -> Any:
+        """Read the values of a selection."""
+        kwargs.pop("prototype", None)
+        return await aio.to_thread(self.read, selection, **kwargs)
+
+
+class _AsyncNode:
+    """What both kinds share."""
+
+    sync: Any
+
+    @classmethod
+    def __class_getitem__(cls, item: Any) -> GenericAlias:
+        return GenericAlias(cls, item)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.sync, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__!r} objects cannot be changed")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and bool(self.sync == other.sync)
+
+    def __hash__(self) -> int:
+        return hash(self.sync)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes, as they were last read."""
+        return dict(self.sync.attrs)
+
+    async def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
+        """Set several attributes with one write."""
+        await aio.to_thread(self.sync.update_attributes, new_attributes)
+        return self
+
+
+class AsyncArray(_AsyncNode):
+    """An array whose calls are awaited.
+
+    Parameters
+    ----------
+    sync
+        The plain array.
+    """
+
+    def __init__(self, sync: Array) -> None:
+        self.__dict__["sync"] = sync
+
+    @classmethod
+    def from_dict(cls, store_path: Any, data: dict[str, Any]) -> Self:
+        """Make an array of its document, which is not written."""
+        return cls(Array.from_dict(_place(store_path), data))
+
+    @classmethod
+    async def open(cls, store: Any, zarr_format: Any = None) -> Self:
+        """Open an array that exists."""
+        return cls(await aio.to_thread(Array.open, _place(store), zarr_format))
+
+    getitem = awaited("__getitem__")
+    setitem = awaited("__setitem__")
+    get_orthogonal_selection = awaited("get_orthogonal_selection")
+    get_coordinate_selection = awaited("get_coordinate_selection")
+    get_mask_selection = awaited("get_mask_selection")
+    append = awaited("append")
+    info_complete = awaited("info_complete")
+
+    @property
+    def oindex(self) -> AsyncIndex:
+        """Every axis on its own."""
+        return AsyncIndex(self.sync.get_orthogonal_selection)
+
+    @property
+    def vindex(self) -> AsyncIndex:
+        """Points."""
+        return AsyncIndex(self.sync.vindex.__getitem__)
+
+    async def resize(self, new_shape: Any, delete_outside_chunks: bool = True) -> None:
+        """Change the shape in place."""
+        await aio.to_thread(self.sync.resize, new_shape)
+
+    async def nchunks_initialized(self) -> int:
+        """Count the chunks that are stored."""
+        return await aio.to_thread(lambda: int(self.sync.nchunks_initialized))
+
+    async def nbytes_stored(self) -> int:
+        """Count the bytes that are stored."""
+        return await aio.to_thread(lambda: int(self.sync.nbytes_stored()))
+
+    def __repr__(self) -> str:
+        return f"<AsyncArray {self.sync.store_path} shape={self.shape} dtype={self.dtype}>"
+
+
+class AsyncGroup(_AsyncNode):
+    """A group whose calls are awaited.
+
+    Parameters
+    ----------
+    sync
+        The plain group.
+    """
+
+    def __init__(self, sync: Group) -> None:
+        self.__dict__["sync"] = sync
+
+    @classmethod
+    async def from_store(
+        cls,
+        store: Any,
+        *,
+        attributes: dict[str, Any] | None = None,
+        overwrite: bool = False,
+        zarr_format: Any = None,
+    ) -> Self:
+        """Create a group."""
+        place = _calls.location(store)
+        return cls(
+            await aio.to_thread(
+                omnizarr.create_group, served(place.store), path=place.path,
+                attributes=attributes, overwrite=overwrite, zarr_format=zarr_format,
+            )
+        )  # fmt: skip
+
+    @classmethod
+    async def open(
+        cls, store: Any, zarr_format: Any = None, use_consolidated: bool | str | None = None
+    ) -> Self:
+        """Open a group that exists."""
+        place = _calls.location(store)
+        return cls(
+            await aio.to_thread(
+                synchronous.open_group, place.store, "r" if place.read_only else "r+",
+                path=place.path, zarr_format=zarr_format, use_consolidated=use_consolidated,
+            )
+        )  # fmt: skip
+
+    getitem = awaited("__getitem__")
+    delitem = awaited("__delitem__")
+    contains = awaited("__contains__")
+    get = awaited("get")
+    setitem = awaited("__setitem__")
+    create = awaited("create")
+    create_array = awaited("create_array")
+    create_dataset = awaited("create_dataset")
+    create_group = awaited("create_group")
+    require_array = awaited("require_array")
+    require_dataset = awaited("require_dataset")
+    require_group = awaited("require_group")
+    nmembers = awaited("nmembers")
+    tree = awaited("tree")
+    info_complete = awaited("info_complete")
+    empty = awaited("empty")
+    zeros = awaited("zeros")
+    ones = awaited("ones")
+    full = awaited("full")
+    empty_like = awaited("empty_like")
+    zeros_like = awaited("zeros_like")
+    ones_like = awaited("ones_like")
+    full_like = awaited("full_like")
+    move = awaited("move")
+    members = iterated("members")
+    keys = iterated("keys")
+    groups = iterated("groups")
+    group_keys = iterated("group_keys")
+    group_values = iterated("group_values")
+    arrays = iterated("arrays")
+    array_keys = iterated("array_keys")
+    array_values = iterated("array_values")
+    create_hierarchy = iterated("create_hierarchy")
+
+    async def require_groups(self, *names: str) -> tuple[AsyncGroup, ...]:
+        """Open groups, and create those that do not exist."""
+        found: Iterable[Group] = await aio.to_thread(self.sync.require_groups, *names)
+        return tuple(AsyncGroup(group) for group in found)
+
+    def __repr__(self) -> str:
+        return f"<AsyncGroup {self.sync.store_path}>"
+
+
+def _place(store_like: Any) -> Any:
+    place = _calls.location(store_like)
+    return omnizarr.storage.StorePath(served(place.store), place.path)
