@@ -150,9 +150,8 @@ def dataset(case: Case) -> xr.Dataset:
 def differences(case: Case, folder: Path) -> list[str]:
     """What is not the same, in words; empty if all is."""
     made = dataset(case)
-    writing: dict[str, Any] = {
-        "encoding": case.variables, "zarr_format": case.zarr_format, "consolidated": case.consolidated,
-    }  # fmt: skip
+    writing: dict[str, Any] = {"encoding": case.variables, "zarr_format": case.zarr_format}
+    writing["consolidated"] = case.consolidated
     stores = {writer: str(folder / writer) for writer in ENGINES}
     made.omnizarr.to_zarr(stores["omnizarr"], mode="w", **writing)
     made.to_zarr(stores["zarr-python"], mode="w", **writing)

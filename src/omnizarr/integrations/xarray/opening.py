@@ -36,6 +36,7 @@ def open_node(
     path = (group or "").strip("/")
     if isinstance(target, Group | Array):
         if mode in ("r", "r+"):
+            target.refresh()  # another handle may have written since
             return target[path] if isinstance(target, Group) and path else target
         path = "/".join(filter(None, (target.path, path)))
         target = target.store
