@@ -6,6 +6,7 @@
     .peers/zarr2    the last zarr-python of generation 2
     .peers/zarr3    zarr-python 3, tensorstore and zarrs, on the newest Python that can be found
     .peers/zarrita  zarrita.js, with npm
+    .peers/downstream  libraries on top of zarr-python 3: anndata, ome-zarr, kerchunk and others
     .peers/moto     moto, the S3 server of the tests
     .peers/proof3   zarr-python 3, xarray and dask with what their own tests need; only if named
 
@@ -34,6 +35,7 @@ PREFERRED: dict[str, tuple[Version, ...]] = {
     "z5py": ((3, 11), (3, 12)),
     "zarr2": ((3, 11), (3, 12), (3, 13)),
     "zarr3": ((3, 13), (3, 12), (3, 14), (3, 11)),
+    "downstream": ((3, 13), (3, 12), (3, 14)),
     "moto": ((3, 13), (3, 12), (3, 14), (3, 11)),
     "proof3": ((3, 13), (3, 12), (3, 14)),
 }
