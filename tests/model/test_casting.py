@@ -63,3 +63,9 @@ def test_arrays_of_strings_as_other_types() -> None:
     array[:] = ["1", "25"]
     assert array.astype(">i4")[:].tolist() == [1, 25]
     assert np.asarray(array, dtype=">U2").tolist() == ["1", "25"]
+
+
+def test_one_time_stays_without_dimensions() -> None:
+    swapped = cast(np.array(1, ">M8[s]"), np.dtype("M8[s]"))
+    assert swapped.shape == ()
+    assert swapped == np.datetime64(1, "s")

@@ -53,4 +53,5 @@ def _swapped(array: NDArray, order: Any) -> NDArray:
         return array.astype(dtype.newbyteorder(order))
     ticks = np.ascontiguousarray(array).view(np.dtype("i8").newbyteorder(dtype.byteorder))
     wanted = ticks.astype(np.dtype("i8").newbyteorder(order))
-    return wanted.view(dtype.newbyteorder(order))
+    # Without dimensions `ascontiguousarray` adds one.
+    return wanted.view(dtype.newbyteorder(order)).reshape(array.shape)

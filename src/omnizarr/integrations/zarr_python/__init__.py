@@ -32,8 +32,6 @@ import zarr.abc.codec  # noqa: E402
 from zarr.core.codec_pipeline import BatchedCodecPipeline  # noqa: E402
 from zarr.registry import register_pipeline  # noqa: E402
 
-from omnizarr.integrations.zarr_python.arrays import ZarrArray, are_known  # noqa: E402
-
 if TYPE_CHECKING:
     from zarr.abc.codec import Codec
     from zarr.abc.store import ByteGetter, ByteSetter, Store
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from zarr.core.indexing import SelectorTuple
     from zarr.core.metadata import ArrayMetadata
 
+    from omnizarr.integrations.zarr_python.arrays import ZarrArray
     from omnizarr.integrations.zarr_python.stores import OmnizarrStore, as_zarr_store
 
 __all__ = ["CodecPipeline", "OmnizarrStore", "as_zarr_store"]
@@ -101,6 +100,8 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         """
         from zarr.codecs._v2 import V2Codec
         from zarr.core.metadata.v2 import ArrayV2Metadata
+
+        from omnizarr.integrations.zarr_python.arrays import ZarrArray, are_known
 
         if isinstance(array_metadata, ArrayV2Metadata):
             filters, compressor = array_metadata.filters, array_metadata.compressor

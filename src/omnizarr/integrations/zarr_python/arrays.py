@@ -12,12 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from omnizarr.integrations.zarr_python.batches import Chunks, Item, NDArray
-    from omnizarr.model.array import ArrayModel
-    from omnizarr.model.store import Store
+import numpy as np
+import zarr.codecs
+from numcodecs.registry import codec_registry
+from zarr.codecs._v2 import V2Codec
+from zarr.core.buffer import cpu
+from zarr.storage import StorePath
+
+from omnizarr import formats
+from omnizarr.errors import ZarrError
+from omnizarr.integrations.zarr_python import batches, transfer
+from omnizarr.integrations.zarr_python.batches import Chunks, Item, NDArray
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.store import Store
+from omnizarr.stores import MemoryStore
 
 MOST_SHAPES = 64
 """For how many chunk shapes codecs are kept ready."""
@@ -40,9 +50,6 @@ def are_known(codecs: Iterable[Any]) -> bool:
 
 
 def _is_known(codec: Any) -> bool:
-    import zarr.codecs
-    from zarr.codecs._v2 import V2Codec
-
     kind = type(codec)
     if kind is V2Codec:
         inside = (*(codec.filters or ()), *((codec.compressor,) if codec.compressor else ()))
@@ -57,8 +64,6 @@ def _is_known(codec: Any) -> bool:
 
 
 def _is_of_numcodecs(codec: Any) -> bool:
-    from numcodecs.registry import codec_registry
-
     name = getattr(codec, "codec_id", None)
     kind = type(codec)
     known = name in NUMCODECS and codec_registry.get(name) is kind
@@ -88,8 +93,6 @@ class ZarrArray:
     ) -> Awaitable[set[str]] | None:
         """The job that reads these chunks and gives the keys that were missing; None if that is
         not ours."""
-        from omnizarr.integrations.zarr_python import batches, transfer
-
         source, array = self._usable(items, out)
         if source is None or array is None:
             return None
@@ -108,8 +111,6 @@ class ZarrArray:
         self, items: Sequence[Item], value: Any, drop_axes: tuple[int, ...]
     ) -> Awaitable[None] | None:
         """The job that writes these chunks; None if that is not ours."""
-        from omnizarr.integrations.zarr_python import batches, transfer
-
         source, array = self._usable(items, value)
         if source is None or array is None:
             return None
@@ -124,10 +125,6 @@ class ZarrArray:
 
     def _usable(self, items: Sequence[Item], buffer: Any) -> tuple[Chunks | None, NDArray | None]:
         """The chunks and the caller's array; None and None if they are not ours."""
-        import numpy as np
-        from zarr.core.buffer import cpu
-        from zarr.storage import StorePath
-
         if not items:
             return None, None
         target, spec = items[0][:2]
@@ -159,25 +156,20 @@ class ZarrArray:
 
     def _prepared(self, shape: tuple[int, ...], write_empty_chunks: bool) -> Chunks | None:
         """Our codecs for chunks of a shape; None if we cannot have them."""
-        from omnizarr.errors import ZarrError
-        from omnizarr.integrations.zarr_python.batches import prepared
-
         model = self._model
         if model is None:
             model = self._model = _model(self._metadata) or False
         if model is False or model is True:
             return None
         try:
-            return prepared(model, shape, write_empty_chunks)
+            return batches.prepared(model, shape, write_empty_chunks)
         except ZarrError:  # beyond our limits
             return None
 
     def _place_of(self, store: Any) -> Store | None:
-        from omnizarr.integrations.zarr_python.transfer import place_of
-
         known = self._place
         if known is None or known[0] is not store:
-            known = self._place = store, place_of(store)
+            known = self._place = store, transfer.place_of(store)
         return known[1]
 
 
@@ -186,16 +178,11 @@ def _model(metadata: Any) -> ArrayModel | None:
     cannot, or see other elements in it."""
     from zarr.core.buffer import cpu
 
-    import omnizarr
-    from omnizarr import formats
-    from omnizarr.errors import ZarrError
-    from omnizarr.model.array import ArrayModel
-
     plain = replace(metadata, attributes={})
     documents = plain.to_buffer_dict(cpu.buffer_prototype)
     values = {name: value.to_bytes() for name, value in documents.items()}
     try:
-        found = formats.find(omnizarr.MemoryStore(values), "")
+        found = formats.find(MemoryStore(values), "")
     except ZarrError:
         return None
     if found is None or not isinstance(found[1], ArrayModel):
