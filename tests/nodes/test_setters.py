@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+import typing
+from contextlib import suppress
 from typing import Any
 
 import numcodecs
@@ -153,4 +156,17 @@ def test_tab_offers_names_without_reading_documents() -> None:
     assert dict(store.counts) == {"list_dir": 2}
     records = zarr.zeros(2, dtype=[("x", "i4"), ("y", "f4")])
     assert records._ipython_key_completions_() == ["x", "y"]
+    assert records.fields._ipython_key_completions_() == ["x", "y"]
     assert zarr.zeros(2)._ipython_key_completions_() == []
+
+
+def test_no_property_is_a_literal() -> None:
+    """jedi, which completes names in IPython, fails on a property that returns a Literal: the TAB
+    key would offer no name at all."""
+    array = zarr.zeros(2)
+    for node in (array, zarr.group(), array.metadata, array.attrs, array.lazy[:], array.store):
+        for name, item in inspect.getmembers_static(type(node)):
+            if isinstance(item, property):
+                with suppress(NameError):
+                    kind = typing.get_type_hints(item.fget).get("return")
+                    assert typing.get_origin(kind) is not typing.Literal, name

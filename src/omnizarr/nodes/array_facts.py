@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from omnizarr.runtime.properties import cached_property
 
 if TYPE_CHECKING:
     from omnizarr.nodes.codec_views import ShownCodec
+    from omnizarr.nodes.creation.arguments import Order
 
 TEXT_FORMS = ("string", "object", "bytes")
 
@@ -253,7 +254,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         return self._source.model.fill_value
 
     @property
-    def order(self) -> Literal["C", "F"]:
+    def order(self) -> Order:
         """Memory order of the values that are read."""
         return self._options.order or self._stored.order
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.nodes.node import NodeAddress
+
+if TYPE_CHECKING:  # jedi fails on a property that is a Literal, so that the TAB key offers nothing
+    NodeType: TypeAlias = Literal["array", "group"]
 
 _TUPLES = ("shape", "chunks")
 
@@ -33,7 +36,7 @@ class Metadata:
         return self._place.format.name
 
     @property
-    def node_type(self) -> Literal["array", "group"]:
+    def node_type(self) -> NodeType:
         """Kind of the node, in every format."""
         return "array" if isinstance(self.model, ArrayModel) else "group"
 

@@ -166,6 +166,9 @@ class Fields(Mapping[str, Field]):
     def __len__(self) -> int:
         return len(self._array.dtype.names or ())
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
 
 class Converted:
     """An array whose values are converted to `dtype` when they are read: `array.astype(dtype)`.
