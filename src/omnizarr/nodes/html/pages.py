@@ -120,7 +120,8 @@ def _stored(array: Array, found: known.Stored) -> str:
     if not found.nbytes or array.data_type.variable:
         return text
     elements = sum(prod(_clipped(grid, each)) for each in found.units)
-    return f"{text}, ratio {elements * array.itemsize / found.nbytes:.1f}"
+    ratio = elements * array.itemsize / found.nbytes
+    return f"{text}, ratio {ratio:.1f}" if ratio < 100 else f"{text}, ratio {ratio:,.0f}"
 
 
 def _unit(array: Array) -> str:
