@@ -24,6 +24,7 @@ from omnizarr.nodes.creation.arguments import (
 from omnizarr.stores import StoreLike, as_store
 
 Mode = Literal["r", "r+", "a", "w", "w-", "x"]
+_MODES = get_args(Mode)
 StorageOptions = Mapping[str, object]
 
 
@@ -105,10 +106,8 @@ class FromArrayArguments(FilledOptions, FormatArguments, total=False):
 def checked_mode(mode: str | None, default: str = "a") -> str:
     """The mode, if there is such a one; ValueError else."""
     mode = default if mode is None else mode
-    if mode not in get_args(Mode):
-        raise ValueError(
-            f"mode must be one of {', '.join(map(repr, get_args(Mode)))}, found {mode!r}"
-        )
+    if mode not in _MODES:
+        raise ValueError(f"mode must be one of {', '.join(map(repr, _MODES))}, found {mode!r}")
     return mode
 
 

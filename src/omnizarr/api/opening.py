@@ -213,7 +213,8 @@ def _open_array(
                 advice = ("give shape= or data= to create it", error.advice)
                 raise error.advise("; ".join(filter(None, advice))) from error.__cause__
             opened = Array._of(place, model, options)._check()
-            warn_of_differences(opened, arguments)
+            if arguments:
+                warn_of_differences(opened, arguments)
             return opened
     try:
         return make_array(backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite)

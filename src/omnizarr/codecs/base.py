@@ -311,11 +311,11 @@ def octets(data: Buffer) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8)
 
 
-def contiguous(array: NDArray) -> memoryview:
+def contiguous(array: NDArray) -> Buffer:
     """An array's elements in C order, as bytes; without a copy where possible."""
-    if array.itemsize == 0:
-        return memoryview(b"")
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    if array.itemsize == 0 or not array.flags.c_contiguous:
+        return array.tobytes()
+    return array.reshape(-1).view(np.uint8).data
 
 
 def reinterpreted(name: str, stage: ArrayStage, dtype: np.dtype[Any]) -> tuple[Shape, bool]:

@@ -153,7 +153,7 @@ class BytesCodec(CodecDocument):
 
             return Step(output, contiguous, decode_clean, raw=True, finish=clean, spec=spec)
 
-        def encode_swapped(array: NDArray) -> memoryview:
+        def encode_swapped(array: NDArray) -> Buffer:
             if memory is not dtype:
                 array = np.ascontiguousarray(array).view(memory)
             return contiguous(array.astype(stored))

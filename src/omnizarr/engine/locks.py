@@ -157,10 +157,3 @@ def _repeated(attempt: Callable[[], T], kinds: tuple[type[Exception], ...]) -> T
                 raise
         time.sleep(pause * random.random())
         pause = min(2 * pause, LONGEST_PAUSE)
-
-
-def setting(store: Store, key: str) -> AbstractContextManager[object]:
-    """The lock that one `store.set` of a whole value takes, to wait for holders of `exclusive`.
-
-    A store with locks of its own takes them in `set`."""
-    return nullcontext() if store.capabilities.locks else _InProcess(store, key)

@@ -25,7 +25,7 @@ from omnizarr import indexing
 from omnizarr.codecs import Chain
 from omnizarr.engine import threads
 from omnizarr.engine.chunk_source import Source
-from omnizarr.engine.locks import exclusive, setting, update
+from omnizarr.engine.locks import exclusive, update
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import ChunkPart, Plan, refine
 from omnizarr.model.casting import cast
@@ -106,10 +106,11 @@ def _store_part(
     store = source.store
     try:
         if data is not None:
-            # A store with locks takes them in `set`, but not in `delete`.
-            held = exclusive(store, key) if data[0] is None else setting(store, key)
-            with held:
-                _store(source, key, coordinates, *data)
+            if data[0] is not None and store.capabilities.locks:
+                store.set(key, data[0])  # under the lock, which it takes itself
+            else:
+                with exclusive(store, key):
+                    _store(source, key, coordinates, *data)
         else:
             with source.caller_lock(key):
                 update(

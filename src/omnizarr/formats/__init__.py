@@ -60,9 +60,8 @@ def find(
     documents: dict[str, Buffer] = {}
     drafts_only = in_draft(store, path)
     for batch in _batches(store, preferred) if formats is None else (formats,):
-        batch = tuple(
-            known for known in batch if not (drafts_only and isinstance(known, BelowPath))
-        )
+        if drafts_only:
+            batch = tuple(known for known in batch if not isinstance(known, BelowPath))
         # A path that is too long for the keys of one format may be that of another one.
         keys = {key: None for known in batch for key in known.probes(path) if is_key(key)}
         documents |= fetch(store, [key for key in keys if key not in asked])
@@ -80,12 +79,15 @@ def find(
 def _batches(store: Store, preferred: Format | None) -> tuple[tuple[Format, ...], ...]:
     """Which formats are looked for together. Where every key is a request of its own, the likeliest
     format stands alone: most often one request is all that opening takes."""
-    chosen = preferred or CURRENT[0]
-    others = tuple(known for known in CURRENT if known is not chosen)
-    older = tuple(known for known in OLDER if known is not chosen)
+    if preferred is None:
+        first, others, older = CURRENT[:1], CURRENT[1:], OLDER
+    else:
+        first = (preferred,)
+        others = tuple(known for known in CURRENT if known is not preferred)
+        older = tuple(known for known in OLDER if known is not preferred)
     if store.capabilities.requests > 1:
-        return (chosen,), others, older
-    return (chosen, *others), older
+        return first, others, older
+    return first + others, older
 
 
 def assumed(store: Store, path: str, chosen: Format) -> tuple[Format, Node] | None:

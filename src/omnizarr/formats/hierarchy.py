@@ -157,9 +157,10 @@ class BelowPath(ABC):
         return self.keys(path)
 
     def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
-        if not any(key in documents for key in self.probes(path)):
+        probes = self.probes(path)
+        if documents.keys().isdisjoint(probes):
             return None
-        missing = [key for key in self.keys(path) if key not in self.probes(path)]
+        missing = [key for key in self.keys(path) if key not in probes]
         return self.parse(path, {**documents, **fetch(store, missing)} if missing else documents)
 
     def children(self, store: Store, path: str) -> dict[str, Node]:

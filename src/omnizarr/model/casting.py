@@ -15,6 +15,8 @@ def cast(array: NDArray, dtype: np.dtype[Any]) -> NDArray:
 
     ValueError for times that the unit of `dtype` does not reach."""
     source = array.dtype
+    if source is dtype:
+        return array
     if source == dtype and source.kind not in "mM":
         return array.astype(dtype, copy=False)
     if source.kind in "mM" or dtype.kind in "mM":

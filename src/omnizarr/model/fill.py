@@ -26,11 +26,12 @@ def is_fill(block: NDArray | Column, fill: NDArray) -> bool:
         if type(first) is not type(value) or first != value:
             return False
         return all(type(item) is type(value) and item == value for item in block.flat)
-    pattern = np.frombuffer(fill.tobytes(), np.uint8)
+    octets = fill.tobytes()
     # A view, not a scalar: that would lose trailing zero bytes.
-    corner: NDArray = block[(slice(0, 1),) * block.ndim + (Ellipsis,)]
-    if corner.tobytes() != pattern.tobytes():
+    corner: NDArray = block[(0,) * block.ndim + (Ellipsis,)]
+    if corner.tobytes() != octets:
         return False
+    pattern = np.frombuffer(octets, np.uint8)
     for unsigned in (np.uint64, np.uint32, np.uint16, np.uint8):
         width = np.dtype(unsigned).itemsize
         if dtype.itemsize % width == 0:

@@ -14,23 +14,22 @@ from omnizarr.errors import InvalidKeyError
 
 MAX_KEY_BYTES = 1024
 
-# One pass over a well-formed key: no empty, "." or ".." segment, no backslash, NUL or control
-# character, no leading or trailing slash.
+# One pass over a well-formed key: no drive letter, no empty, "." or ".." segment, no backslash, NUL
+# or control character, no leading or trailing slash.
 _SEGMENT = r"(?!\.{1,2}(?:/|\Z))[^/\\\x00-\x1f\x7f]+"
-_KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*\Z")
-_DRIVE = re.compile(r"[A-Za-z]:")
+_KEY = re.compile(rf"(?![A-Za-z]:){_SEGMENT}(?:/{_SEGMENT})*\Z")
 
 
 def check_key(key: str) -> str:
     """`key` itself, if it may reach a store."""
     if not isinstance(key, str):
         raise InvalidKeyError(f"a store key must be a str, found {type(key).__name__}")
-    if _KEY.match(key) is None or (key[1:2] == ":" and _DRIVE.match(key)):
+    if _KEY.match(key) is None:
         raise InvalidKeyError(
             f"invalid store key {key!r}: a key is one or more names joined by '/', none of them"
             " empty, '.' or '..', without backslashes, control characters or a drive letter"
         )
-    if len(key) * 4 > MAX_KEY_BYTES:
+    if not key.isascii() or len(key) > MAX_KEY_BYTES:
         try:
             size = len(key.encode())
         except UnicodeEncodeError as error:
@@ -39,11 +38,6 @@ def check_key(key: str) -> str:
             raise InvalidKeyError(
                 f"store key of {size} bytes; the longest allowed is {MAX_KEY_BYTES}"
             )
-    elif not key.isascii():
-        try:
-            key.encode()
-        except UnicodeEncodeError as error:
-            raise InvalidKeyError(f"invalid store key {key!r}: not encodable as UTF-8") from error
     return key
 
 

@@ -129,7 +129,7 @@ def span(byte_range: ByteRange, size: int) -> tuple[int, int]:
         stop = size
     elif stop < 0:
         raise StoreError(f"invalid {byte_range}: stop must not be negative")
-    return min(start, stop), stop
+    return (start if start < stop else stop), stop
 
 
 def read_range(value: Buffer, byte_range: ByteRange | None) -> Buffer:

@@ -125,18 +125,22 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         A chunk beyond the limits can be looked at, only not read: that fails later.
         """
         source = self._source
-        where = ErrorLocation.of(self._place.store, key=self._place.format.keys(self.path)[0])
         try:
             if source.chunk_bytes <= limits.current.max_chunk_bytes:
                 source.regular_chain  # noqa: B018 - building it is the check
             self._pipeline  # noqa: B018
         except ZarrError as error:
-            raise error.at(where) from error
+            raise error.at(self._document_location) from error
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise MetadataError(
-                f"{where}: the codecs do not fit the array: {type(error).__name__}: {error}"
+                f"{self._document_location}: the codecs do not fit the array:"
+                f" {type(error).__name__}: {error}"
             ) from error
         return self
+
+    @property
+    def _document_location(self) -> ErrorLocation:
+        return ErrorLocation.of(self._place.store, key=self._place.format.keys(self.path)[0])
 
     # -- facts --------------------------------------------------------------------------------
     @property

@@ -38,10 +38,7 @@ class CodecView:
         cls, model: ArrayModel, unnamed: Mapping[str, tuple[str, ...]] | None = None
     ) -> CodecView:
         """unnamed: options that the document does not name, by codec."""
-        return replace(cls._of(model), unnamed=unnamed or {})
-
-    @classmethod
-    def _of(cls, model: ArrayModel) -> CodecView:
+        unnamed = unnamed or {}
         axes = tuple(range(model.ndim))
         for spec in model.codecs:
             if spec.name == "transpose":
@@ -52,11 +49,11 @@ class CodecView:
             elif spec.name == SHARDING:
                 lengths = dict(zip(axes, spec.configuration["chunk_shape"], strict=True))
                 inner = tuple(int(lengths[axis]) for axis in range(model.ndim))
-                return cls(_inner_specs(spec), model.order, inner)
+                return cls(_inner_specs(spec), model.order, inner, unnamed)
             elif spec.name == N5_BLOCK and axes == tuple(range(model.ndim))[::-1]:
                 # The block's own transposition brings the axes back: neither is seen from outside.
-                return cls(_inner_specs(spec)[1:], model.order, None)
-        return cls(model.codecs, model.order, None)
+                return cls(_inner_specs(spec)[1:], model.order, None, unnamed)
+        return cls(model.codecs, model.order, None, unnamed)
 
     def chunks_per_shard(self, shard: tuple[int, ...]) -> int:
         if self.inner_chunks is None:

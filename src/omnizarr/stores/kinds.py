@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import stat
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +103,7 @@ KINDS: tuple[StoreKind, ...] = (
 )
 
 
+_WITH_SUFFIXES = tuple(kind for kind in KINDS if kind.suffixes)
 _OTHER_SCHEMES = frozenset(
     {
         "dropbox", "file", "ftp", "gdrive", "github", "hdfs", "hf", "memory", "oci", "oss", "sftp",
@@ -184,12 +186,16 @@ def fsspec_kind() -> StoreKind:
 def for_path(path: str) -> StoreKind | None:
     """The kind of a local file or folder; None for a plain folder of keys."""
     name = path.lower().rstrip("/")
-    exists, folder = os.path.exists(path), os.path.isdir(path)
-    for kind in KINDS:
-        fits = (kind.folder or not folder) and (exists or not kind.existing)
-        if fits and kind.suffixes and name.endswith(kind.suffixes):
-            return kind
-    if not os.path.isfile(path):  # reading a pipe could block for ever
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        mode = 0
+    for kind in _WITH_SUFFIXES:
+        if name.endswith(kind.suffixes):
+            fits = (kind.folder or not stat.S_ISDIR(mode)) and (mode or not kind.existing)
+            if fits:
+                return kind
+    if not stat.S_ISREG(mode):  # reading a pipe could block for ever
         return None
     for kind in KINDS:
         if kind.magic and kind.holds(path):

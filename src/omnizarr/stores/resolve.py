@@ -177,7 +177,8 @@ def _at_path(
         )
     if not scheme:
         path = os.path.expanduser(path)
-    container = kinds.container_of(path)
+    folder = os.path.isdir(path)
+    container = None if folder else kinds.container_of(path)
     if container is not None:
         # The rest of the container must stay, also if this path is to be replaced.
         kept = "a" if mode in ("w", "w-", "x") else mode
@@ -188,8 +189,9 @@ def _at_path(
         opened: Store = kind.load().open_path(path, mode=mode, read_only=read_only, options=options)
         return opened
     _refuse_options(storage_options, path)
-    if not path.lower().endswith(".zip") or os.path.isdir(path):
-        _refuse_file(path, mode)
+    if folder or not path.lower().endswith(".zip"):
+        if not folder:
+            _refuse_file(path, mode)
         return LocalStore(path, read_only=read_only, fsync=bool(config.get("fsync")))
     from omnizarr.stores.zip.store import ZipStore
 

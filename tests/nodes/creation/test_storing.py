@@ -1,13 +1,16 @@
-"""Storing a new node: how often its documents are built."""
+"""Storing a new node: how often its documents are built, and what is asked at the same time."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from threading import Barrier
 from typing import Any
 
 import pytest
 
 import omnizarr
-from omnizarr import formats
+from omnizarr import MemoryStore, formats
+from omnizarr.errors import StoreError
 from omnizarr.model.array import ArrayModel
 
 
@@ -32,3 +35,52 @@ def test_documents_of_a_new_array_are_built_once(
     )
     assert calls == ["a"]
     assert omnizarr.open_array(array.store, path="a").attrs == attributes
+
+
+class Together(MemoryStore):
+    """Every key is a request. Documents and the listing wait for each other."""
+
+    capabilities = replace(MemoryStore.capabilities, requests=8)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meeting = Barrier(2)
+        self.met = 0
+
+    def _meet(self) -> None:
+        if self.met == 0:
+            self.meeting.wait(timeout=20)
+            self.met = 1
+
+    def get_many(self, requests: Any) -> Any:
+        self._meet()
+        return super().get_many(requests)
+
+    def list_prefix(self, prefix: str) -> Any:
+        self._meet()
+        return super().list_prefix(prefix)
+
+
+def test_leftovers_are_listed_while_documents_are_read() -> None:
+    store = Together()
+    omnizarr.create_array(store, shape=3, dtype="i4")
+    assert store.met
+
+
+class Unlistable(MemoryStore):
+    """Every key is a request, and listings fail."""
+
+    capabilities = replace(MemoryStore.capabilities, requests=8)
+
+    def list_prefix(self, prefix: str) -> Any:
+        raise StoreError("access denied")
+
+
+def test_a_failed_listing_of_leftovers_is_raised_after_other_refusals() -> None:
+    store = Unlistable()
+    with pytest.raises(StoreError, match="access denied"):
+        omnizarr.create_array(store, shape=3, dtype="i4")
+    assert store.get("zarr.json") is None
+    omnizarr.create_group(store)
+    with pytest.raises(omnizarr.errors.ContainsGroupError):
+        omnizarr.create_array(store, shape=3, dtype="i4")

@@ -7,7 +7,7 @@ types that NumPy does not tell apart (`complex_bfloat16`, those of other package
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -243,12 +243,12 @@ def from_configuration(name: str, configuration: Mapping[str, Json]) -> Struct:
     return struct_of(members)
 
 
-def leaves(dtype: np.dtype[Any]) -> Iterator[np.dtype[Any]]:
+def leaves(dtype: np.dtype[Any]) -> list[np.dtype[Any]]:
     """The dtypes without fields that an element is made of, however deep they are nested."""
-    if dtype.base.names is None:
-        yield dtype.base
-    for name in dtype.base.names or ():
-        yield from leaves(dtype.base[name])
+    base = dtype.base
+    if base.names is None:
+        return [base]
+    return [leaf for name in base.names for leaf in leaves(base[name])]
 
 
 # -- padding ------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ half a node. The format knows the documents; nothing here looks inside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cache, partial
 
 from omnizarr import formats
 from omnizarr.engine import exclusive
@@ -16,6 +17,7 @@ from omnizarr.errors import (
     ContainsGroupError,
     MetadataError,
     NodeExistsError,
+    StoreError,
     UncertainWriteError,
 )
 from omnizarr.formats.base import Format, Node
@@ -26,6 +28,7 @@ from omnizarr.nodes import node
 from omnizarr.nodes.dask import tokens
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.nodes.stored_chunks import listed
+from omnizarr.runtime import parallel
 from omnizarr.stores.wrappers.base import RememberingStore
 
 PROBE = ".omnizarr-new"
@@ -44,7 +47,8 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
     store.check_writable()
     tokens.changed(store, path)
     documents = chosen.documents(path, model)
-    looking = _looking(store, path)
+    leftover = _leftover(place, model) if isinstance(model, ArrayModel) and not overwrite else None
+    looking = _looking(store, path, leftover)
     taken = overwrite and _is_taken(looking, path)
     formats.check_outside_drafts(store, path)
     if path or not taken:  # overwriting the root deletes everything that could be refused
@@ -75,10 +79,10 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
             raise exists(place, existing[1])
     stale: list[str] = []
     if isinstance(model, ArrayModel):
-        if overwrite or _keeps_chunks_apart(place, model):
+        if leftover is None:
             stale = list(stale_chunks(place, model))
         else:
-            _check_no_chunks(place, model)
+            _check_no_chunks(place, leftover())
     _add_groups(place, missing)
     if overwrite:
         _delete(store, stale)
@@ -176,12 +180,21 @@ def _below_array(place: NodeAddress, ancestor: str) -> ContainsArrayError:
     )
 
 
-def _looking(store: Store, path: str) -> RememberingStore:
+def _looking(
+    store: Store, path: str, beside: Callable[[], object] | None = None
+) -> RememberingStore:
     """A view of the store that reads every key once, for several looks at `path` and above. Where
-    every key is a request, the documents of `path` are fetched together."""
+    every key is a request, the documents of `path` are fetched together, and `beside` is called at
+    the same time; if it fails, the caller calls it again once all else is checked."""
     held = RememberingStore(store)
+
+    def look(function: Callable[[], object]) -> None:
+        with suppress(StoreError) if function is beside else nullcontext():
+            function()
+
     if store.capabilities.requests > 1:
-        formats.look_ahead(held, path)
+        looks: list[Callable[[], object]] = [partial(formats.look_ahead, held, path)]
+        parallel.each(look, looks if beside is None else [*looks, beside], 2)
     return held
 
 
@@ -241,12 +254,19 @@ def _keeps_chunks_apart(place: NodeAddress, model: ArrayModel) -> bool:
     ).startswith(own)
 
 
-def _check_no_chunks(place: NodeAddress, model: ArrayModel) -> None:
-    """Raise if keys exist that the new array would take for its chunks: an interrupted deletion
-    leaves chunks without documents."""
+def _leftover(place: NodeAddress, model: ArrayModel) -> Callable[[], str | None] | None:
+    """A function that gives one of the `stale_chunks`; it lists them once. None if such chunks may
+    be deleted, since no other node can own them."""
+    if _keeps_chunks_apart(place, model):
+        return None
     if not place.store.capabilities.listable:
-        return
-    key = next(stale_chunks(place, model), None)
+        return lambda: None
+    return cache(lambda: next(stale_chunks(place, model), None))
+
+
+def _check_no_chunks(place: NodeAddress, key: str | None) -> None:
+    """Raise if a key exists that the new array would take for a chunk: an interrupted deletion
+    leaves chunks without documents."""
     if key is not None:
         found = formats.find(place.store, place.path)
         if found is not None:

@@ -33,6 +33,8 @@ FILE, DIRECTORY, LINK = "file", "directory", "link to a directory"
 
 _MOST_REMEMBERED = 1 << 16
 _MOST_LINKS = 40
+_WALK = {-errno.ELOOP, -errno.EINTR, -errno.EAGAIN}
+"""Answers of the one system call after which the path is walked."""
 _NOT_A_DIRECTORY = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}  # what systems say of a link
 
 
@@ -51,12 +53,17 @@ class Beneath:
     @cached_property
     def base(self) -> str:
         """The root's path without a "/" at its end, and without links unless they are followed."""
-        root = self.root if self.follow_symlinks else os.path.realpath(self.root or "/")
+        root = self.root or "/"
+        file = -1 if self._direct is None else self._direct(os.fsencode(root), SEARCH)
+        if file >= 0:
+            os.close(file)  # there are no links
+        elif not self.follow_symlinks:
+            root = os.path.realpath(root)
         return root.rstrip("/")
 
     @cached_property
     def _direct(self) -> Callable[[bytes, int], int] | None:
-        return opener()
+        return None if self.follow_symlinks else opener()
 
     @cached_property
     def _prefix(self) -> bytes:
@@ -66,13 +73,17 @@ class Beneath:
         return f"{self.base}/{directory}" if directory else self.base or "/"
 
     def open(self, key: str, flags: int) -> int:
-        """Open a file to read it. What stands in its place may be a directory or a device; a link
-        is not followed unless all are."""
+        """Open a file to read it; a negative number, or an error, if there is none. What stands in
+        its place may be a directory or a device; a link is not followed unless all are."""
+        direct = self._direct
+        if direct is not None:
+            file = direct(self._prefix + key.encode(), flags)
+            if file >= 0 or file == -errno.ENOENT:
+                return file
+            if file not in _WALK:
+                raise OSError(-file, os.strerror(-file), self.path(key))
         if self.follow_symlinks:
             return os.open(f"{self.base}/{key}", flags)
-        file = self._open_directly(key, flags)
-        if file is not None:
-            return file
         parent, _, name = key.rpartition("/")
         with self.folder(parent) as folder:
             if not HAS_DESCRIPTORS:  # Windows would follow a link, and refuse to open a directory
@@ -85,6 +96,13 @@ class Beneath:
     def folder(self, directory: str, flags: int = SEARCH) -> Folder:
         """Open a directory. FileNotFoundError or NotADirectoryError if there is none; StoreError if
         a link leads out of the store."""
+        direct = self._direct
+        if direct is not None:
+            file = direct(self._prefix + directory.encode(), flags)
+            if file >= 0:
+                return Folder(file)
+            if file not in _WALK:
+                raise OSError(-file, os.strerror(-file), self.path(directory))
         path = self.path(directory)
         if not HAS_DESCRIPTORS:
             if not self.follow_symlinks:
@@ -94,20 +112,7 @@ class Beneath:
             return Folder(None, path.rstrip("/") + "/")
         if self.follow_symlinks or not directory:
             return Folder(os.open(path, flags))
-        file = self._open_directly(directory, flags)
-        return Folder(self._walk(directory.split("/"), flags) if file is None else file)
-
-    def _open_directly(self, name: str, flags: int) -> int | None:
-        """A descriptor, by one system call; None if the path has to be walked."""
-        direct = self._direct
-        if direct is None:
-            return None
-        file = direct(self._prefix + name.encode(), flags)
-        if file >= 0:
-            return file
-        if file in (-errno.ELOOP, -errno.EINTR, -errno.EAGAIN):
-            return None
-        raise OSError(-file, os.strerror(-file), self.path(name))
+        return Folder(self._walk(directory.split("/"), flags))
 
     def _walk(self, names: list[str], flags: int) -> int:
         """A descriptor of the directory, from one opened without following links to the next."""

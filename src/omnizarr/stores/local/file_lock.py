@@ -56,6 +56,7 @@ _FLAGS = (
 _ATTEMPTS = 1000  # each means that the directory was removed in between
 
 _open_files: set[int] = set()
+_NO_FOLDER = Folder(None)
 
 CAN_PUBLISH = sys.platform != "win32"
 
@@ -128,8 +129,9 @@ def _named(path: str, file: int) -> os.stat_result | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     here = os.fstat(file)
+    same = here.st_ino == there.st_ino and here.st_dev == there.st_dev
     # Without a name: it was removed between the two looks.
-    return here if here.st_nlink and os.path.samestat(there, here) else None
+    return here if same and here.st_nlink else None
 
 
 def _open(folder: Folder, name: str, flags: int) -> int:
@@ -155,10 +157,11 @@ class FileLock:
     """Exclude every other holder of the lock `name` in a directory. Not reentrant.
 
     `ensure` creates the directory where it is missing; an empty one is removed after the release.
+    With `optional`, the block is entered without a lock on a file system that has none.
     """
 
     __slots__ = (
-        *("_beneath", "_created", "_directory", "_ensure", "_file", "_name", "_path"),
+        *("_beneath", "_created", "_directory", "_ensure", "_file", "_name", "_optional", "_path"),
         *("_process", "_size", "folder"),
     )
 
@@ -168,13 +171,15 @@ class FileLock:
         directory: str,
         name: str,
         ensure: Callable[[str], None] | None = None,
+        optional: bool = False,
     ) -> None:
         self._beneath = beneath
         self._directory = directory
         self._name = name
         self._ensure = ensure or beneath.ensure
+        self._optional = optional
         self._path = f"{beneath.path(directory)}/{name}"
-        self.folder = Folder(None)
+        self.folder = _NO_FOLDER
         """The directory in which the lock is held."""
         self._created = False
         """Whether the directory may be empty after the release."""
@@ -184,49 +189,52 @@ class FileLock:
         """Not 0: there is something in the lock file."""
 
     def __enter__(self) -> FileLock:
+        attempts = 0
         try:
-            return self._take()
+            while True:
+                try:
+                    folder = self.folder = self._beneath.folder(self._directory)
+                    file = _open(folder, self._name, _FLAGS)
+                except OSError as error:
+                    self.folder.close()
+                    attempts += 1
+                    self._make_directory(attempts, error)
+                    continue
+                try:
+                    _acquire(file)
+                    state = _named(self._path, file)
+                    if state is not None:
+                        if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+                            raise OSError(
+                                errno.EINVAL,
+                                f"{self._path!r} has the name of a lock file, and is not a regular"
+                                " file with one link; remove it",
+                            )
+                        self._size = state.st_size
+                        self._process = os.getpid()
+                        self._file = file  # no call after this one, where an interrupt could arrive
+                        return self
+                except BaseException as error:
+                    _give_up(file)
+                    if self._optional and getattr(error, "errno", None) in files.NO_LOCKS:
+                        return self
+                    raise
+                _give_up(file)
+                folder.close()
         except BaseException:
             self.folder.close()
             raise
 
-    def _take(self) -> FileLock:
-        attempts = 0
-        while True:
-            self.folder.close()  # of the attempt before
-            try:
-                folder = self.folder = self._beneath.folder(self._directory)
-                file = _open(folder, self._name, _FLAGS)
-            except OSError as error:
-                if not is_gone(error):
-                    raise
-                attempts += 1
-                if attempts > _ATTEMPTS:
-                    raise OSError(
-                        errno.EBUSY, "its directory is removed again and again", self._path
-                    ) from error
-                with contextlib.suppress(FileNotFoundError):  # removed again: try again
-                    self._ensure(self._directory)
-                self._created = True
-                continue
-            try:
-                _acquire(file)
-                state = _named(self._path, file)
-                if state is not None:
-                    if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
-                        raise OSError(
-                            errno.EINVAL,
-                            f"{self._path!r} has the name of a lock file, and is not a regular file"
-                            " with one link; remove it",
-                        )
-                    self._size = state.st_size
-                    self._process = os.getpid()
-                    self._file = file  # no call after this one, where an interrupt could arrive
-                    return self
-            except BaseException:
-                _give_up(file)
-                raise
-            _give_up(file)
+    def _make_directory(self, attempts: int, cause: OSError) -> None:
+        if not is_gone(cause):
+            raise cause
+        if attempts > _ATTEMPTS:
+            raise OSError(
+                errno.EBUSY, "its directory is removed again and again", self._path
+            ) from cause
+        with contextlib.suppress(FileNotFoundError):  # removed again: try again
+            self._ensure(self._directory)
+        self._created = True
 
     @property
     def held(self) -> bool:
@@ -243,10 +251,14 @@ class FileLock:
         return _named(self._path, self._file) is not None
 
     def publish(self, value: Buffer, name: str, fsync: bool) -> None:
-        """Write the value into the lock file and rename that to `name`, which ends the lock.
+        """Write the value into the lock file and rename that to `name`, which ends the lock. Where
+        that cannot be, write it to a temporary beside it.
 
         An error that `is_gone` if the directory was moved away and is being removed."""
         file = self._file
+        if file < 0 or not CAN_PUBLISH:
+            files.put(self.folder, name, value, fsync)
+            return
         if self._size:  # what a killed writer left, or an attempt that failed
             os.ftruncate(file, 0)
             os.lseek(file, 0, os.SEEK_SET)
@@ -263,14 +275,17 @@ class FileLock:
             if fsync:
                 self.folder.sync()
         finally:
-            with contextlib.suppress(OSError):  # the value is in place, whatever happens now
+            try:
                 _unlock(file)
                 _close(file)
+            except OSError:
+                pass  # the value is in place, whatever happens now
             self.folder.close()
 
     def __exit__(self, *exc_info: object) -> None:
         if self._file < 0:
-            return  # published
+            self.folder.close()  # published, or without a lock
+            return
         if self._process != os.getpid():
             return  # a forked child: the parent holds the lock
         file, self._file = self._file, -1
@@ -327,44 +342,33 @@ def _disown(owner: tuple[str, int], entry: _Owned) -> None:
 
 
 class Taken:
-    """The directory of a key, and its lock if there is one, until the block ends.
+    """The directory of a key until the block ends, with the lock that this thread holds already and
+    goes on to hold, or without one."""
 
-    The lock is the one that this thread holds, else a new one, else none, where `locking` is False
-    or the file system has no locks. It is taken on entry: an interrupt between taking a lock and
-    entering the block would leave the lock taken.
-    """
+    __slots__ = ("_directory", "_held", "_open", "folder")
 
-    __slots__ = ("_key", "_locking", "_locks", "_release", "folder", "lock")
-
-    def __init__(self, locks: KeyLocks, key: str, locking: bool) -> None:
-        self._locks = locks
-        self._key = key
-        self._locking = locking
+    def __init__(
+        self, held: FileLock | None, open_folder: Callable[[str], Folder], directory: str
+    ) -> None:
+        self._held = held
+        self._open = open_folder
+        self._directory = directory
 
     def __enter__(self) -> Taken:
-        lock = self.lock = self._locks.current(self._key)
-        if lock is not None:
-            self.folder, self._release = lock.folder, _nothing
-            return self
-        if self._locking:
-            lock = self._locks.lock_of(self._key)
-            try:
-                lock.__enter__()
-                self.lock, self.folder, self._release = lock, lock.folder, lock.__exit__
-                return self
-            except OSError as error:
-                if error.errno not in files.NO_LOCKS:
-                    raise
-        folder = self._locks.folder_of(self._key)
-        self.folder, self._release = folder, folder.close
+        held = self._held
+        self.folder = self._open(self._directory) if held is None else held.folder
         return self
 
+    def publish(self, value: Buffer, name: str, fsync: bool) -> None:
+        """Write the value under its lock, which that ends, or to a temporary beside it."""
+        if self._held is not None:
+            self._held.publish(value, name, fsync)
+        else:
+            files.put(self.folder, name, value, fsync)
+
     def __exit__(self, *exc_info: object) -> None:
-        self._release()
-
-
-def _nothing() -> None:
-    """Release nothing: the block that took the lock releases it."""
+        if self._held is None:
+            self.folder.close()
 
 
 class KeyLocks:
@@ -376,14 +380,10 @@ class KeyLocks:
         self._ensure = ensure
         self._store = store
 
-    def lock_of(self, key: str) -> FileLock:
+    def _lock_of(self, key: str, optional: bool) -> FileLock:
         """The lock of a key, not yet taken."""
         parent, _, name = key.rpartition("/")
-        return FileLock(self._beneath, parent, name_beside(name, "lock"), self._ensure)
-
-    def folder_of(self, key: str) -> Folder:
-        """The directory of a key."""
-        return self._beneath.folder(key.rpartition("/")[0])
+        return FileLock(self._beneath, parent, name_beside(name, "lock"), self._ensure, optional)
 
     @contextlib.contextmanager
     def held(self, key: str) -> Iterator[None]:
@@ -391,7 +391,7 @@ class KeyLocks:
         if self.current(key) is not None:
             yield
             return
-        lock = self.lock_of(key)
+        lock = self._lock_of(key, optional=False)
         owner = f"{self._beneath.base}/{key}", get_ident()
         entry = _Owned(lock, self)
         try:
@@ -407,9 +407,16 @@ class KeyLocks:
             finally:
                 lock.__exit__()
 
-    def take(self, key: str, locking: bool) -> Taken:
-        """The lock of the key for one change."""
-        return Taken(self, key, locking)
+    def take(self, key: str, locking: bool) -> FileLock | Taken:
+        """The directory of the key for one change, under its lock: the one that this thread holds,
+        else a new one, else none, where `locking` is False or the file system has no locks.
+
+        It is taken on entry: an interrupt between taking a lock and entering the block would leave
+        the lock taken."""
+        held = self.current(key) if owned else None
+        if held is None and locking:
+            return self._lock_of(key, optional=True)
+        return Taken(held, self._beneath.folder, key.rpartition("/")[0])
 
     def _of_thread(self, key: str) -> Sequence[_Owned]:
         """The locks on the key that this thread has taken, valid or not."""

@@ -63,14 +63,10 @@ def read_fully(file: int, length: int, start: int) -> Buffer:
 
 def write_fully(file: int, value: Buffer) -> None:
     """Write all of the value at the current position."""
-    done = 0
-    if type(value) is bytes and len(value) < _LARGE:
-        done = os.write(file, value)
-        if done == len(value):
-            return
-    view = flat(value)
+    view = value if type(value) is bytes else flat(value)
+    done = os.write(file, view) if len(view) < _LARGE else 0
     while done < len(view):
-        done += os.write(file, view[done : done + _LARGE])
+        done += os.write(file, memoryview(view)[done : done + _LARGE])
 
 
 def flat(value: Buffer) -> memoryview:

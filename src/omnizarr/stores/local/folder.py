@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache
+from typing import Any
 
 CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -110,17 +111,16 @@ def opener() -> Callable[[bytes, int], int] | None:
     except (OSError, AttributeError):
         return None
     call.restype = ctypes.c_long
-    call.argtypes = [
-        *(ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t),
-    ]
-    prepared: dict[int, tuple[How, int]] = {}
-    size, get_errno = ctypes.sizeof(How), ctypes.get_errno
+    # Arguments that are converted once; the path is passed as it is.
+    number, start = ctypes.c_long(_OPENAT2), ctypes.c_int(_AT_FDCWD)
+    size, get_errno = ctypes.c_size_t(ctypes.sizeof(How)), ctypes.get_errno
+    prepared: dict[int, Any] = {}
 
     def open_without_links(path: bytes, flags: int) -> int:
-        if flags not in prepared:
-            how = How(flags, 0, _RESOLVE_NO_SYMLINKS)
-            prepared[flags] = how, ctypes.addressof(how)
-        file: int = call(_OPENAT2, _AT_FDCWD, path, prepared[flags][1], size)
+        how = prepared.get(flags)
+        if how is None:
+            how = prepared[flags] = ctypes.byref(How(flags, 0, _RESOLVE_NO_SYMLINKS))
+        file: int = call(number, start, path, how, size)
         return file if file >= 0 else -get_errno()
 
     found = open_without_links(b"/", SEARCH)

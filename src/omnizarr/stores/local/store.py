@@ -18,7 +18,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from omnizarr.errors import InvalidKeyError, StoreError, UnsupportedError
 from omnizarr.keywords import suggests
@@ -28,7 +28,7 @@ from omnizarr.runtime.properties import cached_property
 from omnizarr.stores import kinds
 from omnizarr.stores.local import files, leftovers
 from omnizarr.stores.local.containment import FILE, LINK, Beneath
-from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, KeyLocks, is_gone, owned
+from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, KeyLocks, Taken, is_gone, owned
 from omnizarr.stores.local.files import is_missing, read_part
 from omnizarr.stores.local.folder import NOFOLLOW, Folder, rename
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
@@ -40,9 +40,14 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # A FIFO must not block the open, a terminal must not become ours.
 _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
+T = TypeVar("T")
 _ATTEMPTS = 1000  # each means that another process removed the directory in between
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _DAY = 24 * 60 * 60.0
+_CAPABILITIES = {
+    locking: Capabilities(conditional=True, locks=locking, validators=True, known_sizes=True)
+    for locking in (True, False)
+}
 
 
 class LocalStore(Store):
@@ -102,14 +107,10 @@ class LocalStore(Store):
         self.fsync = fsync
         self.follow_symlinks = follow_symlinks
         self.locking = locking
-        self.capabilities = Capabilities(
-            conditional=True, locks=locking, validators=True, known_sizes=True
-        )
+        self.capabilities = _CAPABILITIES[bool(locking)]
         if dimension_separator is not None:
             self.dimension_separator = dimension_separator
         self._beneath = Beneath(self.path.rstrip("/"), follow_symlinks)
-        self._ensure = leftovers.Ensure(self._beneath, _DAY)
-        self._locks = KeyLocks(self._beneath, self._ensure, repr(self))
         self._read_flags = _READ | (0 if follow_symlinks else NOFOLLOW)
 
     @property
@@ -118,6 +119,14 @@ class LocalStore(Store):
         from pathlib import Path  # takes longer to import than this module
 
         return Path(self.path)
+
+    @cached_property
+    def _ensure(self) -> leftovers.Ensure:
+        return leftovers.Ensure(self._beneath, _DAY)
+
+    @cached_property
+    def _locks(self) -> KeyLocks:
+        return KeyLocks(self._beneath, self._ensure, repr(self))
 
     @cached_property
     def identity(self) -> Hashable:
@@ -238,16 +247,10 @@ class LocalStore(Store):
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
         name = self._split(key)[1]
-
-        def put(folder: Folder, lock: FileLock | None) -> bool:
-            if lock is not None and CAN_PUBLISH:
-                lock.publish(value, name, self.fsync)
-            else:
-                files.put(folder, name, value, self.fsync)
-            return True
-
         # A lock file that cannot become the value would stay beside it.
-        self._write(key, self.locking and CAN_PUBLISH, put)
+        self._write(
+            key, self.locking and CAN_PUBLISH, lambda taken: taken.publish(value, name, self.fsync)
+        )
 
     def set_if_absent(self, key: str, value: Buffer) -> bool:
         self.check_writable()
@@ -257,18 +260,16 @@ class LocalStore(Store):
             return self._refused(key, there)
         # A lock holder may have seen that there is no value, and be about to set one.
         return self._write(
-            key, self.locking, lambda folder, lock: self._link(key, folder, name, value)
+            key, self.locking, lambda taken: self._link(key, taken.folder, name, value)
         )
 
-    def _write(
-        self, key: str, locking: bool, put: Callable[[Folder, FileLock | None], bool]
-    ) -> bool:
+    def _write(self, key: str, locking: bool, put: Callable[[FileLock | Taken], T]) -> T:
         """Call `put` in the directory of the key, under its lock, and again if the directory was
         missing or was removed meanwhile."""
         for attempt in range(_ATTEMPTS):
             try:
                 with self._locks.take(key, locking) as taken:
-                    return put(taken.folder, taken.lock)
+                    return put(taken)
             except StoreError:
                 raise
             except OSError as error:
