@@ -1,11 +1,12 @@
 # Everything sets itself up: on a machine with Python 3.11 or newer, `make demo` or `make test` is the
 # first command that is needed. Another Python: make PYTHON=python3.12 …
 #
-# .venv is made in stages: the package alone ($(CORE), for `make demo`), the tools and optional
-# packages ($(BASE)), and the native core (`native`, where there is cargo).
+# .venv holds the package alone ($(CORE), for `make demo`), or the tools and optional packages with it
+# ($(BASE)), and the native core (`native`, where there is cargo).
 
 VENV := .venv
 BIN := $(VENV)/bin
+MADE := $(VENV)/.made
 CORE := $(VENV)/.core
 BASE := $(VENV)/.base
 PEER := .peers/zarr3/bin/python
@@ -28,19 +29,25 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(CORE): pyproject.toml
+$(MADE): pyproject.toml
 	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && \
 	echo "making $(VENV) with $$($$python --version) …" && \
 	$$python -m venv --clear $(VENV)
+	@touch $@
+
+$(CORE): $(MADE)
 	@$(PIP) --editable .
 	@touch $@
 
-$(BASE): $(CORE)
+$(BASE): $(MADE)
 	@echo "installing the tools and the optional packages …"
 	@$(PIP) --editable '.[dev]'
-	@touch $@
+	@touch $(CORE) $@
 
-setup: $(BASE) native  ## make the environment in .venv (the other commands do it by themselves)
+# cargo builds the native core while pip installs.
+setup: $(MADE)  ## make the environment in .venv (the other commands do it by themselves)
+	@$(BIN)/python scripts/install_native.py & $(MAKE) --no-print-directory $(BASE) && wait
+	@$(BIN)/python scripts/install_native.py $(BIN)/python
 
 native: $(CORE)  ## build the native core into .venv, where there is cargo
 	@$(BIN)/python scripts/install_native.py $(BIN)/python

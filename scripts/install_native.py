@@ -1,4 +1,4 @@
-"""Build the native core and install it into an environment: `install_native.py PYTHON …`.
+"""Build the native core, and install it into environments: `install_native.py [PYTHON …]`.
 
 One wheel serves every Python. It is kept beside cargo's own results, under the hash of the sources,
 and each environment is stamped with that hash: running this again costs nothing until they change.
@@ -52,6 +52,8 @@ def pip(python: Path, *arguments: str) -> bool:
 
 def main() -> None:
     state = sources()
+    if not sys.argv[1:] and shutil.which("cargo") is not None:
+        wheel(Path(sys.executable), state)
     for python in map(Path, sys.argv[1:]):
         stamp = python.parent.parent / ".native"
         if stamp.exists() and stamp.read_text() == state:

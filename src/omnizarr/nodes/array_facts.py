@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from omnizarr.nodes.codec_views import ShownCodec
     from omnizarr.nodes.creation.arguments import Order
 
+MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What codecs raise that do not fit together."""
 TEXT_FORMS = ("string", "object", "bytes")
 
 
@@ -129,18 +131,13 @@ class ArrayFacts(NodeFacts[ArrayModel]):
             if source.chunk_bytes <= limits.current.max_chunk_bytes:
                 source.regular_chain  # noqa: B018 - building it is the check
             self._pipeline  # noqa: B018
-        except ZarrError as error:
-            raise error.at(self._document_location) from error
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise MetadataError(
-                f"{self._document_location}: the codecs do not fit the array:"
-                f" {type(error).__name__}: {error}"
-            ) from error
+        except (ZarrError, *MISFITS) as error:
+            where = ErrorLocation.of(self._place.store, key=self._place.format.keys(self.path)[0])
+            if isinstance(error, ZarrError):
+                raise error.at(where) from error
+            reason = f"{type(error).__name__}: {error}"
+            raise MetadataError(f"{where}: the codecs do not fit the array: {reason}") from error
         return self
-
-    @property
-    def _document_location(self) -> ErrorLocation:
-        return ErrorLocation.of(self._place.store, key=self._place.format.keys(self.path)[0])
 
     # -- facts --------------------------------------------------------------------------------
     @property
