@@ -46,7 +46,8 @@ $(BASE): $(MADE)
 
 # cargo builds the native core while pip installs.
 setup: $(MADE)  ## make the environment in .venv (the other commands do it by themselves)
-	@$(BIN)/python scripts/install_native.py & $(MAKE) --no-print-directory $(BASE) && wait
+	@$(BIN)/python scripts/install_native.py & \
+	$(MAKE) --no-print-directory $(BASE); done=$$?; wait; exit $$done
 	@$(BIN)/python scripts/install_native.py $(BIN)/python
 
 native: $(CORE)  ## build the native core into .venv, where there is cargo
