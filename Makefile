@@ -47,7 +47,7 @@ $(BASE): $(MADE)
 # cargo builds the native core while pip installs.
 setup: $(MADE)  ## make the environment in .venv (the other commands do it by themselves)
 	@$(BIN)/python scripts/install_native.py & \
-	$(MAKE) --no-print-directory $(BASE); done=$$?; wait; exit $$done
+	$(MAKE) --no-print-directory $(BASE); code=$$?; wait; exit $$code
 	@$(BIN)/python scripts/install_native.py $(BIN)/python
 
 native: $(CORE)  ## build the native core into .venv, where there is cargo
