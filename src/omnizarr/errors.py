@@ -13,7 +13,7 @@
     │   ├── ArrayNotFoundError
     │   └── GroupNotFoundError
     │       └── FSPathExistNotDir           there is a file where a folder was expected
-    ├── NodeTypeError (TypeError)           an array where a group was asked for, or the reverse
+    ├── NodeTypeError (TypeError, ValueError)   an array where a group was asked for, or the reverse
     ├── NodeExistsError (FileExistsError, ValueError)   creation would replace something
     │   ├── ContainsArrayError
     │   ├── ContainsGroupError
@@ -306,7 +306,7 @@ class FSPathExistNotDir(GroupNotFoundError):
     """There is a file where the folder of a group was expected."""
 
 
-class NodeTypeError(ZarrError, TypeError):
+class NodeTypeError(ZarrError, TypeError, ValueError):
     """There is a node of the other kind at this path."""
 
 

@@ -7,20 +7,23 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TextIO, Unpack
 
 from omnizarr import formats
+from omnizarr.api import hdf5
 from omnizarr.api.arguments import StorageOptions
+from omnizarr.api.ignored_arguments import REPLACED
 from omnizarr.errors import (
     CopyError,
     MetadataError,
     NodeNotFoundError,
+    NodeTypeError,
     NotListableError,
     OverlapError,
     UnsupportedError,
 )
-from omnizarr.keywords import suggests
+from omnizarr.keywords import refuse_unknown, suggests
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.creation.arguments import ArrayArguments, check_meta_array
+from omnizarr.nodes.creation.arguments import KNOWN, ArrayArguments, check_meta_array
 from omnizarr.nodes.creation.arrays import like
 from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
 from omnizarr.nodes.creation.source_data import secured
@@ -30,12 +33,22 @@ from omnizarr.runtime import parallel
 from omnizarr.stores import StoreLike, as_store
 from omnizarr.stores.resolve import check_sides, is_absent
 
+Destination = Group | hdf5.Hdf5Group
 IfExists = Literal["raise", "replace", "skip", "skip_initialized"]
 AT_ONCE = 16
 """How many values are copied at once at the most; each is in memory meanwhile."""
 Log = Callable[[str], object] | TextIO | str | None
 """Where to tell what is copied."""
 _CHOICES = ("raise", "replace", "skip", "skip_initialized")
+
+
+class CopyArguments(ArrayArguments, total=False):
+    """Keywords of a copy; the last ones are for h5py alone."""
+
+    fillvalue: object
+    fletcher32: bool
+    maxshape: object
+    scaleoffset: object
 
 
 class Copied(NamedTuple):
@@ -59,6 +72,8 @@ def _logger(log: Log) -> Callable[[str], object]:
         return lambda _: None
     if callable(log):
         return log
+    if not isinstance(log, str) and not hasattr(log, "write"):
+        raise TypeError(f"log is a function, a file or the path of one; found {log!r}")
     if isinstance(log, str):
 
         def append(message: str) -> None:
@@ -205,9 +220,9 @@ def _patterns(given: str | Iterable[str] | None, flags: int) -> list[re.Pattern[
 
 @suggests
 def copy(
-    source: object, dest: Group, name: str | None = None, shallow: bool = False,
+    source: object, dest: Group | object, name: str | None = None, shallow: bool = False,
     without_attrs: bool = False, log: Log = None, if_exists: IfExists = "raise",
-    dry_run: bool = False, **create_kws: Unpack[ArrayArguments],
+    dry_run: bool = False, **create_kws: Unpack[CopyArguments],
 ) -> Copied:  # fmt: skip
     """Copy an array or a group into a group.
 
@@ -216,7 +231,7 @@ def copy(
     source
         An array or group of omnizarr, zarr-python or h5py.
     dest
-        The group that gets the copy.
+        The group that gets the copy: of omnizarr, or of h5py.
     name
         Of the copy in `dest`; the source's own if it is not given.
     shallow
@@ -231,7 +246,8 @@ def copy(
     dry_run
         Only tell what would be done.
     **create_kws
-        All keywords of `create_array`, for a copy of an array that differs from it.
+        All keywords of `create_array`, for a copy of an array that differs from it. For a group of
+        h5py, the keywords of its `create_dataset`.
 
     Returns
     -------
@@ -268,17 +284,23 @@ class _Manner(NamedTuple):
 
 
 def _copy_members(
-    members: Mapping[str | None, Any], dest: Group, manner: _Manner,
+    members: Mapping[str | None, Any], dest: Any, manner: _Manner,
     create_kws: Mapping[str, Any], *, root: bool,
 ) -> Copied:  # fmt: skip
     """Copy each source under its name. Unless they are `root`, a shallow copy skips groups."""
     if manner.if_exists not in _CHOICES:
         raise MetadataError(f"if_exists must be one of {_CHOICES}, found {manner.if_exists!r}")
     check_meta_array(create_kws)
-    if not isinstance(dest, Group):
-        raise TypeError(
-            f"the destination of a copy is a group of omnizarr, found {type(dest).__name__}; open"
-            " one with omnizarr.open_group(store)"
+    if hdf5.is_group(dest):
+        if manner.if_exists == "skip_initialized":
+            raise UnsupportedError("h5py does not tell which chunks are stored; use 'skip'")
+        dest = hdf5.Hdf5Group(dest)
+    elif create_kws:
+        refuse_unknown(create_kws, KNOWN, "copy")
+    if not isinstance(dest, Group | hdf5.Hdf5Group):
+        raise NodeTypeError(
+            "the destination of a copy is a group of omnizarr or h5py, found"
+            f" {type(dest).__name__}; open one with omnizarr.open_group(store)"
         )
     for source in members.values():
         _check_node(source)
@@ -302,8 +324,10 @@ def _check_node(source: Any) -> None:
         )
 
 
-def _check_outside(source: Any, dest: Group) -> None:
+def _check_outside(source: Any, dest: Destination) -> None:
     """Refuse to copy a group into itself: the copy would be copied again, without end."""
+    if isinstance(dest, hdf5.Hdf5Group):
+        return
     inside = Location(dest._place.store, dest.path)
     for origin in origins(source) if not hasattr(source, "shape") else ():
         if contains(origin, inside):
@@ -315,9 +339,9 @@ def _check_outside(source: Any, dest: Group) -> None:
 
 @suggests
 def copy_all(
-    source: object, dest: Group, shallow: bool = False, without_attrs: bool = False,
+    source: object, dest: Group | object, shallow: bool = False, without_attrs: bool = False,
     log: Log = None, if_exists: IfExists = "raise", dry_run: bool = False,
-    **create_kws: Unpack[ArrayArguments],
+    **create_kws: Unpack[CopyArguments],
 ) -> Copied:  # fmt: skip
     """Copy every member of one group into another, and its attributes.
 
@@ -352,18 +376,19 @@ def copy_all(
     manner = _Manner(shallow, without_attrs, _logger(log), if_exists, dry_run)
     total = _copy_members(members, dest, manner, create_kws, root=False)
     if not without_attrs and not dry_run:
-        dest.attrs.update(_plain(group.attrs))
+        into: Any = dest
+        into.attrs.update(_plain(group.attrs))
     return total
 
 
 def _copy(
-    source: Any, dest: Group, name: str | None, manner: _Manner,
+    source: Any, dest: Destination, name: str | None, manner: _Manner,
     create_kws: Mapping[str, Any], root: bool,
 ) -> Copied:  # fmt: skip
     if name is None:
         name = str(source.name).strip("/").rpartition("/")[2]
     if not name:
-        raise MetadataError("no name to copy the node to; give name=")
+        raise TypeError("no name to copy the node to; give name=")
     if hasattr(source, "shape"):
         return _copy_array(source, dest, name, manner, create_kws)
     if manner.shallow and not root:
@@ -371,18 +396,18 @@ def _copy(
     if create_kws and root:
         raise TypeError("creation arguments only apply to arrays, and the source is a group")
     exists = name in dest
-    if exists and isinstance(dest[name], Array):
+    if exists and hasattr(dest[name], "shape"):
         if manner.if_exists == "raise":
             raise CopyError(f"{dest!r} already has an array {name!r}")
         if manner.if_exists != "replace":
             manner.say(f"skip {dest.name}/{name}")
             return Copied(0, 1, 0)
         if not manner.dry_run:
-            check_apart(source, [_target(dest, name)])
+            check_apart(source, _targets(dest, name))
             del dest[name]
     manner.say(f"copy {dest.name.rstrip('/')}/{name}")
-    if manner.dry_run and not (exists and isinstance(dest[name], Group)):
-        return Copied(0 if manner.shallow else len(source), 0, 0)
+    if manner.dry_run and not (exists and not hasattr(dest[name], "shape")):
+        return Copied(_count(source, manner.shallow), 0, 0)
     group = dest.require_group(name)
     if not manner.without_attrs and not manner.dry_run:
         group.attrs.update(_plain(source.attrs))
@@ -391,8 +416,16 @@ def _copy(
     return sum(copied, Copied(1, 0, 0))
 
 
+def _count(group: Any, shallow: bool) -> int:
+    """How many nodes a copy of a group would make."""
+    members = [group[name] for name in list(group.keys())]
+    arrays = sum(hasattr(member, "shape") for member in members)
+    groups = [] if shallow else [each for each in members if not hasattr(each, "shape")]
+    return 1 + arrays + sum(_count(each, shallow) for each in groups)
+
+
 def _copy_array(
-    source: Any, dest: Group, name: str, manner: _Manner, create_kws: Mapping[str, Any]
+    source: Any, dest: Destination, name: str, manner: _Manner, create_kws: Mapping[str, Any]
 ) -> Copied:
     place = f"{dest.name.rstrip('/')}/{name}"
     existing = dest.get(name)
@@ -410,8 +443,14 @@ def _copy_array(
     manner.say(f"copy {place} {source.shape} {source.dtype}")
     if manner.dry_run:
         return Copied(1, 0, 0)
-    values = secured(source, [_target(dest, name)])
-    wanted = {**_arguments(source), **create_kws}
+    values = secured(source, _targets(dest, name))
+    kept = _arguments(source)
+    for replaced, replacing in REPLACED.items():
+        if set(create_kws) & replacing:
+            kept.pop(replaced, None)
+    wanted = {**kept, **create_kws}
+    if isinstance(dest, hdf5.Hdf5Group):
+        wanted = hdf5.arguments(source, kept, {**create_kws})
     try:
         target = dest.create_array(name, overwrite=True, **wanted)
     except UnsupportedError as error:
@@ -420,15 +459,18 @@ def _copy_array(
             if dropped not in create_kws:
                 wanted.pop(dropped, None)
         target = dest.create_array(name, overwrite=True, **wanted)
-    for region in regions(target):
+    for region in regions(target) if isinstance(target, Array) else hdf5.regions(target):
         target[region] = values[region]
     if not manner.without_attrs:
         target.attrs.update(_plain(source.attrs))
     return Copied(1, 0, target.nbytes)
 
 
-def _target(dest: Group, name: str) -> Location:
-    return Location(dest._place.store, paths.join(dest.path, paths.normalize_path(name)))
+def _targets(dest: Destination, name: str) -> list[Location]:
+    """What a copy replaces; the place in a file of HDF5 is not known to any store."""
+    if isinstance(dest, hdf5.Hdf5Group):
+        return []
+    return [Location(dest._place.store, paths.join(dest.path, paths.normalize_path(name)))]
 
 
 def _arguments(source: Any) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from omnizarr.model.paths import check_key, check_prefix, is_key, normalize_path
 from omnizarr.model.store_facts import Buffer, ByteRange, read_range, sorted_under
 from omnizarr.model.store_features import Prefixes
 
+D = TypeVar("D")
 _MISSING = object()
 
 
@@ -74,7 +75,7 @@ class MappingMethods(Prefixes):
         given = {**(values or {}), **more}
         self.setitems({key: plain_bytes(value) for key, value in given.items()})
 
-    def pop(self, key: str, default: Any = _MISSING) -> Any:
+    def pop(self, key: str, default: D = _MISSING) -> bytes | D:  # type: ignore[assignment]
         """Remove a key and return its value.
 
         Parameters

@@ -95,6 +95,9 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
     ['a']
     """
 
+    _array_type: type[Array] = Array
+    """The class of members that are arrays."""
+
     @suggests
     def __init__(
         self,
@@ -162,15 +165,15 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         return self.info.items()
 
     # -- one member ---------------------------------------------------------------------------
-    def _wrap(self, path: str, model: Node, place: NodeAddress) -> Array | Group:
-        """The object for a member. `path` is relative to this group."""
+    def _wrap(self, model: Node, place: NodeAddress) -> Array | Group:
+        """The object for a member."""
         if isinstance(model, ArrayModel):
-            array = Array._of(place, model, self._options)
+            array = self._array_type._of(place, model, self._options)
             if self._stored.consolidated is not None:
                 array._freshness.forget()  # its own document was not read
             return array
-        model = member_lookup.with_consolidated(self._stored, path, model)
-        return Group._of(place, model, self._options)
+        model = member_lookup.with_consolidated(self._place, self._stored, place.path, model)
+        return type(self)._of(place, model, self._options)
 
     def _members(self) -> dict[str, Node]:
         return member_lookup.children(self._place, self._stored)
@@ -179,17 +182,17 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         return member_lookup.locate(self._place, self._stored, path)
 
     def _find(self, path: str) -> Array | Group | None:
-        relative = self._relative(path)
-        if not relative:
+        absolute = self._absolute(path)
+        if absolute == self.path:
             return self
-        found = self._locate(relative)
+        found = self._locate(absolute)
         if found is None:
             return None
-        member = self._wrap(relative, found[1], found[0])
+        member = self._wrap(found[1], found[0])
         return member._check() if isinstance(member, Array) else member
 
-    def _relative(self, path: str) -> str:
-        return member_lookup.relative(self._place, path)
+    def _absolute(self, path: str) -> str:
+        return member_lookup.absolute(self._place, path)
 
     def _missing(self, path: str, kind: str = "member") -> NodeNotFoundError:
         return member_lookup.missing(self._place, self._stored, path, kind)
@@ -302,8 +305,8 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
     def __contains__(self, path: object) -> bool:
         if not isinstance(path, str):
             return False
-        relative = self._relative(path)
-        return not relative or self._locate(relative) is not None
+        absolute = self._absolute(path)
+        return absolute == self.path or self._locate(absolute) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._members()))
@@ -346,7 +349,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
 
     def _walk(self, max_depth: int | None, prefix: str = "") -> Iterator[tuple[str, Array | Group]]:
         for name, model in sorted(self._members().items()):
-            member = self._wrap(name, model, self._place.child(name))
+            member = self._wrap(model, self._place.child(name))
             yield prefix + name, member
             if not isinstance(member, Array) and (max_depth is None or max_depth > 0):
                 deeper = None if max_depth is None else max_depth - 1
@@ -617,15 +620,20 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
 
     def _create(self, name: str, arguments: Mapping[str, Any]) -> Array:
         self._check_writable()
-        path = self._relative(name)
-        if not path:
+        path = self._absolute(name)
+        if path in ("", self.path):
             raise MetadataError(f"{self._place}: an array in a group needs a name")
-        rest = {**arguments}
-        return make_array(
-            self._place.store, paths.join(self.path, path), rest,
+        rest = self._completed({**arguments})
+        made = make_array(
+            self._place.store, path, rest,
             overwrite=rest.pop("overwrite", False), write_data=rest.pop("write_data", True),
             chosen=self._place.format, options=self._options,
         )  # fmt: skip
+        return made.as_type(self._array_type)
+
+    def _completed(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a new array with the defaults of a subclass."""
+        return arguments
 
     @suggests
     def create_dataset(self, name: str, **arguments: Unpack[DatasetOptions]) -> Array:
@@ -636,14 +644,19 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         name
             Path below this group.
         **arguments
-            Keywords of `create_array`.
+            Keywords of `create_array`; ``fillvalue``, h5py's name, is ``fill_value``.
 
         Returns
         -------
         Array
             The new array.
         """
-        return self._create(name, arguments)
+        given: dict[str, Any] = {**arguments}
+        if "fillvalue" in given:
+            if "fill_value" in given:
+                raise TypeError("fillvalue and fill_value name the same argument; give one of them")
+            given["fill_value"] = given.pop("fillvalue")
+        return self._create(name, given)
 
     @suggests
     def array(
@@ -677,7 +690,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         self, name: str, shape: ShapeLike | None = None, dtype: DataTypeLike = None,
         exact: bool = False, **arguments: Unpack[RequireOptions],
     ) -> Array:  # fmt: skip
-        """Return the array of a name; create it if there is none. Also `require_dataset`.
+        """Return the array of a name; create it if there is none.
 
         Parameters
         ----------
@@ -710,20 +723,61 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         >>> root.require_array("a", shape=3) == root.require_array("a", shape=3)
         True
         """
+        found = self._found_or_made(name, {"shape": shape, "dtype": dtype, **arguments})
+        require_alike(found, shape, dtype, exact)
+        return found
+
+    def _found_or_made(self, name: str, arguments: Mapping[str, Any]) -> Array:
+        self._check_writable()
         found = self._find(name)
         if found is None:
             try:
-                return self._create(name, {"shape": shape, "dtype": dtype, **arguments})
+                return self._create(name, arguments)
             except NodeExistsError:
                 found = self._find(name)  # a concurrent process created it
                 if found is None:
                     raise
         if not isinstance(found, Array):
             raise NodeTypeError(f"{self._place}: {name!r} is a group, not an array")
-        require_alike(found, shape, dtype, exact)
         return found
 
-    require_dataset = require_array
+    @suggests
+    def require_dataset(
+        self, name: str, shape: ShapeLike | None = None, dtype: DataTypeLike = None,
+        exact: bool = False, **arguments: Unpack[RequireOptions],
+    ) -> Array:  # fmt: skip
+        """Return the array of a name; create it if there is none: h5py's `require_array`.
+
+        Parameters
+        ----------
+        name, shape, exact, **arguments
+            As in `require_array`.
+        dtype
+            Type that the array must have, or that can be cast to its type safely: values of it can
+            be written.
+
+        Returns
+        -------
+        Array
+            The array.
+
+        Raises
+        ------
+        TypeError
+            If an array is there that does not agree.
+        NodeTypeError
+            If a group is there.
+
+        Examples
+        --------
+        >>> root = omnizarr.group()
+        >>> _ = root.create_array("a", shape=3, dtype="f4")
+        >>> root.require_dataset("a", shape=3, dtype="i2").dtype
+        dtype('float32')
+        """
+        found = self._found_or_made(name, {"shape": shape, "dtype": dtype, **arguments})
+        require_alike(found, shape, dtype, exact, writing=True)
+        return found
 
     @suggests
     def empty(self, name: str, *, shape: ShapeLike, **arguments: Unpack[MemberOptions]) -> Array:
@@ -948,10 +1002,10 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         '/a/b'
         """
         self._check_writable()
-        place = self._place.child(self._relative(name))
+        place = replace(self._place, path=self._absolute(name))
         model = place.format.new_group(dict(attributes or {}))
         storing.create(place, model, overwrite=overwrite)
-        return Group._of(place, model, self._options)
+        return type(self)._of(place, model, self._options)
 
     @suggests
     def create_groups(
@@ -1067,10 +1121,12 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
 
     def __delitem__(self, name: str) -> None:
         self._check_writable()
-        path = self._relative(name)
-        if not path or self._locate(path) is None:
+        path = self._absolute(name)
+        if path in ("", self.path) or self._locate(path) is None:
             raise self._missing(name)
-        storing.remove(self._place.store, paths.join(self.path, path))
+        storing.remove(self._place.store, path)
+        if self._options.chunk_store is not None:
+            self._options.chunk_store.delete_prefix(path + "/")
 
     def clear(self) -> None:
         """Delete every member."""
@@ -1104,22 +1160,23 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         (3,)
         """
         self._check_writable()
-        from_path, to_path = self._relative(source), self._relative(dest)
-        found = self._locate(from_path) if from_path else None
+        origin, target = self._absolute(source), self._absolute(dest)
+        found = self._locate(origin) if origin not in ("", self.path) else None
         if found is None:
             raise self._missing(source)
-        taken = self._locate(to_path)
+        taken = self._locate(target)
         if taken is not None:
-            raise storing.exists(self._place.child(to_path), taken[1])
-        if (to_path + "/").startswith(from_path + "/"):
+            raise storing.exists(replace(self._place, path=target), taken[1])
+        if (target + "/").startswith(origin + "/"):
             raise MetadataError(f"{self._place}: cannot move {source!r} into itself")
         chosen = found[0].format
-        origin, target = (paths.join(self.path, path) for path in (from_path, to_path))
         formats.check_outside_drafts(self._place.store, target)
         chosen.check_place(self._place.store, target, origin)
-        for ancestor in paths.ancestors(to_path)[1:]:
-            self.require_group(ancestor)
+        for ancestor in paths.ancestors(target)[1:]:
+            self.require_group("/" + ancestor)
         formats.move(chosen, self._place.store, origin, target)
+        if self._options.chunk_store is not None:
+            formats.move(chosen, self._options.chunk_store, origin, target)
 
     # -- in a notebook ------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:

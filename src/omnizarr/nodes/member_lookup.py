@@ -16,16 +16,16 @@ from omnizarr.nodes.missing_nodes import among, beside
 from omnizarr.nodes.node import NodeAddress
 
 
-def relative(place: NodeAddress, path: str) -> str:
-    """A path relative to the group; a leading "/" starts at the store's root."""
-    if place.path and str(path).startswith("/"):
-        absolute = paths.normalize_path(path)
-        if absolute == place.path:
-            return ""
-        if not absolute.startswith(place.path + "/"):
-            raise KeyError(f"{path!r} is not inside group {'/' + place.path!r}")
-        return absolute[len(place.path) + 1 :]
-    return paths.normalize_path(path)
+def absolute(place: NodeAddress, path: str) -> str:
+    """A path from the store's root; one without a leading "/" starts at the group."""
+    normal = paths.normalize_path(path)
+    return normal if str(path).startswith("/") else paths.join(place.path, normal)
+
+
+def inside(place: NodeAddress, path: str) -> str | None:
+    """An absolute path relative to the group; None if it is not below it."""
+    start = place.path + "/" if place.path else ""
+    return path[len(start) :] if path.startswith(start) else None
 
 
 def children(place: NodeAddress, group: GroupModel) -> dict[str, Node]:
@@ -48,32 +48,37 @@ def some_names(place: NodeAddress, group: GroupModel, most: int) -> tuple[list[s
 
 
 def locate(place: NodeAddress, group: GroupModel, path: str) -> tuple[NodeAddress, Node] | None:
-    """The node at a relative path, and its own address."""
-    if group.consolidated is not None:
-        model = group.consolidated.get(path)
-        return None if model is None else (place.child(path), model)
-    return node.find(place.store, paths.join(place.path, path), place.format)
+    """The node at an absolute path, and its own address."""
+    below = inside(place, path)
+    if group.consolidated is not None and below is not None:
+        model = group.consolidated.get(below)
+        return None if model is None else (place.child(below), model)
+    return node.find(place.store, path, place.format)
 
 
-def with_consolidated(group: GroupModel, path: str, member: GroupModel) -> GroupModel:
+def with_consolidated(
+    place: NodeAddress, group: GroupModel, path: str, member: GroupModel
+) -> GroupModel:
     """A member, with the part of the group's consolidated metadata that is below it."""
-    if group.consolidated is None:
+    below = inside(place, path)
+    if group.consolidated is None or below is None:
         return member
-    start = path + "/"
-    inside = {
+    start = below + "/"
+    found = {
         name[len(start) :]: model
         for name, model in group.consolidated.items()
         if name.startswith(start)
     }
-    return replace(member, consolidated=inside)
+    return replace(member, consolidated=found)
 
 
 def missing(place: NodeAddress, group: GroupModel, path: str, kind: str) -> NodeNotFoundError:
     """The error for a path without a node; it names the members beside it."""
-    wanted = relative(place, path)
+    there = absolute(place, path)
+    wanted = inside(place, there)
     hint = ""
-    if group.consolidated is None:
-        hint = beside(place.store, paths.join(place.path, wanted))
+    if group.consolidated is None or wanted is None:
+        hint = beside(place.store, there)
     elif "/" not in wanted:
         hint = among(wanted, children(place, group), "/" + place.path)
     error = {"array": ArrayNotFoundError, "group": GroupNotFoundError}

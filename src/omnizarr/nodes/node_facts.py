@@ -7,7 +7,7 @@ module knows those three. It must not know chunks or members.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from omnizarr.errors import StaleHandleError
 from omnizarr.formats import Node
@@ -22,6 +22,8 @@ from omnizarr.nodes.node import N, NodeAddress, Options, StorePath
 
 if TYPE_CHECKING:
     from omnizarr.nodes.creation.arguments import Synchronizer
+
+T = TypeVar("T")
 
 
 class NodeFacts(Generic[N]):
@@ -38,6 +40,30 @@ class NodeFacts(Generic[N]):
         made = cls.__new__(cls)
         made._set(place, model, options)
         return made
+
+    def as_type(self, kind: type[T]) -> T:
+        """Give the same node as an object of a subclass of its class.
+
+        Parameters
+        ----------
+        kind
+            The subclass.
+
+        Returns
+        -------
+        Array or Group
+            An object of that class; the node itself if it is one already.
+
+        Examples
+        --------
+        >>> class Temperatures(omnizarr.Array):
+        ...     unit = "K"
+        >>> omnizarr.zeros(3).as_type(Temperatures).unit
+        'K'
+        """
+        if isinstance(self, kind):
+            return self
+        return kind._of(self._place, self._stored, self._options)  # type: ignore[attr-defined,no-any-return]
 
     def _set(self, place: NodeAddress, model: N, options: Options) -> None:
         self._place = place

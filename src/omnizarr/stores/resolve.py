@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from omnizarr.config import config
 from omnizarr.errors import NodeNotFoundError, StoreError
@@ -139,7 +139,7 @@ def as_store(
     if adopted is not None:
         return adopted
     if is_mapping(obj):
-        return MappingStore(obj, read_only=read_only)
+        return MappingStore(cast("Mapping[str, object]", obj), read_only=read_only)
     raise TypeError(
         "a store is given as None, a str, URL or path, a Store (also one of zarr-python or obstore,"
         " or a filesystem of fsspec), or a mapping from str to bytes;"

@@ -1,17 +1,19 @@
 """The names of zarr-python 2, over omnizarr."""
 
-from omnizarr import Array, Group, ProcessSynchronizer, ThreadSynchronizer, errors
+from omnizarr import ProcessSynchronizer, ThreadSynchronizer
 from omnizarr.compat.zarr2 import (
     attrs,
     codecs,
     convenience,
     core,
     creation,
+    errors,
     hierarchy,
     n5,
     storage,
     sync,
 )
+from omnizarr.compat.zarr2._nodes import Array, Group
 from omnizarr.compat.zarr2.codecs import *  # noqa: F403 - the codecs that are installed
 from omnizarr.compat.zarr2.convenience import (
     consolidate_metadata,
@@ -59,5 +61,67 @@ from omnizarr.compat.zarr2.storage import (
     TempStore,
     ZipStore,
 )
+
+__all__ = [
+    *codecs.__all__,
+    "ABSStore",
+    "Array",
+    "CopyError",
+    "DBMStore",
+    "DictStore",
+    "DirectoryStore",
+    "Group",
+    "KVStore",
+    "LMDBStore",
+    "LRUStoreCache",
+    "MemoryStore",
+    "MetadataError",
+    "MongoDBStore",
+    "N5FSStore",
+    "N5Store",
+    "NestedDirectoryStore",
+    "ProcessSynchronizer",
+    "RedisStore",
+    "SQLiteStore",
+    "TempStore",
+    "ThreadSynchronizer",
+    "ZipStore",
+    "__version__",
+    "array",
+    "attrs",
+    "codecs",
+    "consolidate_metadata",
+    "convenience",
+    "copy",
+    "copy_all",
+    "copy_store",
+    "core",
+    "create",
+    "creation",
+    "empty",
+    "empty_like",
+    "errors",
+    "full",
+    "full_like",
+    "group",
+    "hierarchy",
+    "load",
+    "n5",
+    "ones",
+    "ones_like",
+    "open",
+    "open_array",
+    "open_consolidated",
+    "open_group",
+    "open_like",
+    "save",
+    "save_array",
+    "save_group",
+    "storage",
+    "sync",
+    "tree",
+    "zeros",
+    "zeros_like",
+]
 
 __version__ = "2.18.7"

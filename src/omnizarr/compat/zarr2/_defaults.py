@@ -1,27 +1,25 @@
 """zarr-python 2's defaults where they differ from omnizarr's, as keywords of omnizarr's functions.
 
 New nodes are of format 2 unless the store or the caller says otherwise, chunks are compressed with
-Blosc, and chunks that hold nothing but the fill value are stored too. An existing node is opened
-whatever its format.
+Blosc, chunks that hold nothing but the fill value are stored too, and text reads as objects. An
+existing node is opened whatever its format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+import os
+import warnings
+from typing import Any
 
 from numcodecs import Blosc
 
-from omnizarr.errors import NodeNotFoundError
-
-P = ParamSpec("P")
-R = TypeVar("R")
+import omnizarr
+from omnizarr.stores import N5Store, StoreLike, as_store
 
 FORMAT = 2
 """Format of new nodes."""
 default_compressor = Blosc()
-_COMPRESSORS = ("compressor", "compressors", "compression", "codecs", "cname", "clevel", "shuffle")
+_SPELLINGS = ("compressors", "compression", "compression_opts", "codecs", "cname", "clevel")
 
 
 def translated(arguments: dict[str, Any], store: object = None) -> dict[str, Any]:
@@ -33,61 +31,60 @@ def translated(arguments: dict[str, Any], store: object = None) -> dict[str, Any
     return given
 
 
+def settings(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of an open node."""
+    given = {**arguments}
+    for name, value in {"write_empty_chunks": True, "text": "object"}.items():
+        if given.get(name) is None:
+            given[name] = value
+    return given
+
+
 def array_arguments(arguments: dict[str, Any], store: object = None) -> dict[str, Any]:
-    """The same for a new array, with its compressor."""
+    """The keywords of a new array."""
     given = settings(translated(arguments, store))
     compressor = given.get("compressor", "default")
-    named = any(name in given for name in _COMPRESSORS[1:])
+    if given.get("shape") == ():  # one value is not compressed
+        compressor = given["compressor"] = None
+    if isinstance(compressor, str) and compressor == "none":
+        compressor = given["compressor"] = None
     if isinstance(compressor, str) and compressor == "default":
         given.pop("compressor", None)
-        if not named and getattr(store, "preferred_format", None) is None:
+        free = getattr(store, "preferred_format", None) is None  # else the format chooses
+        if free and not any(name in given for name in _SPELLINGS):
             given["compressor"] = default_compressor
+    if isinstance(given.get("shuffle"), bool):  # h5py's; a compressor of Zarr has its own
+        warnings.warn("ignoring keyword argument 'shuffle'", UserWarning, stacklevel=3)
+        del given["shuffle"]
     if given.get("chunks") is True:
         del given["chunks"]
-    if not given.get("storage_transformers", True):
+    if given.get("storage_transformers") == ():
         del given["storage_transformers"]
     return given
 
 
-def settings(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The keywords of an open node."""
-    given = {**arguments}
-    if given.get("write_empty_chunks") is None:
-        given["write_empty_chunks"] = True
-    return given
+def opened(store: StoreLike) -> StoreLike:
+    """The store that is meant: a path that ends with ".n5" is one of N5."""
+    if isinstance(store, str | os.PathLike):
+        path = os.fspath(store)
+        if path.endswith(".n5") and "://" not in path:
+            return N5Store(path)
+    return store
 
 
-def creates(function: Callable[P, R], *, position: int | None = None) -> Callable[P, R]:
-    """`function`, which creates an array, with the defaults of zarr-python 2. `position` is that of
-    a store among its arguments; else it is the keyword `store`."""
-
-    @wraps(function)
-    def create(*args: P.args, **kwargs: P.kwargs) -> R:
-        given: dict[str, Any] = kwargs
-        store = given.get("store")
-        if position is not None and len(args) > position:
-            store = args[position]
-        return function(*args, **array_arguments(given, store))  # type: ignore[arg-type]
-
-    return create
+def clear_above(store: StoreLike, path: str | None) -> None:
+    """Delete the array that a new node would be below; zarr-python 2 does so to overwrite."""
+    backing = as_store(store)
+    names = (path or "").strip("/").split("/")
+    for depth in range(len(names)):
+        above = "/".join(names[:depth])
+        if is_array(backing, above):
+            backing.rmdir(above)
 
 
-def opens(function: Callable[..., R], new: Callable[..., dict[str, Any]]) -> Callable[..., R]:
-    """`function`, which opens a node or creates it, with the defaults of zarr-python 2. `new` gives
-    the keywords of a new node."""
-
-    @wraps(function)
-    def open_or_create(store: Any = None, mode: str = "a", **arguments: Any) -> R:
-        version = arguments.pop("zarr_version", None)
-        if version is not None:
-            arguments["zarr_format"] = version
-        if mode in ("r", "r+"):
-            return function(store, mode, **settings(arguments))
-        if mode == "a" and store is not None:
-            try:
-                return function(store, "r+", **settings(arguments))
-            except NodeNotFoundError:
-                pass
-        return function(store, mode, **new(arguments, store))
-
-    return open_or_create
+def is_array(store: StoreLike, path: str | None) -> bool:
+    """Whether there is an array at a path."""
+    try:
+        return isinstance(omnizarr.open(as_store(store), "r", path=path), omnizarr.Array)
+    except omnizarr.errors.NodeNotFoundError:
+        return False

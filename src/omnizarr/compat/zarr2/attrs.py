@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import omnizarr
 from omnizarr.errors import ReadOnlyError
 from omnizarr.stores import StoreLike, as_store
 
@@ -116,6 +117,9 @@ class Attributes(MutableMapping[str, Any]):
     def __delitem__(self, name: str) -> None:
         self._write(None, name)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return sorted(self)
+
     def __contains__(self, name: object) -> bool:
         return name in self.asdict()
 
@@ -124,3 +128,6 @@ class Attributes(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.asdict())
+
+
+Attributes.register(type(omnizarr.group().attrs))  # those of arrays and groups

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import omnizarr
-from omnizarr import Group, copy, copy_all, copy_store, load, tree
-from omnizarr.compat.zarr2._defaults import array_arguments, creates, opens, settings, translated
+from omnizarr import copy_all, copy_store, load, tree
+from omnizarr.compat.zarr2._defaults import array_arguments, settings, translated
+from omnizarr.compat.zarr2._nodes import Group
+from omnizarr.compat.zarr2._wrapping import opens
 from omnizarr.stores import StoreLike
 
 __all__ = [
@@ -31,7 +33,39 @@ def _new(arguments: dict[str, Any], store: object = None) -> dict[str, Any]:
 
 
 open = opens(omnizarr.open, _new)  # noqa: A001 - zarr-python's name
-save_array = creates(omnizarr.save_array, position=0)
+
+
+def save_array(store: StoreLike, arr: object, **arguments: Any) -> None:
+    """Save one array, and replace what is there.
+
+    Parameters
+    ----------
+    store
+        A path, a URL, a mapping or a store.
+    arr
+        The values.
+    **arguments
+        All keywords of `omnizarr.save_array`.
+    """
+    omnizarr.save_array(store, arr, **array_arguments(arguments, store))
+
+
+def copy(source: Any, dest: Any, *args: Any, return_stats: bool = True, **arguments: Any) -> Any:
+    """Copy an array or a group into a group.
+
+    Parameters
+    ----------
+    source, dest, *args, **arguments
+        As of `omnizarr.copy`.
+    return_stats
+        Without effect: the numbers are always returned.
+
+    Returns
+    -------
+    tuple
+        The numbers of nodes copied and skipped, and of bytes.
+    """
+    return omnizarr.copy(source, dest, *args, **arguments)
 
 
 def save(store: StoreLike, *args: object, **arguments: Any) -> None:
@@ -79,7 +113,8 @@ def consolidate_metadata(
     Group
         The group, opened through that document.
     """
-    return omnizarr.consolidate_metadata(store, path or None, metadata_key=metadata_key)
+    group = omnizarr.consolidate_metadata(store, path or None, metadata_key=metadata_key)
+    return group.as_type(Group)
 
 
 def open_consolidated(
@@ -107,6 +142,7 @@ def open_consolidated(
         raise ValueError(f"mode must be 'r' or 'r+', found {mode!r}")
     version = arguments.pop("zarr_version", None)
     given = arguments if version is None else {**arguments, "zarr_format": version}
-    return omnizarr.open_consolidated(
+    group = omnizarr.open_consolidated(
         store, "r" if mode == "r" else "r+", metadata_key=metadata_key, **settings(given)
     )
+    return group.as_type(Group)

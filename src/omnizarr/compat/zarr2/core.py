@@ -1,5 +1,5 @@
 """zarr-python 2's `zarr.core`: the array."""
 
-from omnizarr import Array
+from omnizarr.compat.zarr2._nodes import Array
 
 __all__ = ["Array"]

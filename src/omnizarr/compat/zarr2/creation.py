@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any
 
 import omnizarr
-from omnizarr import Array
-from omnizarr.compat.zarr2._defaults import array_arguments, creates, opens
+from omnizarr.compat.zarr2._defaults import array_arguments
+from omnizarr.compat.zarr2._nodes import made
+from omnizarr.compat.zarr2._wrapping import creates, opens
 
 __all__ = [
     "array",
@@ -25,8 +26,6 @@ __all__ = [
     "zeros_like",
 ]
 
-P = ParamSpec("P")
-
 create = creates(omnizarr.create)
 array = creates(omnizarr.array)
 empty = creates(omnizarr.empty)
@@ -36,17 +35,15 @@ full = creates(omnizarr.full)
 open_array = opens(omnizarr.open_array, array_arguments)
 
 
-def _like(function: Callable[P, Array]) -> Callable[P, Array]:
+def _like(function: Callable[..., Any]) -> Callable[..., Any]:
     """With the defaults of zarr-python 2, but the codecs of an `Array` that is the model."""
 
     @wraps(function)
-    def create_like(*args: P.args, **kwargs: P.kwargs) -> Array:
-        given: dict[str, Any] = kwargs
-        model = args[0] if args else given.get("a")
-        named = array_arguments(given, given.get("store"))
-        if isinstance(model, Array) and "compressor" not in given:
-            named.pop("compressor", None)
-        return function(*args, **named)  # type: ignore[arg-type]
+    def create_like(a: object, *args: Any, **arguments: Any) -> Any:
+        given = array_arguments(arguments, arguments.get("store"))
+        if isinstance(a, omnizarr.Array) and "compressor" not in arguments:
+            given.pop("compressor", None)
+        return made(function(a, *args, **given))
 
     return create_like
 

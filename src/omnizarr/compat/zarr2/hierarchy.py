@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import omnizarr
-from omnizarr import Group
-from omnizarr.compat.zarr2._defaults import opens, settings, translated
+from omnizarr.compat.zarr2._defaults import settings, translated
+from omnizarr.compat.zarr2._nodes import Group
+from omnizarr.compat.zarr2._wrapping import opens
 from omnizarr.stores import StoreLike
 
 __all__ = ["Group", "group", "open_group"]
@@ -42,4 +43,5 @@ def group(store: StoreLike = None, overwrite: bool = False, **arguments: Any) ->
     >>> zarr.group().zarr_format
     2
     """
-    return open_group(store, "w" if overwrite else "a", **arguments)
+    found: Group = open_group(store, "w" if overwrite else "a", **arguments)
+    return found

@@ -153,7 +153,8 @@ def decode_dtype(d: Any) -> np.dtype[Any]:
     d
         A text, or a list of fields.
     """
-    return np.dtype(_fields(d) if isinstance(d, list) else d)
+    found: np.dtype[Any] = np.dtype(_fields(d) if isinstance(d, list) else d)
+    return found
 
 
 def _fields(described: Any) -> Any:

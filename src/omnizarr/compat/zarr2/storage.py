@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from glob import glob
 from typing import Any
 
 import omnizarr
-from omnizarr import Array, Group
-from omnizarr.compat.zarr2._defaults import array_arguments, default_compressor, translated
+from omnizarr.compat.zarr2._defaults import (
+    array_arguments,
+    clear_above,
+    default_compressor,
+    is_array,
+    opened,
+    translated,
+)
 from omnizarr.errors import (
     BadCompressorError,
     ContainsArrayError,
@@ -87,13 +94,26 @@ __all__ = [
 ]
 
 BaseStore = Store
-DictStore = MemoryStore
 array_meta_key = ".zarray"
 group_meta_key = ".zgroup"
 attrs_key = ".zattrs"
 meta_root = "meta/root/"
 data_root = "data/root/"
 DEFAULT_ZARR_VERSION = 2
+
+
+class DictStore(MemoryStore):
+    """`MemoryStore` by its older name, which zarr-python 2 warns about.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As of `MemoryStore`.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn("DictStore has been renamed to MemoryStore", DeprecationWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
 
 
 def normalize_store_arg(
@@ -122,14 +142,7 @@ def normalize_store_arg(
         The store.
     """
     wanted = None if mode == "r" else mode
-    return as_store(store, mode=wanted, storage_options=storage_options)
-
-
-def _node(store: StoreLike, path: str | None) -> Array | Group | None:
-    try:
-        return omnizarr.open(as_store(store), "r", path=path)
-    except NodeNotFoundError:
-        return None
+    return as_store(opened(store), mode=wanted, storage_options=storage_options)
 
 
 def contains_array(store: StoreLike, path: str | None = None) -> bool:
@@ -142,7 +155,7 @@ def contains_array(store: StoreLike, path: str | None = None) -> bool:
     path
         The path; the root by default.
     """
-    return isinstance(_node(store, path), Array)
+    return is_array(store, path)
 
 
 def contains_group(store: StoreLike, path: str | None = None, explicit_only: bool = True) -> bool:
@@ -157,7 +170,10 @@ def contains_group(store: StoreLike, path: str | None = None, explicit_only: boo
     explicit_only
         Without effect: a group has a document of its own.
     """
-    return isinstance(_node(store, path), Group)
+    try:
+        return isinstance(omnizarr.open(as_store(store), "r", path=path), omnizarr.Group)
+    except NodeNotFoundError:
+        return False
 
 
 def listdir(store: StoreLike, path: str | None = None) -> list[str]:
@@ -261,6 +277,8 @@ def init_array(
         "chunk_store": chunk_store, "filters": filters, "object_codec": object_codec,
         "dimension_separator": dimension_separator, "storage_transformers": storage_transformers,
     }  # fmt: skip
+    if overwrite:
+        clear_above(store, path)
     omnizarr.create(store=store, **array_arguments(given, store))
 
 
@@ -288,6 +306,8 @@ def init_group(
     NodeExistsError
         If there is a node already, and `overwrite` is False.
     """
+    if overwrite:
+        clear_above(store, path)
     omnizarr.create_group(store, path=path, overwrite=overwrite, **translated({}, store))
     if overwrite and chunk_store is not None:
         rmdir(chunk_store, path)

@@ -150,19 +150,19 @@ def normalize_chunks(chunks: Any, shape: Any, typesize: int) -> tuple[int, ...]:
     typesize
         Bytes of one element.
     """
-    shape = normalize_shape(shape)
+    lengths = normalize_shape(shape)
     if chunks is None or chunks is True:
-        return guess_chunks(shape, typesize)
+        return guess_chunks(lengths, typesize)
     if chunks is False:
-        return shape
+        return lengths
     if isinstance(chunks, int | np.integer):
-        chunks = (int(chunks),) * len(shape)
-    if len(chunks) > len(shape):
-        raise ValueError(f"too many dimensions in chunks: {chunks!r} for the shape {shape}")
-    given = (*chunks, *shape[len(chunks) :])
+        chunks = (int(chunks),) * len(lengths)
+    if len(chunks) > len(lengths):
+        raise ValueError(f"too many dimensions in chunks: {chunks!r} for the shape {lengths}")
+    given = (*chunks, *lengths[len(chunks) :])
     whole = (None, -1)
     return tuple(
-        length if size in whole else int(size) for length, size in zip(shape, given, strict=True)
+        length if size in whole else int(size) for length, size in zip(lengths, given, strict=True)
     )
 
 

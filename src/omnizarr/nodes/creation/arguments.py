@@ -358,6 +358,8 @@ def _of_h5py(name: Any, options: Any) -> Any:
     if isinstance(name, str) and name in ("default", "auto", "fast") and options is None:
         return name
     name = "blosc" if name == "default" else name
+    if options is None and hasattr(name, "codec_id"):  # a codec itself
+        return name
     if not isinstance(name, str) or name not in _POSITIONS:
         raise MetadataError(
             f"compression must be one of {', '.join(_POSITIONS)}, fast or none, found"

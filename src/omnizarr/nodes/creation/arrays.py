@@ -66,6 +66,8 @@ def make_array(
         if isinstance(data, np.ndarray | Column):
             data = as_source(data, array.data_type, array.dtype, array.shape)
     storing.create(place, model, overwrite=overwrite)
+    if overwrite and options.chunk_store is not None:
+        options.chunk_store.delete_prefix(path + "/" if path else "")
     if data is not None and write_data:
         write_values(data, array)
     return Array._of(place, model, options) if options.read_only else array
@@ -115,14 +117,17 @@ def like(data: Any, *, filled: bool = False) -> dict[str, Any]:
     }
 
 
-def require_alike(array: Array, shape: Any, dtype: Any, exact: bool) -> None:
-    """Raise a TypeError unless an array has the shape, and a type that casts safely to `dtype`;
-    None asks for nothing."""
+def require_alike(
+    array: Array, shape: Any, dtype: Any, exact: bool, *, writing: bool = False
+) -> None:
+    """Raise a TypeError unless an array has the shape, and a type that casts safely to `dtype`, or
+    with `writing` from it; None asks for nothing."""
     if shape is not None:
         wanted = (shape,) if isinstance(shape, int) else tuple(shape)
         if array.shape != wanted:
             raise TypeError(f"{array!r} is there with shape {array.shape}, not {wanted}")
     if dtype is not None:
         asked = np.dtype(dtype)
-        if array.dtype != asked and (exact or not np.can_cast(array.dtype, asked)):
+        pair = (asked, array.dtype) if writing else (array.dtype, asked)
+        if array.dtype != asked and (exact or not np.can_cast(*pair)):
             raise TypeError(f"{array!r} is there with dtype {array.dtype}, not {asked}")

@@ -41,6 +41,7 @@ class LikeOptions(MemberOptions, total=False):
 class DatasetOptions(LikeOptions, total=False):
     """All keywords."""
 
+    fillvalue: object
     data: object
     write_data: bool
 

@@ -57,6 +57,8 @@ def as_records(values: NDArray, field: str, within: tuple[int, ...]) -> NDArray:
 
 
 def check_fields(fields: Any, dtype: np.dtype[Any]) -> None:
+    if not isinstance(fields, str | list | tuple):
+        raise SelectionError(f"fields is a name or a list of names, found {fields!r}")
     names = [fields] if isinstance(fields, str) else list(fields)
     known = dtype.names or ()
     for name in names:

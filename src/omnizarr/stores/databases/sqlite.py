@@ -20,19 +20,16 @@ import threading
 import weakref
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from omnizarr.errors import StoreError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, is_key
 from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, read_range, span
-from omnizarr.runtime import forks
 from omnizarr.stores.databases.base import FileDatabase, Separator, openers
 from omnizarr.stores.databases.keys import beyond, listing_by_jumps
 from omnizarr.stores.databases.sqlite_file import ConnectionPool, is_open, size_of
-
-if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
+from omnizarr.stores.local.temp import new_folder, remove_own
 
 __all__ = ["SQLiteStore", "is_open", "open_path", "open_url"]
 
@@ -80,6 +77,8 @@ class SQLiteStore(FileDatabase):
 
     capabilities = Capabilities(conditional=True, versions=True, concurrent_writes=False)
     _kind = "a SQLite file"
+    _folder: weakref.finalize[..., object] | None = None
+    """Removes the directory of a temporary file."""
 
     @suggests
     def __init__(
@@ -92,10 +91,10 @@ class SQLiteStore(FileDatabase):
         fsync: bool = False,
         dimension_separator: Separator | None = None,
     ) -> None:
-        self._folder: TemporaryDirectory[str] | None = None
         if os.fspath(path) == ":memory:":
-            self._folder = _temporary()
-            path = os.path.join(self._folder.name, "values.sqlite")
+            folder = new_folder("", "omnizarr")
+            self._folder = weakref.finalize(self, remove_own, folder, os.getpid())
+            path = os.path.join(folder, "values.sqlite")
         super().__init__(
             path, read_only=read_only, timeout=timeout, dimension_separator=dimension_separator
         )
@@ -129,6 +128,11 @@ class SQLiteStore(FileDatabase):
 
             raise PicklingError(f"{self!r} is removed with this object; use a file of your own")
         return super().__getstate__()
+
+    def close(self) -> None:
+        super().close()
+        if self._folder is not None:
+            self._folder()
 
     @property
     def identity(self) -> Hashable:
@@ -385,10 +389,3 @@ def _below(prefix: str) -> tuple[str, tuple[str, ...]]:
 
 
 open_path, open_url = openers(SQLiteStore, {"table", "timeout", "fsync"})
-
-
-def _temporary() -> TemporaryDirectory[str]:
-    from tempfile import TemporaryDirectory
-
-    with forks.postponed:  # `tempfile` has a lock of its own, which a child could not take
-        return TemporaryDirectory(prefix="omnizarr", ignore_cleanup_errors=True)

@@ -415,6 +415,8 @@ class FSStore(FsspecStore):
     ) -> None:
         storage_options.pop("exceptions", None)  # the store itself decides what is missing
         storage_options.pop("missing_exceptions", None)
+        if fs is not None and storage_options:
+            raise ValueError("storage_options make the filesystem of a URL; fs= is one already")
         self.normalize_keys = normalize_keys
         self.mode = mode
         super().__init__(

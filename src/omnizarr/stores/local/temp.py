@@ -50,14 +50,11 @@ class TempStore(LocalStore):
         dimension_separator: Literal[".", "/"] | None = None,
         normalize_keys: bool = False,
     ) -> None:
-        import tempfile
-
-        with forks.postponed:  # `tempfile` has a lock of its own, which a child could not take
-            path = tempfile.mkdtemp(suffix=suffix, prefix=prefix, dir=dir)
+        path = new_folder(suffix, prefix, dir)
         super().__init__(
             path, dimension_separator=dimension_separator, normalize_keys=normalize_keys
         )
-        self._end = weakref.finalize(self, _remove, path, os.getpid())
+        self._end = weakref.finalize(self, remove_own, path, os.getpid())
 
     def close(self) -> None:
         self._end()
@@ -66,6 +63,15 @@ class TempStore(LocalStore):
         return LocalStore, (self.path,)
 
 
-def _remove(path: str, process: int) -> None:
+def new_folder(suffix: str, prefix: str, within: str | os.PathLike[str] | None = None) -> str:
+    """The path of a new temporary directory."""
+    import tempfile
+
+    with forks.postponed:  # `tempfile` has a lock of its own, which a child could not take
+        return tempfile.mkdtemp(suffix=suffix, prefix=prefix, dir=within)
+
+
+def remove_own(path: str, process: int) -> None:
+    """Remove a directory that this process has made."""
     if os.getpid() == process:  # a forked child must not take its parent's directory away
         remove_tree(path)

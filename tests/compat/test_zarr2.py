@@ -1,0 +1,175 @@
+"""zarr-python 2's names: its defaults, its classes, its functions on stores."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.compat import zarr2 as zarr
+from omnizarr.compat.zarr2 import meta, storage, util
+from omnizarr.compat.zarr2.attrs import Attributes
+from omnizarr.compat.zarr2.indexing import oindex, oindex_set, replace_ellipsis
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: zarr.zeros(10),
+        lambda: zarr.create(10),
+        lambda: zarr.array([1, 2]),
+        lambda: zarr.zeros_like(np.zeros(10)),
+        lambda: zarr.open({}, shape=10),
+        lambda: zarr.open_array({}, "w", shape=10),
+        lambda: zarr.group().create_dataset("x", shape=10),
+        lambda: zarr.open_group({}).zeros("x", shape=10),
+    ],
+)
+def test_new_arrays_have_the_defaults_of_zarr_python_2(make: Any) -> None:
+    array = make()
+    assert isinstance(array, zarr.Array) and isinstance(array, omnizarr.Array)
+    assert array.zarr_format == 2
+    assert array.compressor == zarr.Blosc()
+    assert array.write_empty_chunks
+
+
+def test_an_existing_node_keeps_its_format() -> None:
+    store: dict[str, bytes] = {}
+    omnizarr.create_group(store, zarr_format=3)
+    root = zarr.open_group(store)
+    assert root.zarr_format == 3
+    assert zarr.open(store, "r").zarr_format == 3
+    assert isinstance(root.create_group("a"), zarr.Group)
+    assert root["a"].zarr_format == 3
+
+
+def test_members_of_groups_are_of_the_same_classes() -> None:
+    root = zarr.group()
+    root["a/b"] = [1, 2, 3]
+    assert type(root["a"]) is zarr.Group and type(root["a/b"]) is zarr.Array
+    assert [type(node) for _, node in root["a"].arrays()] == [zarr.Array]
+    again = pickle.loads(pickle.dumps(root["a/b"]))
+    assert type(again) is zarr.Array and again.write_empty_chunks
+
+
+def test_an_array_at_the_root_has_no_name() -> None:
+    array = zarr.zeros(3)
+    assert array.name is None and array.basename is None
+    assert zarr.zeros((), compressor=zarr.Zlib()).cdata_shape == (1,)
+    assert zarr.zeros(()).compressor is None
+
+
+def test_text_reads_as_objects() -> None:
+    assert zarr.array(["a", "b"], dtype=str)[:].dtype == object
+
+
+def test_overwriting_replaces_an_array_above() -> None:
+    root = zarr.group()
+    root.zeros("a", shape=3)
+    with pytest.raises(ValueError, match="below the array"):
+        root.zeros("a/b", shape=3)
+    root.zeros("a/b", shape=3, overwrite=True)
+    assert isinstance(root["a"], zarr.Group)
+
+
+def test_h5py_keywords_of_a_dataset() -> None:
+    root = zarr.group()
+    assert root.create_dataset("a", shape=3, fillvalue=7).fill_value == 7
+    with pytest.warns(UserWarning, match="ignoring keyword argument 'shuffle'"):
+        root.create_dataset("b", shape=3, shuffle=True)
+    assert root.create_dataset("c", shape=3, compression=zarr.Zlib(3)).compressor.level == 3
+    with pytest.raises(TypeError, match="same argument"):
+        root.create_dataset("d", shape=3, fillvalue=7, fill_value=8)
+
+
+def test_n5_by_its_suffix_and_by_its_store(tmp_path: Path) -> None:
+    assert zarr.open(str(tmp_path / "a.n5"), shape=4, chunks=2).zarr_format == "n5"
+    made = zarr.zeros((4, 6), chunks=2, store=zarr.N5Store(tmp_path / "b"))
+    assert made.zarr_format == "n5"
+    assert json.loads((tmp_path / "b" / "attributes.json").read_bytes())["dimensions"] == [6, 4]
+
+
+def test_functions_on_stores() -> None:
+    store = storage.KVStore({})
+    storage.init_group(store)
+    storage.init_array(store, shape=10, chunks=5, path="a/b", compressor="none")
+    assert storage.contains_group(store) and storage.contains_group(store, "a")
+    assert storage.contains_array(store, "a/b") and not storage.contains_array(store, "a")
+    assert zarr.Array(store, "a/b").compressor is None
+    assert storage.listdir(store) == [".zgroup", "a"]
+    assert storage.getsize(store, "a/b/.zarray") == len(store["a/b/.zarray"])
+    assert storage.getsize(object()) == -1  # type: ignore[arg-type]
+    storage.rename(store, "a", "c")
+    assert storage.contains_array(store, "c/b")
+    storage.rmdir(store, "c")
+    assert list(store) == [".zgroup"]
+    with pytest.raises(zarr.errors.ContainsGroupError):
+        storage.init_group(store)
+
+
+def test_a_format_1_array_becomes_one_of_format_2() -> None:
+    store: dict[str, bytes] = {}
+    omnizarr.create(4, chunks=2, store=store, zarr_format=1)[:] = 5
+    storage.migrate_1to2(store)
+    assert "meta" not in store
+    assert zarr.open_array(store, "r").zarr_format == 2
+    assert zarr.open_array(store, "r")[:].tolist() == [5, 5, 5, 5]
+
+
+def test_attributes_of_a_key() -> None:
+    store: dict[str, bytes] = {}
+    attributes = Attributes(store, key=".zattrs")
+    attributes.update(a=1, b=2)
+    del attributes["a"]
+    attributes["c"] = [3]
+    assert attributes.asdict() == {"b": 2, "c": [3]} == json.loads(store[".zattrs"])
+    attributes.put({"d": 4})
+    assert Attributes(store).asdict() == {"d": 4}
+    with pytest.raises(PermissionError):
+        Attributes(store, read_only=True)["a"] = 1
+    assert isinstance(zarr.group().attrs, Attributes)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["f8", "c16", "i4", "?", "S3", "M8[s]", [("a", "f4"), ("b", "S2")]]
+)
+def test_documents_come_back(dtype: Any) -> None:
+    kind = np.dtype(dtype)
+    given = {
+        "shape": (4,), "chunks": (2,), "dtype": kind, "compressor": None, "order": "C",
+        "fill_value": np.zeros((), kind)[()], "filters": None,
+    }  # fmt: skip
+    document = meta.encode_array_metadata(given)
+    assert meta.decode_array_metadata(document) == {**given, "zarr_format": 2}
+    assert omnizarr.open_array({".zarray": document}, "r").dtype == kind
+    with pytest.raises(zarr.MetadataError):
+        meta.decode_array_metadata(document.replace(b'"zarr_format": 2', b'"zarr_format": 1'))
+
+
+def test_arguments_mean_what_they_mean_to_zarr_python_2() -> None:
+    assert util.normalize_chunks((30, -1), (100, 20, 10), 1) == (30, 20, 10)
+    assert util.normalize_resize_args((100, 100), (200, None)) == (200, 100)
+    assert util.human_readable_size(1 << 20) == "1.0M"
+    assert util.is_total_slice((slice(0, 10), 0), (10, 1))
+    assert not util.is_total_slice(slice(0, 9), (10,))
+    assert util.normalize_fill_value(0, "U3") == ""
+    with pytest.raises(ValueError, match="unit"):
+        util.normalize_dtype("M8", None)
+    chunks = util.guess_chunks((10_000, 10_000), 8)
+    assert 128 * 1024 <= 8 * np.prod(chunks) <= 64 * 1024 * 1024
+
+
+def test_orthogonal_selections_of_numpy() -> None:
+    values = np.arange(24).reshape(4, 6)
+    array = zarr.array(values)
+    for selection in [([0, 2], slice(1, 4)), (1, [0, 5]), (..., [True] + [False] * 5)]:
+        assert np.array_equal(oindex(values, selection), array.oindex[selection])
+    oindex_set(values, ([0, 2], [1, 3]), 7)
+    array.oindex[[0, 2], [1, 3]] = 7
+    assert np.array_equal(values, array[:])
+    assert replace_ellipsis((..., 1), (4, 6)) == (slice(None), 1)
