@@ -319,6 +319,10 @@ def test_memory_and_processes() -> None:
     ):
         omnizarr.from_dask(lazy() + 1, array)
     assert (array[:] == VALUES).all()
+    values: dict[str, bytes] = {}
+    with dask.config.set(scheduler="processes"), pytest.raises(StoreError, match="in memory"):
+        omnizarr.from_dask(lazy(), values)
+    assert values == {}
 
 
 # -- property ----------------------------------------------------------------------------------

@@ -125,8 +125,11 @@ def from_dask(
     grid = storing.edges(create_array({}, **planned))
     lazy = storing.checked(lazy, grid, [0] * lazy.ndim, align)
     backing = open_store(store, "a", storage_options)
+    place = Location(backing, normalize_path(name or path))
+    if compute:
+        storing.check_reach(lazy, place)
     if overwrite:
-        check_apart(lazy, [Location(backing, normalize_path(name or path))])
+        check_apart(lazy, [place])
     array = create_array(
         backing, name=name, path=path, data=lazy, dtype=dtype, write_data=False,
         overwrite=overwrite, zarr_format=zarr_format, **arguments,

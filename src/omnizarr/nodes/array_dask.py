@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omnizarr.errors import StoreError
 from omnizarr.keywords import suggests
 from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.dask import tokens
@@ -88,11 +87,5 @@ class InDask(ArrayFacts):
 
     def __reduce__(self) -> Any:
         if self._in_graph and tokens.in_memory(self.chunk_store):
-            raise StoreError(
-                f"{self._place}: an array in memory cannot be sent to another process by Dask: it"
-                " would arrive as a copy, and what is written to the copy is lost"
-            ).advise(
-                "compute with scheduler='threads', or keep the array in a folder, a database or an"
-                " object store that every worker reaches"
-            )
+            raise tokens.stays_here(self._place)
         return super().__reduce__()

@@ -117,6 +117,14 @@ def check_apart(lazy: Any, array: Array) -> None:
         ).advise("write to another array, or call x.persist() first")
 
 
+def check_reach(lazy: Any, target: Location) -> None:
+    """Raise `StoreError` if Dask would write to an array in memory from other processes."""
+    if tokens.in_memory(target.store):
+        get = package("dask.base", "dask", "from_dask").get_scheduler(collections=[lazy])
+        if get.__module__.startswith(("dask.multiprocessing", "distributed")):
+            raise tokens.stays_here(target)
+
+
 def store(
     lazy: Any,
     array: Array,
@@ -130,6 +138,8 @@ def store(
     """Write a Dask array; see `omnizarr.from_dask`."""
     array._check_writable()
     array._look()
+    if compute:
+        check_reach(lazy, Location(array.chunk_store, array.path))
     grid = edges(array)
     if append_axis is None:
         place = normalized(region, array, lazy.shape)

@@ -15,6 +15,7 @@ from collections import ChainMap, UserDict
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from omnizarr.errors import StoreError
 from omnizarr.model.store import Store
 from omnizarr.nodes.creation.overlaps import Location, innermost
 from omnizarr.stores import MappingStore
@@ -32,6 +33,17 @@ def in_memory(store: Store) -> bool:
     if isinstance(inner, MappingStore):  # another kind of mapping may reach a service
         return isinstance(inner.mapping, dict | UserDict | ChainMap)
     return bool(_kind(inner.identity) == "mapping")
+
+
+def stays_here(place: object) -> StoreError:
+    """The error for an array in memory that would leave its process."""
+    return StoreError(
+        f"{place}: an array in memory cannot be sent to another process by Dask: it would arrive as"
+        " a copy, and what is written to the copy is lost"
+    ).advise(
+        "compute with scheduler='threads', or keep the array in a folder, a database or an object"
+        " store that every worker reaches"
+    )
 
 
 def token(array: ArrayFacts) -> tuple[str, ...]:
