@@ -208,10 +208,6 @@ LEFT_OUT = {
     "Group.from_store": "`create_group` and `open_group` do it",
     "Array.open": "`open_array` does it",
     "Group.open": "`open_group` does it",
-    "Array.view": "lazy views, `astype` and NumPy's own `view` of what was read do it",
-    "Array.is_view": "there is no second array object over the same chunks",
-    "Array.meta_array": "what results are made of: always NumPy here",
-    "Group.meta_array": "what results are made of: always NumPy here",
 }
 
 DESIGN_MODULE = (

@@ -79,11 +79,6 @@ class Protocols(Selections):
             yield from self.get_basic_selection(slice(first, stop))
             first = stop
 
-    @property
-    def meta_array(self) -> NDArray:
-        """A 0-d NumPy array, in zarr-python 2 the kind of arrays that are read."""
-        return np.zeros(())
-
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.dtype.names or ())
 

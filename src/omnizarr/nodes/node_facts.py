@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from omnizarr.errors import StaleHandleError
 from omnizarr.formats import Node
 from omnizarr.keywords import suggests
@@ -183,6 +186,11 @@ class NodeFacts(Generic[N]):
     def synchronizer(self) -> Synchronizer | None:
         """The synchronizer that was given with `synchronizer=`; None if there is none."""
         return self._options.synchronizer
+
+    @property
+    def meta_array(self) -> npt.NDArray[Any]:
+        """A 0-d NumPy array, in zarr-python 2 the kind of arrays that are read."""
+        return np.zeros(())
 
     @property
     def zarr_format(self) -> int | str:
