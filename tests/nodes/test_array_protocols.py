@@ -150,3 +150,16 @@ def test_an_array_is_a_sequence_to_python() -> None:
             call(zarr.array(1))
     assert np.array_equal(np.add(array, 1), VALUES["table"] + 1)
     assert np.mean(array) == 2.5 and np.concatenate([array, array]).shape == (6, 2)
+
+
+def test_views_are_arrays_to_numpy_too() -> None:
+    array = zarr.array(VALUES["records"], chunks=1)
+    views: list[Any] = [array.fields["x"], array.fields[["y"]], array.lazy[:], array.astype("O")]
+    for view in views:
+        assert len(np.asarray(view)) == 2
+        with pytest.raises(ValueError, match="without a copy"):
+            np.array(view, copy=False)
+    for view in (*views, array.fields):
+        assert repr(array.store) in repr(view)
+    converted = zarr.zeros((4, 6), chunks=2).astype("f4")
+    assert (converted.ndim, converted.size, converted.chunks) == (2, 24, (2, 2))

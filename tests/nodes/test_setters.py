@@ -42,6 +42,8 @@ def test_assigning_a_fill_value_stores_it(version: Any) -> None:
     array.read_only = True
     with pytest.raises(ReadOnlyError):
         array.fill_value = 1
+    with pytest.raises(ReadOnlyError):
+        zarr.array(["a"], dtype=str).as_binary().fill_value = b"b"
     assert zarr.open_array(array.store).fill_value == 2.5
 
 

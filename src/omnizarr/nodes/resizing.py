@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 def resize(array: ArrayFacts, new_shape: Any) -> None:
     """Store a new shape and delete what is outside of it; see `Array.resize`. The shape may be a
     function of the stored one."""
-
     _refuse_view(array)
 
     def wanted(old: tuple[int, ...]) -> tuple[int, ...]:
@@ -62,6 +61,7 @@ def set_fill_value(array: ArrayFacts, value: Any) -> None:
     from omnizarr.nodes.creation.altered import altered
 
     _refuse_view(array)
+    array._check_writable()
 
     def changed(model: ArrayModel) -> ArrayModel:
         array._require_same(model)
@@ -69,6 +69,7 @@ def set_fill_value(array: ArrayFacts, value: Any) -> None:
         return replace(model, fill_value=fill)
 
     array._replace(node.change(array._place, array._options, changed))
+    tokens.changed(array.chunk_store, array.path)
 
 
 def _refuse_view(array: ArrayFacts) -> None:

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 NDArray = npt.NDArray[Any]
 
 
+def _check_copy(copy: bool | None) -> None:
+    if copy is False:
+        raise ValueError("a view of an array in a store cannot become a NumPy array without a copy")
+
+
 class OrthogonalIndex:
     """Orthogonal indexing, `array.oindex[…]`: every dimension is selected on its own.
 
@@ -132,8 +137,12 @@ class Field:
         self._array.set_basic_selection(key, value, fields=self._fields)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NDArray:
+        _check_copy(copy)
         values: NDArray = np.asarray(self[...])
         return values if dtype is None else cast(values, np.dtype(dtype))
+
+    def __repr__(self) -> str:
+        return f"<omnizarr.Field {self._fields!r} of {self._array!r}>"
 
 
 class Fields(Mapping[str, Field]):
@@ -166,6 +175,9 @@ class Fields(Mapping[str, Field]):
     def __len__(self) -> int:
         return len(self._array.dtype.names or ())
 
+    def __repr__(self) -> str:
+        return f"<omnizarr.Fields {list(self)} of {self._array!r}>"
+
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
 
@@ -188,6 +200,21 @@ class Converted:
         """Shape of the array."""
         return self._array.shape
 
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._array.size
+
+    @property
+    def chunks(self) -> tuple[int, ...] | tuple[int | tuple[int, ...], ...]:
+        """Shape of a chunk of the array."""
+        return self._array.chunks
+
     def __len__(self) -> int:
         return len(self._array)
 
@@ -200,7 +227,11 @@ class Converted:
         return cast(single, self.dtype)[()]
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NDArray:
+        _check_copy(copy)
         return cast(np.asarray(self._array[...]), np.dtype(self.dtype if dtype is None else dtype))
+
+    def __repr__(self) -> str:
+        return f"<omnizarr.Converted to {self.dtype}: {self._array!r}>"
 
 
 class LazyIndex:
@@ -349,10 +380,7 @@ class View:
         write_view(self._array, self._transform, value)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NDArray:
-        if copy is False:
-            raise ValueError(
-                "a view of an array in a store cannot become a NumPy array without a copy"
-            )
+        _check_copy(copy)
         values: NDArray = np.asarray(self.read())
         return values if dtype is None else cast(values, np.dtype(dtype))
 
