@@ -473,3 +473,11 @@ def test_a_replacement_between_the_look_and_the_write(store: Store) -> None:
     )
     with pytest.raises(StaleHandleError, match="while"):
         stale[...] = np.arange(24)
+
+
+def test_require_group_of_the_group_itself_stores_it_again(tmp_path: Path) -> None:
+    group = omnizarr.open_group(tmp_path / "g.zarr", mode="w", attributes={"a": 1})
+    group.store.delete_prefix("")
+    group.require_group("/").create_group("below")
+    again = omnizarr.open_group(tmp_path / "g.zarr")
+    assert (dict(again.attrs), list(again)) == ({}, ["below"])

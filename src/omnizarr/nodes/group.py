@@ -1056,6 +1056,11 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         True
         """
         found = None if overwrite else self._find(name)
+        if found is self and self._stored.document and not self.read_only:
+            try:
+                self._look()
+            except NodeNotFoundError:  # the store was emptied after it was opened
+                storing.create(self._place, self._place.format.new_group({}), overwrite=False)
         if found is None:
             try:
                 return self.create_group(name, overwrite=overwrite)

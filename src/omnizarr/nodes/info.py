@@ -90,7 +90,7 @@ class ArrayInfo(Info):
         yield "Store", repr(array.store)
         yield "No. bytes", _with_unit(array.nbytes)
         yield "No. chunks", array.nchunks
-        if not array.chunk_store.capabilities.listable:
+        if not array._source.store.capabilities.listable:
             yield "Chunks initialized", "unknown: the store cannot be listed"
         elif not self._counted:
             yield "Chunks initialized", "not counted; info_complete() counts them"
@@ -108,6 +108,7 @@ class GroupInfo(Info):
     def __init__(self, group: Group, listed: bool = False) -> None:
         self._group = group
         self._listed = listed
+        self._zarr_format = group.zarr_format  # OME-Zarr's library looks for it
 
     def _rows(self) -> Iterator[tuple[str, Any]]:
         group = self._group
@@ -117,7 +118,7 @@ class GroupInfo(Info):
         yield "Read-only", group.read_only
         yield "Store", repr(group.store)
         known = group._stored.consolidated is not None
-        if not self._listed and not known and group.store.capabilities.listable:
+        if not self._listed and not known and group._place.store.capabilities.listable:
             yield "No. members", "not counted; info_complete() lists them"
             return
         try:

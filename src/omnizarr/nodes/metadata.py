@@ -67,6 +67,8 @@ class Metadata:
         # Elsewhere dimension names are an attribute, and libraries ask for the member to find out.
         if hasattr(self.model, name) and (name != "dimension_names" or has_names):
             return getattr(self.model, name)
+        if name == "consolidated_metadata" and isinstance(self.model, GroupModel):
+            return self.model.consolidated
         raise AttributeError(f"the {self.node_type}'s metadata has no member {name!r}")
 
     def __repr__(self) -> str:

@@ -206,7 +206,9 @@ class NodeFacts(Generic[N]):
         >>> omnizarr.zeros(3).metadata.node_type
         'array'
         """
-        return Metadata(self._place, self._stored)
+        found: Any = Metadata(self._place, self._stored)
+        face = self._place.store.face
+        return found if face is None else face.__omnizarr_metadata__(found)  # type: ignore[no-any-return]
 
     # -- attributes ---------------------------------------------------------------------------
     @property

@@ -58,7 +58,14 @@ def token(array: ArrayFacts) -> tuple[str, ...]:
         state = uuid4().hex  # its address is all that the store tells: it may be that of another
     else:
         state = _states.setdefault(place, "")
-    return ("omnizarr.Array", repr(place), repr(array.store.identity), *shown, document, state)
+    return (
+        "omnizarr.Array",
+        repr(place),
+        repr(array._place.store.identity),
+        *shown,
+        document,
+        state,
+    )
 
 
 def changed(store: Store, path: str) -> None:

@@ -183,7 +183,7 @@ def _title(array: Array) -> str:
 # -- groups -----------------------------------------------------------------------------------
 def _members(group: Group, found: known.Members | None) -> str:
     if found is None:
-        listable = group.store.capabilities.listable
+        listable = group._place.store.capabilities.listable
         why = (
             "members are not listed here, because the store is remote; see <b>group.tree()</b>"
             if listable

@@ -81,6 +81,19 @@ class Store(ABC):
         self._is_open = False
         self._read_only = read_only
 
+    # -- what omnizarr asks -------------------------------------------------------------------
+    def __omnizarr_path__(self, path: str) -> object:
+        """What a node at `path` shows as its `store_path`."""
+        from omnizarr.compat.zarr3.storage._common import StorePath
+
+        return StorePath(self, path)
+
+    def __omnizarr_metadata__(self, metadata: Any) -> Any:
+        """What a node of this store shows as its `metadata`."""
+        from omnizarr.compat.zarr3.core.metadata import shown
+
+        return shown(metadata)
+
     # -- opening and closing --------------------------------------------------------------------
     @classmethod
     async def open(cls, *args: Any, **kwargs: Any) -> Self:

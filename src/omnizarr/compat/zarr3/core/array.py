@@ -1,6 +1,6 @@
 """Arrays, under the names that libraries import."""
 
 from omnizarr import Array
-from omnizarr.aio import AsyncArray
+from omnizarr.compat.zarr3._asynchronous import AsyncArray
 
 __all__ = ["Array", "AsyncArray"]

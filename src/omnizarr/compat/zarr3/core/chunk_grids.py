@@ -15,6 +15,13 @@ __all__ = ["ChunkGrid", "RegularChunkGrid"]
 class ChunkGrid(Metadata):
     """The base of chunk grids."""
 
+    @staticmethod
+    def from_sizes(array_shape: Any, chunk_sizes: Any) -> RegularChunkGrid:
+        """Return the grid of chunks of one shape."""
+        sizes = parse_shapelike(chunk_sizes)
+        lengths = len(parse_shapelike(array_shape))
+        return RegularChunkGrid(chunk_shape=sizes if len(sizes) == lengths else sizes * lengths)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RegularChunkGrid(ChunkGrid):

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from omnizarr import Group
+from omnizarr.compat.zarr3._asynchronous import AsyncGroup
 from omnizarr.compat.zarr3.abc.metadata import Metadata
 from omnizarr.compat.zarr3.core.buffer.core import Buffer, BufferPrototype
 from omnizarr.compat.zarr3.core.common import ZARR_JSON, ZATTRS_JSON, ZGROUP_JSON, for_format
 from omnizarr.compat.zarr3.core.metadata.documents import json_to_buffer
 
-__all__ = ["Group", "GroupMetadata"]
+__all__ = ["AsyncGroup", "Group", "GroupMetadata"]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,11 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.compat.zarr3._asynchronous import AsyncIndex as AsyncOIndex
+from omnizarr.compat.zarr3._asynchronous import AsyncIndex as AsyncVIndex
+
+__all__ = ["AsyncOIndex", "AsyncVIndex", "BasicIndexer"]
+
 IntSequence: TypeAlias = list[int] | npt.NDArray[np.intp]
 Selector: TypeAlias = int | slice | npt.NDArray[Any]
 SelectorTuple: TypeAlias = tuple[Selector, ...] | Selector
@@ -56,3 +61,20 @@ def is_integer_array(x: Any, ndim: int | None = None) -> bool:
 def _is_array(x: Any, kinds: str, ndim: int | None) -> bool:
     found = hasattr(x, "shape") and hasattr(x, "dtype") and x.dtype.kind in kinds
     return bool(found and (ndim is None or len(x.shape) == ndim))
+
+
+class BasicIndexer:
+    """The shape of what a selection of integers and slices reads.
+
+    Parameters
+    ----------
+    selection
+        The selection.
+    shape
+        Shape of the array.
+    chunk_grid
+        Taken for compatibility: omnizarr plans which chunks are read.
+    """
+
+    def __init__(self, selection: Any, shape: tuple[int, ...], chunk_grid: Any = None) -> None:
+        self.shape: tuple[int, ...] = np.broadcast_to(np.zeros(()), shape)[selection].shape

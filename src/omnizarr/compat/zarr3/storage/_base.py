@@ -84,12 +84,6 @@ class ServedStore(Store):
         )
         return None if overridden else self._inner
 
-    def __omnizarr_path__(self, path: str) -> object:
-        """What a node at `path` shows as its `store_path`."""
-        from omnizarr.compat.zarr3.storage._common import StorePath
-
-        return StorePath(self, path)
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "_inner" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
