@@ -45,6 +45,7 @@ from omnizarr.nodes.creation.member_arguments import (
     LikeOptions,
     MemberOptions,
     RequireOptions,
+    renamed_of_h5py,
 )
 from omnizarr.nodes.info import GroupInfo
 from omnizarr.nodes.metadata import Metadata
@@ -651,12 +652,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         Array
             The new array.
         """
-        given: dict[str, Any] = {**arguments}
-        if "fillvalue" in given:
-            if "fill_value" in given:
-                raise TypeError("fillvalue and fill_value name the same argument; give one of them")
-            given["fill_value"] = given.pop("fillvalue")
-        return self._create(name, given)
+        return self._create(name, renamed_of_h5py(arguments))
 
     @suggests
     def array(

@@ -5,6 +5,8 @@ A method that takes one of `create_array`'s keywords by position has a type with
 
 from __future__ import annotations
 
+from typing import Any
+
 from omnizarr.nodes.creation.arguments import (
     ChunkedOptions,
     DataTypeLike,
@@ -52,3 +54,13 @@ class RequireOptions(FilledOptions, total=False):
     overwrite: bool
     data: object
     write_data: bool
+
+
+def renamed_of_h5py(arguments: DatasetOptions) -> dict[str, Any]:
+    """The keywords with `fill_value` for h5py's `fillvalue`."""
+    given: dict[str, Any] = {**arguments}
+    if "fillvalue" in given:
+        if "fill_value" in given:
+            raise TypeError("fillvalue and fill_value name the same argument; give one of them")
+        given["fill_value"] = given.pop("fillvalue")
+    return given
