@@ -8,6 +8,8 @@
     .peers/zarrita  zarrita.js, with npm
     .peers/downstream  libraries on top of zarr-python 3: anndata, ome-zarr, kerchunk and others
     .peers/moto     moto, the S3 server of the tests
+    .peers/proof2   zarr-python 2 with what its own tests need; only if named. What omnizarr needs
+                    to run them is in .peers/proof2-omnizarr
     .peers/proof3   zarr-python 3, xarray and dask with what their own tests need; only if named
 
 Each is made from `requirements/<name>.txt` (`.json` for npm) and stamped with that file's hash and
@@ -37,9 +39,11 @@ PREFERRED: dict[str, tuple[Version, ...]] = {
     "zarr3": ((3, 13), (3, 12), (3, 14), (3, 11)),
     "downstream": ((3, 13), (3, 12), (3, 14)),
     "moto": ((3, 13), (3, 12), (3, 14), (3, 11)),
+    "proof2": ((3, 11), (3, 12), (3, 13)),
+    "proof2-omnizarr": ((3, 11), (3, 12), (3, 13)),
     "proof3": ((3, 13), (3, 12), (3, 14)),
 }
-ONLY_IF_NAMED = ("proof3",)
+ONLY_IF_NAMED = ("proof2", "proof2-omnizarr", "proof3")
 """Peers that `make proof` alone needs."""
 FROM_SOURCE = {"zarr0": "zarr.ext", "zarr1": "zarr.blosc"}
 """Peers that are compiled, each with the module that shows that it was."""

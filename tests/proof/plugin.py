@@ -8,6 +8,7 @@ library and pytest. `PROOF_RUN` names a JSON file with what `run.py` decided:
     package    the package whose private names are set aside ("zarr"), or null
     public     its public modules
     tests      the folder of the tests
+    tests_package  their package, if they are inside `package`: it is not private
     names      file of "name<TAB>public name" lines for what the tests import, which the run on
                zarr-python itself writes and the run on omnizarr reads
     results    file that gets one JSON line for each test
@@ -21,12 +22,14 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
+import importlib.util
 import json
 import os
 import sys
 import unittest.mock
 from collections.abc import Collection
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,11 +37,13 @@ from typing import Any
 import _pytest.assertion.rewrite
 import _pytest.monkeypatch
 import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
 
 RUN: dict[str, Any] = json.loads(Path(os.environ["PROOF_RUN"]).read_text())
 PACKAGE: str | None = RUN["package"]
 PUBLIC: frozenset[str] = frozenset(RUN["public"])
 TESTS = os.path.realpath(RUN["tests"]) + os.sep
+TESTS_PACKAGE: str | None = RUN.get("tests_package")
 LIBRARIES = ("zarr", "omnizarr")
 IS_REFERENCE = RUN["reference"]
 
@@ -248,6 +253,22 @@ def public_name(found: object) -> str | None:
     return None
 
 
+def is_of_tests(module: str) -> bool:
+    return TESTS_PACKAGE is not None and f"{module}.".startswith(f"{TESTS_PACKAGE}.")
+
+
+class TestsFinder:
+    """Finds tests that are inside the package which omnizarr is served as."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if not is_of_tests(name):
+            return None
+        folder = os.path.dirname(TESTS.rstrip(os.sep)) if name == TESTS_PACKAGE else TESTS
+        rewriting = (f for f in sys.meta_path if isinstance(f, AssertionRewritingHook))
+        found = [hook.find_spec(name, [folder]) for hook in rewriting]
+        return next(filter(None, found), None) or PathFinder.find_spec(name, [folder])
+
+
 def import_for_tests(
     name: str,
     globals: Any = None,
@@ -255,10 +276,13 @@ def import_for_tests(
     fromlist: Any = (),
     level: int = 0,
 ) -> Any:
-    if level == 0 and name.partition(".")[0] == PACKAGE and globals is not None:
+    whole = name
+    if level and TESTS_PACKAGE is not None and globals is not None:
+        whole = importlib.util.resolve_name("." * level + name, globals.get("__package__") or "")
+    if whole.partition(".")[0] == PACKAGE and globals is not None and not is_of_tests(whole):
         file = globals.get("__file__")
         if isinstance(file, str) and os.path.realpath(file).startswith(TESTS):
-            return facade(name) if fromlist else facade(PACKAGE)
+            return facade(whole) if fromlist else facade(PACKAGE)
     return import_as_always(name, globals, locals, fromlist, level)
 
 
@@ -312,6 +336,7 @@ if not IS_REFERENCE:
         import omnizarr.compat
 
         omnizarr.compat.install(RUN["serve"])
+        sys.meta_path.insert(0, TestsFinder())  # type: ignore[arg-type]  # has find_spec alone
     if PACKAGE is not None and os.path.exists(RUN["names"]):
         names.update(line.split("\t") for line in Path(RUN["names"]).read_text().splitlines())
 

@@ -50,14 +50,25 @@ class Suite:
     plugins: tuple[str, ...] = ()
     deselect: tuple[str, ...] = ()
     timeout: int = 120
+    omnizarr_environment: str | None = None
 
     @property
     def python(self) -> Path:
-        return ROOT / ".peers" / self.environment / "bin" / "python"
+        return python_of(self.environment)
+
+    @property
+    def tests_package(self) -> str | None:
+        """The package that the tests are, where they are inside `package`."""
+        inside = self.package is not None and self.tests.startswith(f"{self.package}/")
+        return self.tests.replace("/", ".") if inside else None
 
     @property
     def folder(self) -> Path:
         return CACHE / self.name
+
+
+def python_of(environment: str) -> Path:
+    return ROOT / ".peers" / environment / "bin" / "python"
 
 
 def suites() -> dict[str, Suite]:
@@ -74,9 +85,10 @@ def suites() -> dict[str, Suite]:
 
 def prepare(suite: Suite) -> Path:
     """The folder that the tests are in; makes the environment and downloads what is missing."""
-    if not suite.python.exists():
-        make = [sys.executable, str(ROOT / "scripts" / "make_peers.py"), suite.environment]
-        subprocess.run(make, check=True)
+    for environment in filter(None, (suite.environment, suite.omnizarr_environment)):
+        if not python_of(environment).exists():
+            make = [sys.executable, str(ROOT / "scripts" / "make_peers.py"), environment]
+            subprocess.run(make, check=True)
     if suite.sdist is None and suite.wheel is None:
         where = "import sysconfig; print(sysconfig.get_path('purelib'))"
         done = subprocess.run(
@@ -122,6 +134,7 @@ def run(
         "package": suite.package,
         "public": suite.public,
         "tests": str(packages / suite.tests),
+        "tests_package": suite.tests_package,
         "names": str(names),
         "results": str(results),
     }
@@ -137,8 +150,9 @@ def run(
         "PYTHONWARNINGS": "default",
         "HYPOTHESIS_PROFILE": "proof",
     }
+    own = None if reference else suite.omnizarr_environment
     command = [
-        suite.python,
+        python_of(own) if own else suite.python,
         "-m",
         "pytest",
         "-p",
