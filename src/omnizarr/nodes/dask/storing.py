@@ -114,7 +114,7 @@ def check_apart(lazy: Any, array: Array) -> None:
         raise OverlapError(
             f"{target}: the Dask array reads the array that it is to be written to; a task that is"
             " repeated after a failure would read what it wrote itself"
-        ).advise("write to another array, or call x.persist() first")
+        ).advise("write to another array, or call x.persist() first and, on a cluster, wait for it")
 
 
 def check_reach(lazy: Any, target: Location) -> None:
