@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup native peers demo test test-all check format bench bench-remote benchtext memory \
+.PHONY: help setup native peers demo test test-all check format bench bench-pipeline bench-remote benchtext memory \
 	oracle long campaigns proof build docs coverage clean
 
 help:  ## show this list
@@ -85,6 +85,9 @@ endif
 
 bench: peers  ## measure beside zarr-python 3 and tensorstore (make bench ARGS=--quick)
 	@PYTHONPATH=src $(PEER) benchmarks/bench.py $(ARGS)
+
+bench-pipeline: peers  ## zarr-python 3 with its own codec pipelines, that of zarrs, and ours
+	@PYTHONPATH=src $(PEER) benchmarks/pipeline.py $(ARGS)
 
 bench-remote: peers  ## the same over a network, 10 and 50 ms away: time and number of requests
 	@PYTHONPATH=src $(PEER) benchmarks/remote.py $(ARGS)

@@ -289,6 +289,17 @@ def test_statuses_tell_missing_chunks(tmp_path: Path) -> None:
         assert [each["status"] for each in seen[0]] == ["missing", "present", "missing"]
 
 
+@pytest.mark.parametrize("place", ["memory", "local"])
+def test_a_shard_keeps_what_is_beyond_the_edge(place: str, tmp_path: Path) -> None:
+    store = MemoryStore() if place == "memory" else LocalStore(tmp_path)
+    array = zarr.create_array(store, shape=(4,), chunks=(2,), shards=(4,), dtype="i2")
+    array[:] = [1, 2, 3, 4]
+    array.resize((3,))
+    only_ours(array)[:] = [9, 9, 9]
+    array.resize((4,))
+    np.testing.assert_array_equal(array[:], [9, 9, 9, 4])
+
+
 # -- faults -------------------------------------------------------------------------------------
 
 

@@ -10,8 +10,8 @@ This module knows the rule. It must not read or write anything.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,9 +57,10 @@ def _is_known(codec: Any) -> bool:
     if kind.__name__ not in CODECS or getattr(zarr.codecs, kind.__name__) is not kind:
         return False
     if kind is zarr.codecs.ShardingCodec:
-        # An order of inner chunks is only promised where it was asked for.
+        # Ours is lexicographic. "morton" is what codecs have that were not told.
         order = getattr(codec, "subchunk_write_order", "morton")
-        return order == "morton" and are_known((*codec.codecs, *codec.index_codecs))
+        usual = order in ("morton", "lexicographic", "unordered")
+        return usual and are_known((*codec.codecs, *codec.index_codecs))
     return True
 
 
@@ -176,13 +177,12 @@ class ZarrArray:
 def _model(metadata: Any) -> ArrayModel | None:
     """The array that our formats read in the document that zarr-python would write; None if they
     cannot, or see other elements in it."""
-    from zarr.core.buffer import cpu
 
-    plain = replace(metadata, attributes={})
-    documents = plain.to_buffer_dict(cpu.buffer_prototype)
-    values = {name: value.to_bytes() for name, value in documents.items()}
+    document = {name: value for name, value in metadata.to_dict().items() if name != "attributes"}
+    chosen = formats.get_format(metadata.zarr_format)
+    values = {chosen.keys("")[0]: json.dumps(document).encode()}
     try:
-        found = formats.find(MemoryStore(values), "")
+        found = formats.find(MemoryStore(values), "", (chosen,))
     except ZarrError:
         return None
     if found is None or not isinstance(found[1], ArrayModel):

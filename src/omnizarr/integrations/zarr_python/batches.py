@@ -144,6 +144,9 @@ def _boxes(
     writing: bool,
 ) -> Request | None:
     shape = source.model.grid.chunk_shape
+    sharded = source.regular_chain.shard is not None
+    if not shape and sharded:
+        return None
     if not shape:
         parts = [ChunkPart((item[0].path,), (...,), (...,), True, True, ()) for item in items]
         return Request(Batch(parts, (), source.model.grid, True), array) if not array.ndim else None
@@ -175,7 +178,11 @@ def _boxes(
             outer.append(along.outer)
             direct = direct and along.direct
         key: Any = (target.path,)
-        parts.append(ChunkPart(key, tuple(inner), tuple(outer), whole, direct, shape))
+        # zarr-python keeps what a shard, but not what a chunk, holds beyond the array's edge.
+        part = ChunkPart(
+            key, tuple(inner), tuple(outer), direct if sharded else whole, direct, shape
+        )
+        parts.append(part)
     extent = tuple([max(along.outer.stop for along in memory.values()) for memory in known])
     if writing and not array.ndim:
         working = np.broadcast_to(array, extent)

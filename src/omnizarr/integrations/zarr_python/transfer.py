@@ -86,7 +86,7 @@ async def read_fetched(source: Chunks, items: Sequence[Item], request: Request) 
             some = plan.some(number * size, (number + 1) * size)
             missing |= await read(here, Request(some, working))
     finally:
-        fetching.cancel()
+        await _ended([fetching])
     return missing
 
 
@@ -119,7 +119,8 @@ async def write_fetched(source: Chunks, items: Sequence[Item], request: Request)
     size = _ahead(source)
     for start in range(0, len(items), size):
         group, some = items[start : start + size], plan.some(start, start + size)
-        old = await _fetch([item for item in group if not item[4]])
+        rest = zip(group, some.parts(), strict=True)
+        old = await _fetch([item for item, part in rest if not part.whole])
         work = _encoder(source, some, working, old)
         new = await call(work, reads=True)
         await _each(_store, list(zip(group, new, strict=True)))
@@ -178,6 +179,12 @@ async def _each(function: Callable[[T], Awaitable[R]], items: Sequence[T]) -> li
     try:
         await asyncio.gather(*workers)
     finally:
-        for worker in workers:
-            worker.cancel()
+        await _ended(workers)
     return results
+
+
+async def _ended(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    """Stop what is still under way, so that nothing is stored after an error was raised."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
