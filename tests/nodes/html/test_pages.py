@@ -86,6 +86,11 @@ def page(node: Any) -> Page:
 SAMPLES = samples()
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("omnizarr.nodes.html.known.PATIENCE", 600)  # for a loaded machine
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_display_is_well_formed(name: str) -> None:
     page(SAMPLES[name])
@@ -214,6 +219,16 @@ def test_a_remote_store_is_asked_for_nothing() -> None:
     slow.reset()
     assert "(10,)" in page(group).text
     assert not slow.counts
+
+
+def test_members_that_are_slow_to_read_are_only_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = zarr.group()
+    for name in ("a", "b"):
+        root.create_array(name, shape=7, dtype="i4")
+    assert "(7,)" in page(root).text
+    monkeypatch.setattr("omnizarr.nodes.html.known.PATIENCE", -1)
+    found = page(root)
+    assert {"a", "b"} <= set(found.texts) and "(7,)" not in found.text
 
 
 def test_a_display_does_not_fail_with_its_store(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ and members that consolidated metadata names.
 
     stored chunks   where sizes cost nothing (files, memory, archives) and the grid has at most 256
                     chunks or shards; given up if there are many more keys than that
-    members         one listing of the group, and the documents of the members that are shown
+    members         one listing of the group, and the documents of those that are shown, unless
+                    reading these takes longer than a moment
 
 A store that fails is not the display's to report: it shows less.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from omnizarr.errors import ZarrError
@@ -30,6 +32,8 @@ COUNTED = 256
 """Chunks or shards of a grid that are counted."""
 SHOWN = 20
 """Members of a group that are shown."""
+PATIENCE = 0.25
+"""Seconds after which no further member is read: its name has to do."""
 _FAILURES = (ZarrError, OSError, ValueError, RuntimeError)
 
 
@@ -82,7 +86,10 @@ def members(group: Group) -> Members | None:
     if found is None:
         return None
     names, count = found
-    return Members({name: _member(group, name) for name in names}, count)
+    end = monotonic() + PATIENCE
+    return Members(
+        {name: _member(group, name) if monotonic() < end else None for name in names}, count
+    )
 
 
 def _member(group: Group, name: str) -> ArrayModel | GroupModel | None:

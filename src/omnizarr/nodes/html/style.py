@@ -47,6 +47,7 @@ _RULES = {
     "summary": "cursor:pointer;display:list-item",
     ".oz-count": "opacity:.72",
     ".oz-inside": "max-height:320px;overflow:auto;padding:2px 0 4px 16px",
+    ".oz-inside tbody th": "white-space:normal;overflow-wrap:anywhere;min-width:90px;width:22%",
     ".oz-tree": "padding:7px 12px",
     ".oz-tree ul": "list-style:none;margin:0 0 0 6px;padding:0 0 0 14px;"
     "border-left:1px solid var(--oz-line)",
