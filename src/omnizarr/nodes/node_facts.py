@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-import numpy as np
-import numpy.typing as npt
-
 from omnizarr.errors import StaleHandleError
 from omnizarr.formats import Node
 from omnizarr.keywords import suggests

@@ -63,6 +63,28 @@ def test_stored_chunks_are_filled() -> None:
     assert 'fill-opacity="0.5"' not in draw(sides, frozenset(), "t")
 
 
+def test_the_faces_of_a_box_show_what_is_stored_there() -> None:
+    sides = [_side(20, 10), _side(30, 10), _side(40, 10)]
+    shades = {"front": "0.5", "top": "0.37", "end": "0.64"}
+
+    def cells(*stored: tuple[int, int, int]) -> dict[str, int]:
+        svg = draw(sides, frozenset(stored), "t")
+        found = {
+            name: re.search(rf'd="([^"]*)" fill="[^"]*" fill-opacity="{shade}"', svg)
+            for name, shade in shades.items()
+        }
+        return {name: match[1].count("M") for name, match in found.items() if match}
+
+    assert cells((0, 0, 3)) == {"front": 1, "top": 1, "end": 1}
+    assert cells((0, 2, 0), (0, 1, 1)) == {"front": 2}
+    assert cells((1, 0, 2)) == {"top": 1}
+    assert cells((1, 2, 3)) == {"end": 1}
+    assert cells((1, 1, 1)) == {}, "inside"
+    assert cells(*((i, j, k) for i in range(2) for j in range(3) for k in range(4))) == {
+        "front": 12, "top": 8, "end": 6,
+    }  # fmt: skip
+
+
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.integers(1, 10**6)), max_size=32))
 def test_any_grid_can_be_drawn(grid: list[tuple[int, int]]) -> None:
     svg = draw([_side(*lengths) for lengths in grid], None, "t")

@@ -169,7 +169,7 @@ def _grid(array: Array, found: known.Stored | None) -> str:
     if not drawn:
         return ""
     caption = ""
-    if found is not None and array.ndim < 3 and array._stored.grid.nchunks > len(found.units):
+    if found is not None and array.ndim < 4 and array._stored.grid.nchunks > len(found.units):
         caption = f"<figcaption>stored {_unit(array)}s are filled</figcaption>"
     return f'<figure class="oz-picture">{drawn}{caption}</figure>'
 

@@ -5,8 +5,9 @@ one before it downwards, the one before that into the depth. More dimensions are
 such figures with a × between them: every point of the first figure holds all of the second.
 
 Lengths are to scale, unless one would be too small to see. Thin lines are the borders of chunks,
-bold ones those of shards. Where the lines would be too close together they become a hatching. A bar
-or rectangle shows which chunks (or shards) are stored, if that is known: these are filled.
+bold ones those of shards. Where the lines would be too close together they become a hatching. Up to
+three dimensions show which chunks (or shards) are stored, if that is known: these are filled. Of a
+box, the faces show those that lie there.
 
 This module knows grids and lengths. It must not know arrays.
 """
@@ -69,7 +70,7 @@ def draw(sides: Sequence[Side], stored: frozenset[tuple[int, ...]] | None, title
     first = len(sides) % 3 or 3
     starts = [0, *range(first, len(sides), 3)]
     figures = [
-        _figure(sides[start:stop], lengths[start:stop], stored if len(sides) < 3 else None)
+        _figure(sides[start:stop], lengths[start:stop], stored if len(sides) < 4 else None)
         for start, stop in zip(starts, [*starts[1:], len(sides)], strict=True)
     ]
     if len(figures) > FIGURES:
@@ -109,7 +110,7 @@ def _figure(
             return _bar(sides[0], lengths[0], stored)
         case 2:
             return _rectangle(sides, lengths, stored)
-    return _box(sides, lengths)
+    return _box(sides, lengths, stored)
 
 
 def _bar(side: Side, length: float, stored: frozenset[tuple[int, ...]] | None) -> Figure:
@@ -133,18 +134,27 @@ def _rectangle(
     return Figure(drawing, margin + width + max(label, margin) + 2, height + 20)
 
 
-def _box(sides: Sequence[Side], lengths: Sequence[float]) -> Figure:
+def _box(
+    sides: Sequence[Side], lengths: Sequence[float], stored: frozenset[tuple[int, ...]] | None
+) -> Figure:
     (deep, down, right), (depth, height, width) = sides, lengths
     x, y = 10 + len(down.label) * LETTER, depth * DEPTH[1] + 1
     back = (depth * DEPTH[0], -depth * DEPTH[1])
+    units = stored or frozenset()
+    last = right.units.count - 1
+    front = frozenset((j, k) for i, j, k in units if i == 0)
+    top = frozenset((i, k) for i, j, k in units if j == 0)
+    end = frozenset((j, i) for i, j, k in units if k == last)
     faces = (
-        (_Face((x, y), (width, 0), (0, height)), right, down, 0.30),
-        (_Face((x, y), (width, 0), back), right, deep, 0.17),
-        (_Face((x + width, y), back, (0, height)), deep, down, 0.44),
+        (_Face((x, y), (width, 0), (0, height)), right, down, front, 0.30),
+        (_Face((x, y), (width, 0), back), right, deep, top, 0.17),
+        (_Face((x + width, y), back, (0, height)), deep, down, end, 0.44),
     )
     drawing = "".join(
-        face.surface([], None, shade) + face.lines(across, along) + face.outline()
-        for face, across, along, shade in faces
+        face.surface([along.units, across.units], None if stored is None else seen, shade)
+        + face.lines(across, along)
+        + face.outline()
+        for face, across, along, seen, shade in faces
     )
     drawing += _text(x - 6, y + height / 2 + 4, down.label, "end")
     drawing += _text(x + width / 2, y + height + 15, right.label)
@@ -189,9 +199,8 @@ class _Face:
             self.cell(found[-1], found[0] if len(found) > 1 else (0, 1))
             for found in ([spans[i][n] for i, n in enumerate(unit)] for unit in sorted(stored))
         ]
-        return _filled(self.cell((0, 1), (0, 1)), 0.06) + (
-            _filled("".join(cells), 0.5) if cells else ""
-        )
+        empty = _filled(self.cell((0, 1), (0, 1)), shade / 5)
+        return empty + _filled("".join(cells), shade + 0.2) if cells else empty
 
     def lines(self, across: Side, along: Side | None) -> str:
         """The borders of chunks and of shards."""
@@ -232,7 +241,7 @@ def _spans(axis: Axis) -> list[tuple[float, float]]:
 
 
 def _filled(path: str, opacity: float) -> str:
-    return f'<path d="{path}" fill="var(--oz-accent,#2f81c7)" fill-opacity="{opacity}"/>'
+    return f'<path d="{path}" fill="var(--oz-accent,#2f81c7)" fill-opacity="{opacity:.2g}"/>'
 
 
 def _stroked(path: str, width: float, opacity: float) -> str:
