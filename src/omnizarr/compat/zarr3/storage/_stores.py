@@ -259,6 +259,17 @@ class FsspecStore(ServedStore):
 
     __hash__ = None
 
+    def __reduce__(self) -> Any:
+        # A new store inside, which does not lead back to this one; its pickle hides credentials.
+        inside = stores.FsspecStore(self.fs, self.path, read_only=self.read_only)
+        return _fsspec, (type(self), inside, self.path, self.allowed_exceptions)
+
+
+def _fsspec(
+    kind: type[FsspecStore], inside: Any, path: str, allowed: tuple[type[Exception], ...]
+) -> FsspecStore:
+    return kind(inside.fs, inside.read_only, path, allowed)
+
 
 class ObjectStore(ServedStore):
     """A store of obstore.
