@@ -23,8 +23,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup native peers demo test test-all check format bench bench-pipeline bench-remote benchtext memory \
-	oracle long campaigns proof build docs coverage clean
+.PHONY: help setup native peers demo test test-all check format bench bench-pipeline bench-remote bench-xarray \
+	benchtext memory oracle long campaigns proof build docs coverage clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,11 @@ bench-pipeline: peers  ## zarr-python 3 with its own codec pipelines, that of za
 
 bench-remote: peers  ## the same over a network, 10 and 50 ms away: time and number of requests
 	@PYTHONPATH=src $(PEER) benchmarks/remote.py $(ARGS)
+
+bench-xarray: peers  ## xarray on omnizarr beside xarray on zarr-python (make bench-xarray ARGS=--quick)
+	@$(BIN)/python scripts/make_peers.py proof3
+	@$(BIN)/python scripts/install_native.py .peers/proof3/bin/python
+	@PYTHONPATH=src .peers/proof3/bin/python benchmarks/xarray_bench.py $(ARGS)
 
 benchtext: peers  ## measure a million strings beside zarr-python 2 and 3
 	@$(PEER) benchmarks/text.py $(ARGS)

@@ -49,6 +49,7 @@ MODULES = (
     "omnizarr.errors",
     "omnizarr.limits",
     "omnizarr.config",
+    "omnizarr.integrations.xarray",
     "omnizarr.integrations.zarr_python",
 )
 ANY_IS_MEANT = {

@@ -303,7 +303,7 @@ def _open_group(
         if found is not None or wanted in ("r", "r+"):
             place, model = node.as_group(found, backing, normal, zarr_format)
             if use_consolidated:
-                model = read_consolidated(place)
+                model = read_consolidated(place, model)
             elif use_consolidated is None and not backing.capabilities.listable:
                 # Only this way can the members be known. Where they can be listed, the nodes
                 # themselves are read, because the consolidated copy may be stale.
@@ -321,9 +321,11 @@ def _open_group(
         return warn_of_attributes(Group._of(place, opened, options), attributes)
 
 
-def read_consolidated(place: NodeAddress) -> GroupModel:
-    """The group with its consolidated metadata; an error if it has none."""
-    model = _consolidated(place)
+def read_consolidated(place: NodeAddress, known: GroupModel | None = None) -> GroupModel:
+    """The group with its consolidated metadata; an error if it has none.
+
+    known: the group, if it was read just now."""
+    model = _consolidated(place, known)
     if model is None:
         raise MetadataError(
             f"{place}: no consolidated metadata; write it with omnizarr.consolidate_metadata(store)"

@@ -19,7 +19,8 @@ def series(start: int, stop: int, offset: float = 0) -> Any:
     """Values along a dimension with a coordinate."""
     times = np.arange(start, stop)
     return xr.Dataset(
-        {"v": ("time", times + float(offset)), "constant": ("k", [1.0, 2.0])}, coords={"time": times}
+        {"v": ("time", times + float(offset)), "constant": ("k", [1.0, 2.0])},
+        coords={"time": times},
     )
 
 

@@ -9,13 +9,13 @@ This module knows xarray's accessors. It must not know how anything is written.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import xarray
 
 from omnizarr.integrations.xarray.opening import Target
-from omnizarr.integrations.xarray.store import OmnizarrStore
-from omnizarr.integrations.xarray.writing import Encoding, Region, WriteMode, to_zarr
+from omnizarr.integrations.xarray.store import OmnizarrStore, Region
+from omnizarr.integrations.xarray.writing import Encoding, WriteMode, to_zarr
 from omnizarr.keywords import suggests
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class OmnizarrAccessor:
         zarr_format: int | str | None = None,
         write_empty_chunks: bool | None = None,
         write_inherited_coords: bool = False,
-        chunkmanager_store_kwargs: dict[str, Any] | None = None,
+        chunkmanager_store_kwargs: Mapping[str, object] | None = None,
     ) -> OmnizarrStore | Delayed:
         """Write the object to a store, as `omnizarr.integrations.xarray.to_zarr` does.
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from inspect import signature
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import xarray
 from xarray.backends import AbstractDataStore, BackendEntrypoint, StoreBackendEntrypoint
@@ -35,6 +35,18 @@ OWN_SUFFIXES = (".n5", ".sqlite", ".sqlite3", ".sqldb", ".lmdb", ".dbm")
 SHARED_SUFFIXES = (".zarr", ".zarr.zip", ".ozx")
 """Claimed where zarr-python is missing: with it, xarray opens them as it always did."""
 OWN_SCHEMES = ("sqlite", "lmdb", "dbm", "redis", "rediss", "valkey", "valkeys", "mongodb")
+
+Choice: TypeAlias = bool | Mapping[str, bool] | None
+"""Whether to decode: all variables, or each by its name."""
+TimeChoice: TypeAlias = (
+    bool | xarray.coders.CFDatetimeCoder | Mapping[str, bool | xarray.coders.CFDatetimeCoder] | None
+)
+DurationChoice: TypeAlias = (
+    bool
+    | xarray.coders.CFTimedeltaCoder
+    | Mapping[str, bool | xarray.coders.CFTimedeltaCoder]
+    | None
+)
 
 
 class LoneArray(AbstractDataStore):
@@ -70,7 +82,7 @@ class OmnizarrBackend(BackendEntrypoint):
     description = "Open Zarr (every version) and N5 in any store, with omnizarr"
     supports_groups = True
 
-    def guess_can_open(self, filename_or_obj: Any) -> bool:
+    def guess_can_open(self, filename_or_obj: object) -> bool:
         """Whether xarray may choose this engine where none is named.
 
         Stores and groups of omnizarr are its own, and so are files and URLs that no other engine
@@ -99,13 +111,13 @@ class OmnizarrBackend(BackendEntrypoint):
         self,
         filename_or_obj: Target,
         *,
-        mask_and_scale: Any = True,
-        decode_times: Any = True,
-        concat_characters: Any = True,
-        decode_coords: Any = True,
+        mask_and_scale: Choice = True,
+        decode_times: TimeChoice = True,
+        concat_characters: Choice = True,
+        decode_coords: bool | Literal["coordinates", "all"] | None = True,
         drop_variables: str | Iterable[str] | None = None,
-        use_cftime: Any = None,
-        decode_timedelta: Any = None,
+        use_cftime: Choice = None,
+        decode_timedelta: DurationChoice = None,
         group: str | None = None,
         mode: Mode = "r",
         consolidated: bool | None = None,
@@ -180,13 +192,13 @@ use_cftime, decode_timedelta
         self,
         filename_or_obj: Target,
         *,
-        mask_and_scale: Any = True,
-        decode_times: Any = True,
-        concat_characters: Any = True,
-        decode_coords: Any = True,
+        mask_and_scale: Choice = True,
+        decode_times: TimeChoice = True,
+        concat_characters: Choice = True,
+        decode_coords: bool | Literal["coordinates", "all"] | None = True,
         drop_variables: str | Iterable[str] | None = None,
-        use_cftime: Any = None,
-        decode_timedelta: Any = None,
+        use_cftime: Choice = None,
+        decode_timedelta: DurationChoice = None,
         group: str | None = None,
         mode: Mode = "r",
         consolidated: bool | None = None,
@@ -235,13 +247,13 @@ zarr_format, use_zarr_fill_value_as_mask
         self,
         filename_or_obj: Target,
         *,
-        mask_and_scale: Any = True,
-        decode_times: Any = True,
-        concat_characters: Any = True,
-        decode_coords: Any = True,
+        mask_and_scale: Choice = True,
+        decode_times: TimeChoice = True,
+        concat_characters: Choice = True,
+        decode_coords: bool | Literal["coordinates", "all"] | None = True,
         drop_variables: str | Iterable[str] | None = None,
-        use_cftime: Any = None,
-        decode_timedelta: Any = None,
+        use_cftime: Choice = None,
+        decode_timedelta: DurationChoice = None,
         group: str | None = None,
         mode: Mode = "r",
         consolidated: bool | None = None,

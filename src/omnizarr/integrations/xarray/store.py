@@ -12,15 +12,16 @@ It knows xarray's data stores. It must not know formats.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, Self
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any, Literal, Self
 
 import xarray
 from xarray import conventions
 from xarray.backends import ZarrStore
 
-# Not public in xarray: what its own backend asks of variables that are stored already. The rules
-# must be the same, and they are long.
+# Not public in xarray: what its own backend asks of variables that are stored already (the rules
+# must be the same, and they are long), the writer's type, and the mark of an object dtype for str.
+from xarray.backends.common import ArrayWriter
 from xarray.backends.zarr import (
     DIMENSION_KEY,
     _validate_and_transpose_existing_dims,
@@ -40,7 +41,8 @@ from omnizarr.integrations.xarray.opening import (
 )
 from omnizarr.integrations.xarray.variables import Convention, dimensions_of, variable_of
 
-Variables = Mapping[Any, xarray.Variable]
+Variables = Mapping[str, xarray.Variable]
+Region = Mapping[str, slice | Literal["auto"]] | Literal["auto"]
 
 
 class OmnizarrStore(ZarrStore):
@@ -54,6 +56,8 @@ class OmnizarrStore(ZarrStore):
         Its members, where they are known already.
     cache_members
         Whether the group is listed once; otherwise whenever members are asked for.
+    use_zarr_fill_value_as_mask
+        Whether values that equal an array's fill value are missing; None: as the format has it.
     **rules
         All other arguments of xarray's `ZarrStore`.
     """
@@ -67,14 +71,14 @@ class OmnizarrStore(ZarrStore):
         members: dict[str, Array | Group] | None = None,
         cache_members: bool = True,
         use_zarr_fill_value_as_mask: bool | None = None,
-        **rules: Any,
+        **rules: object,
     ) -> None:
         self._convention = Convention.of(zarr_group, use_zarr_fill_value_as_mask)
         super().__init__(
             zarr_group,
             use_zarr_fill_value_as_mask=self._convention.fill_value_masks,
             cache_members=False,  # listed when first asked for
-            **rules,
+            **rules,  # type: ignore[arg-type]  # of many types, by name
         )
         self._cache_members = cache_members
         self._members: dict[str, Array | Group] | None = members  # type: ignore[assignment]
@@ -88,8 +92,8 @@ class OmnizarrStore(ZarrStore):
         group: str | None = None,
         consolidated: bool | None = False,
         storage_options: Mapping[str, object] | None = None,
-        append_dim: Any = None,
-        write_region: Any = None,
+        append_dim: Hashable | None = None,
+        write_region: Region | None = None,
         safe_chunks: bool = True,
         align_chunks: bool = False,
         zarr_format: int | str | None = None,
@@ -97,7 +101,27 @@ class OmnizarrStore(ZarrStore):
         write_empty: bool | None = None,
         cache_members: bool = True,
     ) -> Self:
-        """Open a group, with the arguments of xarray's `ZarrStore.open_group`."""
+        """Open a group, with the arguments of xarray's `ZarrStore.open_group`.
+
+        Parameters
+        ----------
+        store, mode, group, storage_options, append_dim, safe_chunks, align_chunks, zarr_format, \
+use_zarr_fill_value_as_mask
+            As in `to_zarr` and `xarray.open_dataset`.
+        consolidated
+            Whether consolidated metadata are read: required, not used, or (None) if there are some.
+        write_region
+            `region` of `to_zarr`.
+        write_empty
+            `write_empty_chunks` of `to_zarr`.
+        cache_members
+            Whether the group is listed once.
+
+        Returns
+        -------
+        OmnizarrStore
+            The store.
+        """
         found = open_node(
             store,
             mode,
@@ -134,7 +158,18 @@ class OmnizarrStore(ZarrStore):
         return {path: self._like(group, members[path]) for path, group in groups.items()}
 
     def get_child_store(self, group: str) -> Self:
-        """The store of a group below this one, which is created if it is missing."""
+        """The store of a group below this one, which is created if it is missing.
+
+        Parameters
+        ----------
+        group
+            Path below this group.
+
+        Returns
+        -------
+        OmnizarrStore
+            The store of that group.
+        """
         return self._like(self.zarr_group.require_group(group))
 
     def _like(self, group: Group, members: dict[str, Array | Group] | None = None) -> Self:
@@ -172,14 +207,25 @@ class OmnizarrStore(ZarrStore):
         return tuple(name for name, _ in self.arrays())
 
     def open_store_variable(self, name: str) -> xarray.Variable:
-        """An array as a variable, with lazy values."""
+        """An array as a variable, with lazy values.
+
+        Parameters
+        ----------
+        name
+            Name of the array.
+
+        Returns
+        -------
+        Variable
+            The variable.
+        """
         array = self.members[name]
         assert isinstance(array, Array)
         return variable_of(array, dimensions_of(array, name, self._convention), self._convention)
 
-    def get_dimensions(self) -> dict[Any, int]:
+    def get_dimensions(self) -> dict[Hashable, int]:
         """The length of every dimension."""
-        lengths: dict[Any, int] = {}
+        lengths: dict[Hashable, int] = {}
         for name, array in self.arrays():
             dims = dimensions_of(array, name, self._convention)
             for dim, length in zip(dims, array.shape, strict=True):
@@ -194,12 +240,24 @@ class OmnizarrStore(ZarrStore):
     def store(
         self,
         variables: Variables,
-        attributes: Mapping[str, Any],
-        check_encoding_set: Collection[Any] = frozenset(),
-        writer: Any = None,
-        unlimited_dims: Any = None,
+        attributes: Mapping[str, object],
+        check_encoding_set: Collection[Hashable] = frozenset(),
+        writer: ArrayWriter | None = None,
+        unlimited_dims: None = None,
     ) -> None:
-        """Write variables and attributes, as the mode says."""
+        """Write variables and attributes, as the mode says.
+
+        Parameters
+        ----------
+        variables, attributes
+            Of the dataset.
+        check_encoding_set
+            Names of variables whose encoding must not have unknown keys.
+        writer
+            What collects the values to write.
+        unlimited_dims
+            Refused: Zarr has none.
+        """
         stored = set() if self._mode == "w" else set(self.array_keys()).intersection(variables)
         if self._mode == "r+" and len(stored) < len(variables):
             names = [name for name in variables if name not in stored]
@@ -232,7 +290,7 @@ class OmnizarrStore(ZarrStore):
                 f"append_dim={dim!r} does not match any existing dataset dimensions {found}"
             )
 
-    def _encoded_as_stored(self, variables: Variables) -> dict[Any, xarray.Variable]:
+    def _encoded_as_stored(self, variables: Variables) -> dict[str, xarray.Variable]:
         """Variables with the encoding that their arrays have, so that values mean the same."""
         found, _, _ = conventions.decode_cf_variables(
             {name: self.open_store_variable(name) for name in variables}, {}

@@ -9,7 +9,7 @@ This module knows xarray's writers. It must not know arrays.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import xarray
 
@@ -25,15 +25,14 @@ from xarray.backends.writers import _validate_dataset_names, dump_to_store
 from xarray.backends.zarr import _choose_default_mode
 
 from omnizarr.integrations.xarray.opening import Target, consolidates
-from omnizarr.integrations.xarray.store import OmnizarrStore
+from omnizarr.integrations.xarray.store import OmnizarrStore, Region
 from omnizarr.keywords import suggests
 
 if TYPE_CHECKING:
     from dask.delayed import Delayed
 
 WriteMode = Literal["w", "w-", "a", "a-", "r+"]
-Region = Mapping[str, slice | Literal["auto"]] | Literal["auto"]
-Encoding = Mapping[Any, Mapping[str, Any]]
+Encoding = Mapping[Hashable, Mapping[str, object]]
 
 
 @suggests
@@ -54,7 +53,7 @@ def to_zarr(
     zarr_format: int | str | None = None,
     write_empty_chunks: bool | None = None,
     write_inherited_coords: bool = False,
-    chunkmanager_store_kwargs: dict[str, Any] | None = None,
+    chunkmanager_store_kwargs: Mapping[str, object] | None = None,
 ) -> OmnizarrStore | Delayed:
     """Write a Dataset, a DataArray or a DataTree; the arguments are those of xarray's `to_zarr`.
 
@@ -184,7 +183,7 @@ def _parts_of(
         (
             "" if node is tree else path,
             node.to_dataset(inherit=inherited or node is tree),
-            encoding.get(node.path) or {},
+            cast(Encoding, encoding.get(node.path) or {}),
         )
         for path, node in tree.subtree_with_keys
     ]
