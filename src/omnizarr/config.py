@@ -336,6 +336,30 @@ class Config:
         """Give all names and their values."""
         return dict(self._current)
 
+    @property
+    def config(self) -> dict[str, Any]:
+        """All values under omnizarr's and zarr-python's names, one dict inside the other.
+
+        Examples
+        --------
+        >>> omnizarr.config.config["array"]["order"]
+        'C'
+        """
+        nested: dict[str, Any] = {}
+        for name in (*_SETTINGS, *_ALIASES):
+            *above, last = name.split(".")
+            place = nested
+            for part in above:
+                place = place.setdefault(part, {})
+            place[last] = self.get(name)
+        return nested
+
+    def pprint(self) -> None:
+        """Print all values."""
+        from pprint import pprint
+
+        pprint(self.config)  # noqa: T203 - what it is for
+
     def __repr__(self) -> str:
         return f"Config({self._current!r})"
 

@@ -11,6 +11,7 @@ library and pytest. `PROOF_RUN` names a JSON file with what `run.py` decided:
     tests_package  their package, if they are inside `package`: it is not private
     names      file of "name<TAB>public name" lines for what the tests import, which the run on
                zarr-python itself writes and the run on omnizarr reads
+    sample     how many cases of every test function run; null: all
     results    file that gets one JSON line for each test
 
 A test file that imports a private name gets a `Stub`. Using it while a test runs ends that test as
@@ -27,6 +28,7 @@ import json
 import os
 import sys
 import unittest.mock
+from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from importlib.machinery import PathFinder
@@ -35,6 +37,7 @@ from types import ModuleType
 from typing import Any
 
 import _pytest.assertion.rewrite
+import _pytest.config
 import _pytest.monkeypatch
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
@@ -294,7 +297,7 @@ def attribute_for_tests(owner: Any, name: str) -> Any:
     module = getattr(kind, "__module__", None)
     if running and isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
         set_aside(f"{kind.__name__}.{name}")
-    return getattr(owner, name)
+    return getattr(owner, name) if running else getattr(owner, name, Stub(name))
 
 
 class PrivateAttributes(ast.NodeTransformer):
@@ -354,6 +357,20 @@ if PACKAGE is not None:
     )
 
 
+def category_for_tests(category: str) -> type[Warning]:
+    """The class that a filter of warnings names; one that is never used for a private name."""
+    try:
+        return category_as_always(category)
+    except (AttributeError, ImportError, pytest.UsageError):
+        if category.partition(".")[0] != PACKAGE:
+            raise
+        return type("PrivateWarning", (Warning,), {})
+
+
+category_as_always = _pytest.config._resolve_warning_category
+_pytest.config._resolve_warning_category = category_for_tests
+
+
 # -- Hypothesis --------------------------------------------------------------------------------
 
 with suppress(ImportError):  # few examples, always the same ones; `run.py` asks for this profile
@@ -368,6 +385,19 @@ with suppress(ImportError):  # few examples, always the same ones; `run.py` asks
         suppress_health_check=list(HealthCheck),
     )
     settings.load_profile("proof")
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Keep some cases of every test function alone, if `run.py` was told to."""
+    if RUN["sample"]:
+        seen: Counter[str] = Counter()
+        kept = []
+        for item in items:
+            function = item.nodeid.partition("[")[0]
+            seen[function] += 1
+            if seen[function] <= RUN["sample"]:
+                kept.append(item)
+        items[:] = kept
 
 
 # -- outcomes ----------------------------------------------------------------------------------

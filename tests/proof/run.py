@@ -118,13 +118,19 @@ def _safe(archive: Path) -> dict[str, Any]:
 
 
 def run(
-    suite: Suite, packages: Path, *, reference: bool, only: list[str], workers: int
+    suite: Suite,
+    packages: Path,
+    *,
+    reference: bool,
+    only: list[str],
+    workers: int,
+    sample: int | None = None,
 ) -> Outcomes:
     """Run the tests once; their outcomes by test."""
     folder = suite.folder
     folder.mkdir(parents=True, exist_ok=True)
     which = "reference" if reference else "omnizarr"
-    results = folder / f"{which}{'-some' if only else ''}.jsonl"
+    results = folder / f"{which}{'-some' if only or sample else ''}.jsonl"
     names = folder / "names.tsv"
     if reference and not only:
         names.unlink(missing_ok=True)
@@ -136,6 +142,7 @@ def run(
         "tests": str(packages / suite.tests),
         "tests_package": suite.tests_package,
         "names": str(names),
+        "sample": sample,
         "results": str(results),
     }
     file = folder / f"{which}.json"
@@ -257,6 +264,7 @@ def main() -> None:
     known = suites()
     parser.add_argument("suites", nargs="*", help=f"{', '.join(known)}; all unless named")
     parser.add_argument("--only", action="append", default=[], help="a test file or test id")
+    parser.add_argument("--sample", type=int, help="so many cases of every test function alone")
     parser.add_argument("--show", action="store_true", help="list what fails unexpectedly")
     parser.add_argument("--again", action="store_true", help="compare the last run once more")
     parser.add_argument("-n", "--workers", type=int, default=os.cpu_count() or 1)
@@ -271,8 +279,17 @@ def main() -> None:
         if given.again:
             ours = read(suite.folder / "omnizarr.jsonl")
         else:
-            ours = run(suite, packages, reference=False, only=given.only, workers=given.workers)
-        good &= compare(suite, reference, ours, some=bool(given.only), show=given.show)
+            ours = run(
+                suite,
+                packages,
+                reference=False,
+                only=given.only,
+                workers=given.workers,
+                sample=given.sample,
+            )
+        good &= compare(
+            suite, reference, ours, some=bool(given.only or given.sample), show=given.show
+        )
     sys.exit(0 if good else 1)
 
 

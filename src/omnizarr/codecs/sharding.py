@@ -50,6 +50,7 @@ FEW = 16
 UINT64 = np.dtype(np.uint64)
 DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
 IndexLocation = Literal["start", "end"]
+WRITE_ORDERS = ("morton", "unordered", "lexicographic", "colexicographic")
 ReadRange = Callable[[ByteRange], Buffer | None]
 
 
@@ -368,6 +369,9 @@ class ShardingCodec(CodecDocument):
     """Where the index is: "end" or "start"."""
     context: Context = field(default=Context(), repr=False)
     """How deep this codec is nested, and whether pickles are allowed."""
+    subchunk_write_order: str = field(default="lexicographic", repr=False, compare=False)
+    """zarr-python's wish for the order of inner chunks in a shard, which readers do not depend on;
+    they are always written in C order."""
 
     def __post_init__(self) -> None:
         shape: Any = self.chunk_shape
@@ -379,6 +383,12 @@ class ShardingCodec(CodecDocument):
             raise MetadataError(
                 f"codec {NAME!r}: chunk_shape {show(list(shape))} must hold integers of at least 1"
             )
+        choice(
+            CodecSpec(NAME, {"subchunk_write_order": str(self.subchunk_write_order)}),
+            "subchunk_write_order",
+            WRITE_ORDERS,
+            None,
+        )
         location = getattr(self.index_location, "value", self.index_location)
         if location not in ("start", "end"):
             raise MetadataError(f"codec {NAME!r}: index_location must be start or end")

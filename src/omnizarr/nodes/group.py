@@ -625,6 +625,12 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         if path in ("", self.path):
             raise MetadataError(f"{self._place}: an array in a group needs a name")
         rest = self._completed({**arguments})
+        asked = rest.pop("zarr_format", None)
+        if asked is not None and formats.get_format(asked) is not self._place.format:
+            raise MetadataError(
+                f"{self._place}: cannot create a zarr_format={asked} array in a"
+                f" zarr_format={self.zarr_format} group"
+            )
         made = make_array(
             self._place.store, path, rest,
             overwrite=rest.pop("overwrite", False), write_data=rest.pop("write_data", True),
@@ -897,7 +903,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         Array
             The new array.
         """
-        return self._create(name, {"fill_value": None, **like(data), **arguments})
+        return self._create(name, {"fill_value": None, **like(data, filled=True), **arguments})
 
     @suggests
     def zeros_like(self, name: str, data: object, **arguments: Unpack[LikeOptions]) -> Array:

@@ -20,6 +20,8 @@ class FullOptions(ChunkedOptions, total=False):
 
     dtype: DataTypeLike
     overwrite: bool
+    zarr_format: int | str | None
+    """That of the group, which every member has; another is an error."""
 
 
 class FullLikeOptions(FullOptions, total=False):

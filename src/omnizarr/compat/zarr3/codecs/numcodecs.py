@@ -26,6 +26,7 @@ __all__ = [
     "Zstd",
 ]
 
+_NumcodecsCodec = numcodecs.NamedCodec
 BZ2 = numcodecs.BZ2
 CRC32 = numcodecs.CRC32
 CRC32C = numcodecs.CRC32C
