@@ -20,7 +20,6 @@ from omnizarr.errors import (
     NodeNotFoundError,
     NodeTypeError,
     UnsupportedError,
-    ZarrError,
 )
 from omnizarr.formats.base import Node
 from omnizarr.keywords import suggests
@@ -57,8 +56,6 @@ from omnizarr.stores import StoreLike, as_store
 
 D = TypeVar("D")
 R = TypeVar("R")
-COMPLETED = 10_000
-"""How many names the TAB key offers."""
 
 
 class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
@@ -1200,12 +1197,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         return sorted({*super().__dir__(), *(name for name in names if name.isidentifier())})
 
     def _ipython_key_completions_(self) -> list[str]:
-        """Names for the TAB key, from one listing at most."""
-        try:
-            found = member_lookup.some_names(self._place, self._stored, COMPLETED)
-        except ZarrError:  # a TAB must not fail
-            return []
-        return [] if found is None else found[0]
+        return member_lookup.completions(self._place, self._stored)
 
     def _repr_html_(self) -> str:
         from omnizarr.nodes.html.pages import group_page

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omnizarr.errors import ArrayNotFoundError, GroupNotFoundError, NodeNotFoundError
+from omnizarr.errors import ArrayNotFoundError, GroupNotFoundError, NodeNotFoundError, ZarrError
 from omnizarr.formats.base import Node
 from omnizarr.model import paths
 from omnizarr.model.array import GroupModel
@@ -45,6 +45,19 @@ def some_names(place: NodeAddress, group: GroupModel, most: int) -> tuple[list[s
     else:
         return None
     return names[:most], len(names)
+
+
+COMPLETED = 10_000
+"""How many names the TAB key offers."""
+
+
+def completions(place: NodeAddress, group: GroupModel) -> list[str]:
+    """Names for the TAB key, from one listing at most; it must not fail."""
+    try:
+        found = some_names(place, group, COMPLETED)
+    except ZarrError:
+        return []
+    return [] if found is None else found[0]
 
 
 def locate(place: NodeAddress, group: GroupModel, path: str) -> tuple[NodeAddress, Node] | None:
