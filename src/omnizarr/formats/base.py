@@ -42,6 +42,8 @@ class ArrayRequest:
     chunks: tuple[int | tuple[int, ...], ...]
     """Chunk shape as read (the inner one if `shards` is given); a tuple lists rectilinear edges."""
     shards: Shape | None = None
+    index_location: Literal["start", "end"] = "end"
+    """Where the index of a shard is."""
     filters: Sequence[CodecSpec] | Auto | None = "auto"
     """Array-to-array codecs (final v3), or all filters (v2)."""
     serializer: CodecSpec | Auto = "auto"

@@ -71,5 +71,14 @@ class Metadata:
             return self.model.consolidated
         raise AttributeError(f"the {self.node_type}'s metadata has no member {name!r}")
 
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Metadata)
+            and self._place.format is other._place.format
+            and self.to_dict() == other.to_dict()
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # a document can change
+
     def __repr__(self) -> str:
         return f"Metadata({self.to_dict()!r})"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import omnizarr as zarr
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import MetadataError
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shards, parse_bytes
 
 
@@ -78,7 +78,12 @@ def test_other_text_is_refused(value: str) -> None:
 def test_an_index_location_is_not_forgotten() -> None:
     shards = {"shape": (10,), "index_location": "end"}
     assert zarr.create_array({}, shape=10, chunks=5, shards=shards).shards == (10,)
-    with pytest.raises(UnsupportedError, match="ShardingCodec"):
-        zarr.create_array({}, shape=10, chunks=5, shards={**shards, "index_location": "start"})
+    first = {**shards, "index_location": "start"}
+    array = zarr.create_array({}, shape=10, chunks=5, shards=first, data=None, dtype="i4")
+    array[:] = range(10)
+    assert array.metadata.codecs[0]["configuration"]["index_location"] == "start"
+    assert zarr.open_array(array.store)[:].tolist() == list(range(10))
+    with pytest.raises(MetadataError, match="must be start or end"):
+        zarr.create_array({}, shape=10, chunks=5, shards={**shards, "index_location": "middle"})
     with pytest.raises(TypeError, match="index_location"):
         zarr.create_array({}, shape=10, chunks=5, shards={"shape": (10,), "index_locaton": "end"})

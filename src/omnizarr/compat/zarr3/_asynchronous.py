@@ -74,6 +74,11 @@ class _AsyncNode:
 
     sync: Any
 
+    def __omnizarr_store__(self) -> omnizarr.Store:
+        # `Array(async_array)` is zarr-python's way to the plain node.
+        store, path = served(self.sync.store), self.sync.path
+        return omnizarr.PrefixStore(store, path) if path else store
+
     @classmethod
     def __class_getitem__(cls, item: Any) -> GenericAlias:
         return GenericAlias(cls, item)
@@ -243,6 +248,9 @@ class AsyncGroup(_AsyncNode):
 
     def __repr__(self) -> str:
         return f"<AsyncGroup {self.sync.store_path}>"
+
+
+setattr(Array, "async_array", property(AsyncArray))  # noqa: B010 - mypy refuses the assignment
 
 
 def _place(store_like: Any) -> Any:

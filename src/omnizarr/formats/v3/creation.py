@@ -182,7 +182,7 @@ def _codecs(request: ArrayRequest, data_type: DataType, chunk_bytes: int) -> tup
         "chunk_shape": [int(n) for n in request.chunks if not isinstance(n, tuple)],
         "codecs": encode(inner),
         "index_codecs": INDEX_CODECS,
-        "index_location": "end",
+        "index_location": request.index_location,
     }
     return (CodecSpec(SHARDING, configuration),)
 

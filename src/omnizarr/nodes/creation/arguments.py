@@ -202,6 +202,7 @@ def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRe
         data_type=data_type,
         chunks=chunks,
         shards=normalize_shards(arguments.get("shards"), shape, chunks, itemsize),
+        index_location=_index_location(arguments.get("shards")),
         filters=filters,
         serializer=serializer,
         compressors=_sized(_compressors(arguments), itemsize),
@@ -213,6 +214,15 @@ def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRe
         dimension_names=_dimension_names(arguments, shape),
         attributes=dict(arguments.get("attributes") or {}),
     )
+
+
+def _index_location(shards: Any) -> Literal["start", "end"]:
+    """Where `shards={"shape": …, "index_location": …}` wants the index of a shard."""
+    wanted = shards.get("index_location", "end") if isinstance(shards, dict) else "end"
+    location = getattr(wanted, "value", wanted)
+    if location not in ("start", "end"):
+        raise MetadataError(f"index_location of shards must be start or end, found {wanted!r}")
+    return "start" if location == "start" else "end"
 
 
 def _shape_and_type(

@@ -15,7 +15,7 @@ from numbers import Integral
 from typing import Any
 
 from omnizarr.config import config
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import MetadataError
 from omnizarr.keywords import refuse_unknown
 from omnizarr.model.grids import Shape
 
@@ -188,11 +188,6 @@ def normalize_shards(shards: Any, shape: Shape, chunks: Chunks, itemsize: int = 
         return tuple(c * max(1, min(16, ceil(n / c))) for n, c in zip(shape, inner, strict=True))
     if isinstance(shards, dict):  # zarr-python's {"shape": …, "index_location": …}
         refuse_unknown(shards, ("shape", "index_location"), "shards")
-        if shards.get("index_location", "end") != "end":
-            raise UnsupportedError(
-                "shards have their index at the end; for another index_location give"
-                " serializer=ShardingCodec(…)"
-            )
         shards = shards["shape"]
     if isinstance(shards, Integral):
         shards = (int(shards),) * len(shape)

@@ -35,6 +35,9 @@ def read(
     scalar: bool = False,
 ) -> Any:
     """The values that a transform selects; a scalar instead of a 0-d array if `scalar` is true."""
+    if out is not None and hasattr(out, "as_numpy_array"):
+        read(array, transform, out.as_numpy_array(), fields, scalar=scalar)
+        return out  # a buffer of zarr-python, which was filled in place
     if out is not None and not isinstance(out, np.ndarray):
         raise TypeError(f"out must be a NumPy array, found {type(out).__name__}: {show(out)}")
     transform = fitted(array, transform)

@@ -6,11 +6,13 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import IO, Any, Generic, Literal, Self, TypeVar
 
 import omnizarr
 from omnizarr import stores
 from omnizarr.compat.zarr3.storage._base import ServedStore, absolute
+
+T = TypeVar("T")
 
 
 class LocalStore(ServedStore):
@@ -271,7 +273,7 @@ def _fsspec(
     return kind(inside.fs, inside.read_only, path, allowed)
 
 
-class ObjectStore(ServedStore):
+class ObjectStore(ServedStore, Generic[T]):
     """A store of obstore.
 
     Parameters
