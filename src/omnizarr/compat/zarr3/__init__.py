@@ -1,7 +1,15 @@
 """The names of zarr-python 3, over omnizarr."""
 
 from omnizarr import Array, Group
-from omnizarr.compat.zarr3 import api, buffer, codecs, dtype, errors, registry, storage  # noqa: F401  # noqa: F401
+from omnizarr.compat.zarr3 import (  # noqa: F401
+    api,
+    buffer,
+    codecs,
+    dtype,
+    errors,
+    registry,
+    storage,
+)
 from omnizarr.compat.zarr3._asynchronous import AsyncArray, AsyncGroup
 from omnizarr.compat.zarr3._debug import print_debug_info, set_format, set_log_level  # noqa: F401
 from omnizarr.compat.zarr3.api.synchronous import (
