@@ -89,6 +89,13 @@ def test_one_line_is_changed(script: Path) -> None:
     assert 15 <= len(text.splitlines()) <= 50
 
 
+def test_every_library_has_a_script() -> None:
+    assert {family(script) for script in SCRIPTS} == {
+        "anndata", "dask", "kerchunk", "ome", "virtualizarr", "xarray", "zarr2", "zarr3",
+    }  # fmt: skip
+    assert len(SCRIPTS) >= 10
+
+
 def test_the_original_is_found() -> None:
     assert original("a\nimport b as c  # was: import c\nd\n") == "a\nimport c\nd\n"
     assert original("a\nimport b; b.e()  # new: serves\nd\n") == "a\nd\n"
