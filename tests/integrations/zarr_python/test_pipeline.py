@@ -381,6 +381,17 @@ def test_links_are_followed_as_zarr_python_does(tmp_path: Path) -> None:
     np.testing.assert_array_equal(array[:], [1, 0, 0, 4])
 
 
+def test_a_relative_path_is_one_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    array = only_ours(zarr.create_array(LocalStore("a"), shape=4, chunks=2, dtype="i4"))
+    array[:] = 1
+    monkeypatch.chdir(tmp_path / "other")
+    np.testing.assert_array_equal(array[:], 0)  # as zarr-python: nothing is stored there
+
+
 def test_an_array_is_pickled(tmp_path: Path) -> None:
     array = zarr.create_array(LocalStore(tmp_path), shape=4, chunks=2, dtype="i4")
     array[:] = [1, 2, 3, 4]

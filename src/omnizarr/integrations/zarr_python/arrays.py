@@ -84,7 +84,7 @@ class ZarrArray:
         self._metadata = metadata
         self._model: ArrayModel | bool | None = None
         self._chunks: dict[tuple[tuple[int, ...], bool], Chunks | None] = {}
-        self._place: tuple[Any, Store | None] | None = None
+        self._place: tuple[Any, str, Store | None] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._metadata,))
@@ -168,10 +168,10 @@ class ZarrArray:
             return None
 
     def _place_of(self, store: Any) -> Store | None:
-        known = self._place
-        if known is None or known[0] is not store:
-            known = self._place = store, transfer.place_of(store)
-        return known[1]
+        known, name = self._place, transfer.name_of(store)
+        if known is None or known[0] is not store or known[1] != name:
+            known = self._place = store, name, transfer.place_of(store, name)
+        return known[2]
 
 
 def _model(metadata: Any) -> ArrayModel | None:
@@ -192,4 +192,6 @@ def _model(metadata: Any) -> ArrayModel | None:
 
 def _alike(one: Any, other: Any) -> bool:
     """Whether two dtypes have the same values, whatever their byte order."""
-    return bool(one == other or one.newbyteorder("=") == other.newbyteorder("="))
+    if one == other or "T" in (one.kind, other.kind):  # strings have none
+        return bool(one == other)
+    return bool(one.newbyteorder("=") == other.newbyteorder("="))

@@ -13,6 +13,7 @@ This module knows stores and threads. It must not know how a selection is spelle
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -39,12 +40,16 @@ AHEAD_BYTES = 64 << 20
 """About how many decoded bytes are under way at once in stores of zarr-python."""
 
 
-def place_of(store: Any) -> Store | None:
+def name_of(store: Any) -> str:
+    """Where a store is, as far as that can change: a relative path is one of the current folder."""
+    return os.path.abspath(store.root) if type(store) is LocalStore else ""
+
+
+def place_of(store: Any, name: str) -> Store | None:
     """Our own store for the same values; None if zarr-python's is to be asked. A subclass may do
     more than the class that it is made from."""
     if type(store) is LocalStore:
-        # zarr-python follows links.
-        return omnizarr.LocalStore(store.root, follow_symlinks=True)
+        return omnizarr.LocalStore(name, follow_symlinks=True)  # as zarr-python does
     return store.store if type(store) is OmnizarrStore else None
 
 
