@@ -229,7 +229,9 @@ class LocalStore(Store):
 
     def _open(self, key: str) -> int:
         """A descriptor, or -1 if there is no such key."""
-        self._check(key)
+        check_key(key)
+        if RESERVED in key:
+            self._check(key)
         if owned:
             self._locks.note_read(key)
         try:
