@@ -23,7 +23,7 @@ def test_settings_of_both_libraries_are_one() -> None:
     assert config.get("no.such", "nothing") == "nothing"
     with pytest.raises(KeyError):
         config.get("no.such")
-    with pytest.raises(ConfigError, match="did you mean 'array.order'"):
+    with pytest.raises(ConfigError, match=r"did you mean 'array\.order'"):
         config.set({"array.ordre": "F"})
 
 
