@@ -115,6 +115,7 @@ campaigns: setup  ## random operations, forks, overwriters, damaged files (docs/
 	@$(BIN)/python -m tests.campaigns.overwriters --seconds 60
 	@$(BIN)/python -m tests.campaigns.containers --steps 400
 	@$(BIN)/python -m tests.campaigns.interrupts --steps 120
+	@$(BIN)/python -m tests.campaigns.dask_cluster --gigabytes 2
 
 proof: setup  ## other projects' own tests on omnizarr, beside zarr-python (ARGS="zarr3 --show"; long)
 	@$(BIN)/python tests/proof/run.py $(ARGS)

@@ -132,7 +132,7 @@ def test_the_reference_is_complete() -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.glob("reference/*.md"))
     named = {name.rpartition(".")[2] for name in DIRECTIVE.findall(text)}
     aliases = {"FSStore", "LRUStoreCache", "ConsolidatedMetadataStore", "StoreLike"}
-    modules = {"codecs", "config", "limits", "storage", "stores", "__version__"}
+    modules = {"numcodecs", "codecs", "config", "limits", "storage", "stores", "__version__"}
     internal = {"AsyncIndex", "Chain", "Scratch", "Shard", "ShardIndex", "chain", "chosen_spec"}
     public = {
         name for module in (omnizarr, aio, codecs, stores, testing) for name in module.__all__

@@ -202,12 +202,8 @@ GROUP: dict[str, str] = {
 }
 
 LEFT_OUT = {
-    "Array.async_array": "there is no async twin of anything",
+    "Array.async_array": "there is no async twin of anything; `omnizarr.compat.zarr3` has it",
     "Group.update_attributes_async": "there is no async twin of anything",
-    "Array.from_dict": "builds an array from zarr-python's own metadata objects",
-    "Group.from_store": "`create_group` and `open_group` do it",
-    "Array.open": "`open_array` does it",
-    "Group.open": "`open_group` does it",
 }
 
 DESIGN_MODULE = (

@@ -26,7 +26,7 @@ from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, encoded_f
 from omnizarr.codecs.configuration import choice, only, option
 from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
-from omnizarr.model.codec import CodecSpec
+from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import Float, Integer, from_json, from_numpy
 from omnizarr.model.dtypes.numeric import bounds
 from omnizarr.model.grids import NDArray
@@ -63,11 +63,27 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 @dataclass(frozen=True)
 class CastValueCodec(CodecDocument):
+    """Values of another number type: `omnizarr.codecs.CastValue`.
+
+    Examples
+    --------
+    >>> codec = omnizarr.codecs.CastValue(data_type="int16", out_of_range="clamp")
+    >>> a = omnizarr.create_array({}, data=[1.0, 4e9], filters=[codec])
+    >>> a[:].tolist()
+    [1.0, 32767.0]
+    """
+
     kind: ClassVar[CodecKind] = "array-array"
     data_type: str
+    """Name of the type that is stored: an integer or a real number."""
     rounding: str = "nearest-even"
+    """How to round: ``"nearest-even"``, ``"nearest-away"``, ``"towards-zero"``,
+    ``"towards-positive"`` or ``"towards-negative"``."""
     out_of_range: str | None = None
-    scalar_map: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What to do with a value that the type does not hold: ``"clamp"``, ``"wrap"``; None is an
+    error."""
+    scalar_map: Mapping[str, Json] = field(default_factory=dict, hash=False)
+    """Values with an exact counterpart: pairs under ``"encode"`` and ``"decode"``."""
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> CastValueCodec:

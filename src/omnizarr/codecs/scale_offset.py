@@ -30,11 +30,24 @@ def _scalar(spec: CodecSpec, key: str, default: int) -> Json:
 
 @dataclass(frozen=True)
 class ScaleOffsetCodec(ConfiguredCodec):
+    """Stores (x - offset) * scale: `omnizarr.codecs.ScaleOffset`.
+
+    Examples
+    --------
+    >>> codec = omnizarr.codecs.ScaleOffset(offset=273.15, scale=100.0)
+    >>> a = omnizarr.create_array({}, data=[280.0, 290.0], filters=[codec])
+    >>> a[:].round(6).tolist()
+    [280.0, 290.0]
+    """
+
     kind: ClassVar[CodecKind] = "array-array"
     strict: ClassVar[bool] = True
-    offset: Any = member(_scalar, default=0)
-    scale: Any = member(_scalar, default=1)
+    offset: Json = member(_scalar, default=0)
+    """What is subtracted first, written like a fill value of the type."""
+    scale: Json = member(_scalar, default=1)
+    """What the difference is multiplied with; not 0."""
     name: str = NAME
+    """Its name in metadata."""
 
     def _scalar(self, key: str, dtype: np.dtype[Any]) -> Any:
         value = getattr(self, key)

@@ -622,12 +622,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         if path in ("", self.path):
             raise MetadataError(f"{self._place}: an array in a group needs a name")
         rest = self._completed({**arguments})
-        asked = rest.pop("zarr_format", None)
-        if asked is not None and formats.get_format(asked) is not self._place.format:
-            raise MetadataError(
-                f"{self._place}: cannot create a zarr_format={asked} array in a"
-                f" zarr_format={self.zarr_format} group"
-            )
+        self._place.check_format(rest.pop("zarr_format", None))
         made = make_array(
             self._place.store, path, rest,
             overwrite=rest.pop("overwrite", False), write_data=rest.pop("write_data", True),

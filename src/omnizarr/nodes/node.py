@@ -98,6 +98,14 @@ class NodeAddress:
     def child(self, path: str) -> NodeAddress:
         return NodeAddress(self.store, paths.join(self.path, path), self.format)
 
+    def check_format(self, asked: Any) -> None:
+        """Refuse to create a member of a group in another format."""
+        if asked is not None and formats.get_format(asked) is not self.format:
+            raise MetadataError(
+                f"{self}: cannot create a zarr_format={asked} array in a"
+                f" zarr_format={self.format.name} group"
+            )
+
     def __str__(self) -> str:
         return f"{self.store!r}, path {'/' + self.path!r}"
 
