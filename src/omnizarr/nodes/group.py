@@ -1050,11 +1050,8 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         True
         """
         found = None if overwrite else self._find(name)
-        if found is self and self._stored.document and not self.read_only:
-            try:
-                self._look()
-            except NodeNotFoundError:  # the store was emptied after it was opened
-                storing.create(self._place, self._place.format.new_group({}), overwrite=False)
+        if found is self and not self.read_only:
+            storing.store_again(self._place, self._stored)
         if found is None:
             try:
                 return self.create_group(name, overwrite=overwrite)

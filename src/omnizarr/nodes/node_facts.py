@@ -210,6 +210,14 @@ class NodeFacts(Generic[N]):
         face = self._place.store.face
         return found if face is None else face.__omnizarr_metadata__(found)  # type: ignore[no-any-return]
 
+    @property
+    def _async_array(self) -> Any:
+        """The awaited form of the node, where xarray looks for it in zarr-python's arrays."""
+        face = self._place.store.face
+        if face is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute '_async_array'")
+        return face.__omnizarr_awaited__(self)
+
     # -- attributes ---------------------------------------------------------------------------
     @property
     def attrs(self) -> Attributes:

@@ -22,7 +22,7 @@ from omnizarr.errors import (
 )
 from omnizarr.formats.base import Format, Node
 from omnizarr.model import paths
-from omnizarr.model.array import ArrayModel
+from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.dask import tokens
@@ -286,3 +286,9 @@ def stale_chunks(place: NodeAddress, model: ArrayModel) -> Iterator[str]:
 def remove_stale_chunks(place: NodeAddress, model: ArrayModel) -> None:
     """Delete the keys that a new array would take for chunks of its own."""
     _delete(place.store, list(stale_chunks(place, model)))
+
+
+def store_again(place: NodeAddress, model: GroupModel) -> None:
+    """Store a group whose store was emptied after it was opened, without its attributes."""
+    if model.document and formats.find(place.store, place.path) is None:
+        create(place, place.format.new_group({}), overwrite=False)

@@ -94,6 +94,12 @@ class Store(ABC):
 
         return shown(metadata)
 
+    def __omnizarr_awaited__(self, node: Any) -> Any:
+        """The awaited form of a node of this store."""
+        from omnizarr.compat.zarr3._asynchronous import wrapped
+
+        return wrapped(node)
+
     # -- opening and closing --------------------------------------------------------------------
     @classmethod
     async def open(cls, *args: Any, **kwargs: Any) -> Self:
