@@ -173,3 +173,8 @@ def test_orthogonal_selections_of_numpy() -> None:
     array.oindex[[0, 2], [1, 3]] = 7
     assert np.array_equal(values, array[:])
     assert replace_ellipsis((..., 1), (4, 6)) == (slice(None), 1)
+
+
+def test_no_bytes_are_the_record_of_zeros() -> None:
+    array = zarr.zeros(2, dtype=[("a", "S3"), ("b", "i4")], fill_value=b"")
+    assert array[0].tolist() == (b"", 0)

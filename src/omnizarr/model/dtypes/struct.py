@@ -108,6 +108,8 @@ class Struct(DataType):
         return result[()]
 
     def _from_bytes(self, data: bytes) -> Any:
+        if not data:  # zarr-python 2's way to name the record of zeros
+            return np.zeros((), self.dtype)[()]
         if len(data) != self.dtype.itemsize:
             raise ValueError(f"{len(data)} bytes are not one record of {self.dtype.itemsize}")
         return np.frombuffer(data, dtype=self.dtype)[0]
