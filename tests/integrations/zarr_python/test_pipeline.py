@@ -192,7 +192,7 @@ async def _keys(store: Any) -> list[str]:
         {"dtype": str},
         {"dtype": "f4", "filters": TransposeCodec(order=(1, 0)), "compressors": BloscCodec()},
     ],
-    ids=str,
+    ids=["numbers", "shards", "format 2", "text", "filters"],
 )
 @pytest.mark.parametrize("place", ["memory", "local", "omnizarr"])
 @pytest.mark.filterwarnings("ignore")
