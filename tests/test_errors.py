@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -55,3 +57,23 @@ def test_advice_comes_last_and_names_options() -> None:
         assert (error.reason, error.hint) == ("there", "a=True or b=('c',)")
         assert error.options == (("a", True), ("b", ("c",)))
     assert str(errors.ZarrError("x").advise("look at {this}")) == "x; look at {this}"
+
+
+def test_errors_travel_where_another_library_pickles_exceptions() -> None:
+    """Dask registers tblib's way to pickle every exception class that it finds."""
+    code = """
+import pickle
+from tblib import pickling_support
+from omnizarr import errors
+classes = [each for each in vars(errors).values() if isinstance(each, type)]
+classes = [each for each in classes if issubclass(each, errors.ZarrError)]
+pickling_support.install(*classes)
+for each in classes:
+    error = each("wrong").at(key="c/0").advise("do {}", ("this", 1))
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is each and str(again) == str(error) == "key 'c/0': wrong; do this=1", each
+    assert again.options == error.options and again.location == error.location
+print(len(classes) > 20)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("True", "")

@@ -59,7 +59,6 @@ This module knows names only. It must not import anything of the package.
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
@@ -212,8 +211,8 @@ class ZarrError(Exception):
         return self._with(advice=text, options=options)
 
     def _with(self, **fields: object) -> Self:
-        changed = copy(self)
-        vars(changed).update(fields, _reason=self.reason)
+        changed = type(self)(*self.args)  # `copy` asks what other libraries registered
+        vars(changed).update({**vars(self), **fields, "_reason": self.reason})
         message = ": ".join([*map(str, changed.where), self.reason])
         changed.args = (message if changed.hint is None else f"{message}; {changed.hint}",)
         return changed
@@ -352,6 +351,9 @@ class PickleCodecDisabledError(ZarrError, RuntimeError):
 
 class LimitError(ZarrError, MemoryError):
     """Going on would pass a cap of `omnizarr.limits`."""
+
+    def __new__(cls, *args: object) -> Self:
+        return Exception.__new__(cls, *args)  # Dask unpickles with it; MemoryError's refuses
 
 
 class ChunkNotFoundError(ZarrError, KeyError):

@@ -26,6 +26,7 @@ from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step, encoded_f
 from omnizarr.codecs.configuration import choice, only, option
 from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import CodecError, DecodeError, EncodeError, MetadataError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import Float, Integer, from_json, from_numpy
 from omnizarr.model.dtypes.numeric import bounds
@@ -61,6 +62,7 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "iu" or (dtype.isbuiltin == 2 and isinstance(from_numpy(dtype), Integer))
 
 
+@suggesting
 @dataclass(frozen=True)
 class CastValueCodec(CodecDocument):
     """Values of another number type: `omnizarr.codecs.CastValue`.

@@ -15,6 +15,7 @@ import numpy as np
 from omnizarr.codecs.base import ArrayStage, CodecKind, Step, encoded_fill
 from omnizarr.codecs.configuration import ConfiguredCodec, member
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
+from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import from_numpy
 from omnizarr.model.grids import NDArray
@@ -28,6 +29,7 @@ def _scalar(spec: CodecSpec, key: str, default: int) -> Json:
     return spec.configuration.get(key, default)
 
 
+@suggesting
 @dataclass(frozen=True)
 class ScaleOffsetCodec(ConfiguredCodec):
     """Stores (x - offset) * scale: `omnizarr.codecs.ScaleOffset`.

@@ -77,6 +77,46 @@ class Constructors:
 class ArrayConstructors(Constructors):
     """Those of arrays alone."""
 
+    if TYPE_CHECKING:
+
+        def with_config(self, config: Mapping[str, object] | object) -> Self: ...
+
+    @classmethod
+    @suggests
+    def open(
+        cls,
+        store: StoreLike,
+        zarr_format: int | str | None = None,
+        config: Mapping[str, object] | None = None,
+    ) -> Self:
+        """Open an array that exists; the same as the constructor.
+
+        Parameters
+        ----------
+        store, zarr_format
+            As in `Group.open`.
+        config
+            Settings of the handle, as in `with_config`.
+
+        Returns
+        -------
+        Array
+            The array.
+
+        Raises
+        ------
+        NodeNotFoundError
+            If there is none.
+
+        Examples
+        --------
+        >>> a = omnizarr.create_array({}, shape=3, dtype="i4")
+        >>> omnizarr.Array.open(a.store_path) == a
+        True
+        """
+        opened = super().open(store, zarr_format)
+        return opened if config is None else opened.with_config(config)
+
     @classmethod
     @suggests
     def from_dict(cls, store_path: StoreLike, data: Mapping[str, object]) -> Self:

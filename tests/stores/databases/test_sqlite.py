@@ -205,8 +205,8 @@ def test_unusable_places(tmp_path: Path) -> None:
     execute(tmp_path / "wide", "PRAGMA encoding = 'UTF-16'", CREATE)
     with SQLiteStore(tmp_path / "wide") as store, pytest.raises(StoreError, match="UTF-8"):
         store.get("a")
-    for name, error in ((":memory:", StoreError), ("", ValueError), ("a\0b", ValueError)):
-        with pytest.raises(error):
+    for name in ("", "a\0b"):
+        with pytest.raises(ValueError):
             SQLiteStore(name)
     for table in ("a b", "x;y", 'q"', "sqlite_master", "1"):
         with pytest.raises(ValueError, match="table"):

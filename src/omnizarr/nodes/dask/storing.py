@@ -109,7 +109,7 @@ def normalized(region: Region | None, array: Array, shape: tuple[int, ...]) -> _
 
 def check_apart(lazy: Any, array: Array) -> None:
     """Raise `OverlapError` if the Dask array reads the array that it is written to."""
-    target = Location(array.store, array.path)
+    target = Location(array._place.store, array.path)
     if any(overlap(source, target) for source in origins(lazy)):
         raise OverlapError(
             f"{target}: the Dask array reads the array that it is to be written to; a task that is"

@@ -48,7 +48,8 @@ def stays_here(place: object) -> StoreError:
 
 def token(array: ArrayFacts) -> tuple[str, ...]:
     """Equal for two handles that read the same values; different after a change."""
-    store, document = array.chunk_store, repr(array._stored.document)
+    store = array._options.chunk_store or array._place.store
+    document = repr(array._stored.document)
     place = Location(store, array.path).inside
     options = array._options
     shown = (str(array.dtype), str(options.text), str(options.on_missing), repr(options.view))
