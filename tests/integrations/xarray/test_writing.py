@@ -212,6 +212,7 @@ def test_a_misspelt_keyword(store: MemoryStore) -> None:
         to_zarr(series(0, 2), store, safe_chunk=False)  # type: ignore[call-arg]
 
 
+@pytest.mark.slow
 def test_other_threads_and_processes_write_parts(tmp_path: Path) -> None:
     dask: Any = pytest.importorskip("dask")
     lazy = series(0, 40).chunk(time=4)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import zarr
 import zarr.api.asynchronous
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 from zarr.registry import register_codec
@@ -164,8 +164,12 @@ def test_arrays_are_those_of_zarr_python(tmp_path: Path, data: st.DataObject) ->
         value = values(np.shape(wanted), both[0].dtype, data.draw(st.integers(0, 99)))
         if data.draw(st.booleans()) and value.size:
             value = value.reshape(-1)[0]
-        for one in both:
-            getattr(one, f"set_{way}_selection")(key, value)
+        ours, theirs = (getattr(one, f"set_{way}_selection") for one in both)
+        try:
+            theirs(key, value)
+        except (IndexError, ValueError):
+            reject()  # zarr-python 3.1 cannot write index arrays into shards
+        ours(key, value)
         np.testing.assert_array_equal(both[0][...], both[1][...])
     # Each reads what the other one has written, and both have stored the same chunks.
     for name, store in zip((THEIRS, OURS), stores, strict=True):
