@@ -71,7 +71,10 @@ def requests(draw: st.DrawFn, two: bool) -> ArrayRequest:
         size = data_type.numpy.itemsize
         bits = draw(st.binary(min_size=size, max_size=size))
         if data_type.numpy.kind not in "UbV":
-            extra["fill_value"] = np.frombuffer(bits, data_type.numpy)[0]
+            value = np.frombuffer(bits, data_type.numpy)[0]
+            if two and data_type.numpy.kind in "fc" and np.isnan(value):
+                value = data_type.numpy.type(np.nan)  # format 2 has no other
+            extra["fill_value"] = value
     if two and draw(st.booleans()):
         extra["fill_value"] = None
     if not two:

@@ -12,7 +12,7 @@ import pytest
 from tests.integrations.xarray.round_trips import Case, differences
 
 ROOT = Path(__file__).resolve().parents[3]
-PEER = ROOT / ".peers" / "proof3" / "bin" / "python"
+PEER = ROOT / ".peers" / "downstream" / "bin" / "python"
 
 
 @pytest.mark.filterwarnings("ignore")  # zarr-python's, of what is not in the specification
