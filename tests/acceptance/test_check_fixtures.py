@@ -86,6 +86,7 @@ def test_every_store_is_checked(summary: Summary) -> None:
     )
 
 
+@pytest.mark.slow
 def test_errors_are_where_they_are_known_to_be() -> None:
     found, _ = reports()
     known = {store: text for store, text in WITH_ERRORS.items() if store in found}

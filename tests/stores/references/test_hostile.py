@@ -198,6 +198,7 @@ def test_options_go_to_the_stores_that_know_them(monkeypatch: pytest.MonkeyPatch
         ReferenceStore({}, remote_options={"s3": {}, "anon": True})
 
 
+@pytest.mark.slow
 def test_a_chain_that_begins_with_references(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text('{"a": "value"}')
