@@ -1,9 +1,9 @@
 """The style sheet of all displays.
 
 Text takes the colour of the page around it, and every line and surface is a share of that colour or
-a tone that is seen on white and on black. So one sheet serves light and dark pages, whoever made
-them so: the system (`prefers-color-scheme`), JupyterLab or VS Code. Where those two name the
-colours and fonts of their own text, these are taken.
+a tone that is seen on white and on black. So one sheet serves light and dark pages,
+whether these come from the system (`prefers-color-scheme`), JupyterLab or VS Code. Where those two
+name the colours and fonts of their own text, these are taken.
 """
 
 from __future__ import annotations

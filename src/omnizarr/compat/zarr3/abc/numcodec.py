@@ -1,4 +1,4 @@
-"""`Numcodec`: what a codec of numcodecs has, whoever wrote it."""
+"""`Numcodec`: what a codec of numcodecs has."""
 
 from __future__ import annotations
 
