@@ -259,10 +259,16 @@ def remember(name: str, public: str) -> None:
 
 
 def public_names(module: str) -> Collection[str]:
+    """Those that `__all__` lists, and classes and functions of the module that it leaves out."""
     if module not in PUBLIC:
         return ()
     members = vars(importlib.import_module(module))
-    return members.get("__all__") or [name for name in members if name[0] != "_"]
+    plain = [name for name in members if name[0] != "_"]
+    listed = members.get("__all__")
+    if not listed:
+        return plain
+    own = [name for name in plain if getattr(members[name], "__module__", None) == module]
+    return dict.fromkeys([*listed, *own])
 
 
 def public_name(found: object) -> str | None:
