@@ -44,7 +44,7 @@ def test_every_setting_takes_its_values_and_no_other() -> None:
 
 
 def test_the_formats_are_those_of_the_formats() -> None:
-    assert {known.name for known in formats.FORMATS} == set(FORMATS)
+    assert {known.name for known in formats.every_format()} == set(FORMATS)
 
 
 @pytest.mark.parametrize(

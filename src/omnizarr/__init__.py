@@ -7,11 +7,10 @@ name when asked for.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnizarr import codecs, errors, limits, storage, stores
-from omnizarr.api.consolidating import consolidate_metadata, open_consolidated
-from omnizarr.api.copying import copy, copy_all, copy_store
 from omnizarr.api.creating import (
     array,
     create,
@@ -21,16 +20,6 @@ from omnizarr.api.creating import (
     from_array,
     group,
 )
-from omnizarr.api.filled import (
-    empty,
-    empty_like,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
 from omnizarr.api.opening import (
     open,  # noqa: A004 - the name that every user of Zarr knows
     open_array,
@@ -38,12 +27,10 @@ from omnizarr.api.opening import (
     open_like,
     tree,
 )
-from omnizarr.api.saving import load, save, save_array, save_group
 from omnizarr.config import config
 from omnizarr.model.store import ByteRange, Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group
-from omnizarr.nodes.synchronizers import ProcessSynchronizer, ThreadSynchronizer
 from omnizarr.stores import (
     DictStore,
     DirectoryStore,
@@ -58,10 +45,40 @@ from omnizarr.stores import (
 
 if TYPE_CHECKING:
     from omnizarr.api.checking import check
+    from omnizarr.api.consolidating import consolidate_metadata, open_consolidated
+    from omnizarr.api.copying import copy, copy_all, copy_store
+    from omnizarr.api.filled import (
+        empty,
+        empty_like,
+        full,
+        full_like,
+        ones,
+        ones_like,
+        zeros,
+        zeros_like,
+    )
+    from omnizarr.api.saving import load, save, save_array, save_group
     from omnizarr.api.tasks import from_dask
     from omnizarr.jobs.conversion import convert
     from omnizarr.jobs.verification import verify
+    from omnizarr.nodes.synchronizers import ProcessSynchronizer, ThreadSynchronizer
     from omnizarr.stores import ZipStore
+
+_LAZY = {
+    "api.checking": ("check",),
+    "api.consolidating": ("consolidate_metadata", "open_consolidated"),
+    "api.copying": ("copy", "copy_all", "copy_store"),
+    "api.filled": (
+        *("empty", "empty_like", "full", "full_like"),
+        *("ones", "ones_like", "zeros", "zeros_like"),
+    ),
+    "api.saving": ("load", "save", "save_array", "save_group"),
+    "api.tasks": ("from_dask",),
+    "jobs.conversion": ("convert",),
+    "jobs.verification": ("verify",),
+    "nodes.synchronizers": ("ProcessSynchronizer", "ThreadSynchronizer"),
+}
+"""Modules that are imported when one of their names is first used."""
 
 __version__ = "0.1.0.dev0"
 
@@ -130,25 +147,13 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Names that would make the import slow: most stores, and numcodecs' codec classes."""
+    """Names that would make the import slow: most stores, numcodecs' codec classes, `_LAZY`."""
     if name in stores.LAZY:
         return getattr(stores, name)
-    if name == "check":
-        from omnizarr.api.checking import check
-
-        return check
-    if name == "from_dask":
-        from omnizarr.api.tasks import from_dask
-
-        return from_dask
-    if name == "verify":
-        from omnizarr.jobs.verification import verify
-
-        return verify
-    if name == "convert":
-        from omnizarr.jobs.conversion import convert
-
-        return convert
+    for module, names in _LAZY.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"omnizarr.{module}"), name)
+            return found
     if name[:1].isupper() or name in ("get_codec", "register_codec", "codec_registry"):
         import numcodecs
 

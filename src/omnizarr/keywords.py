@@ -50,11 +50,16 @@ def suggests(function: Callable[P, R], instead: Mapping[str, str] = NONE) -> Cal
     ``**arguments: Unpack[Some]`` takes the keywords of the TypedDict `Some`. They are spelt out in
     the signature that `help` and interactive completion show; ``...`` is the default of each.
     """
-    signature = inspect.signature(function)
-    parameters = [
-        each for one in signature.parameters.values() for each in _spelt_out(one, function)
-    ]
-    known = frozenset(each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY)
+    code = function.__code__
+    named = code.co_argcount + code.co_kwonlyargcount
+    known = frozenset(code.co_varnames[code.co_posonlyargcount : named])
+    signature = None
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        signature = inspect.signature(function)
+        *plain, last = signature.parameters.values()
+        spelt_out = _spelt_out(last, function)
+        known |= {each.name for each in spelt_out}
+        signature = signature.replace(parameters=[*plain, *spelt_out])
     name = function.__name__
     if name == "__init__":  # a call of the class
         name = function.__qualname__.rpartition(".")[0]
@@ -65,7 +70,8 @@ def suggests(function: Callable[P, R], instead: Mapping[str, str] = NONE) -> Cal
             refuse_unknown(kwargs, known - {"self"}, name, instead)
         return function(*args, **kwargs)
 
-    checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    if signature is not None:
+        checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked
 
 
@@ -82,10 +88,8 @@ def suggesting(cls: type[T]) -> type[T]:
 
 def _spelt_out(
     parameter: inspect.Parameter, function: Callable[..., object]
-) -> Iterable[inspect.Parameter]:
-    """The parameter, or those that ``**arguments: Unpack[…]`` stands for."""
-    if parameter.kind is not parameter.VAR_KEYWORD:
-        return (parameter,)
+) -> tuple[inspect.Parameter, ...]:
+    """The parameters that ``**arguments: Unpack[…]`` stands for."""
     name = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
     return _keyword_parameters(function.__globals__[name])
 

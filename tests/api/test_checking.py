@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import omnizarr as zarr
 from omnizarr.api.checking import Report, check
 from omnizarr.errors import NodeNotFoundError, NotListableError, StoreError
-from omnizarr.formats import FORMATS
+from omnizarr.formats import every_format
 from omnizarr.model.store import ByteRange, Listing
 from omnizarr.stores import LocalStore, MemoryStore
 
-FORMAT_NAMES = [known.name for known in FORMATS]
+FORMAT_NAMES = [known.name for known in every_format()]
 WITH_GROUPS = [name for name in FORMAT_NAMES if name not in (0, 1)]
 GROUP = b'{"zarr_format": 2}'
 

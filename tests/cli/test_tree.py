@@ -167,7 +167,7 @@ OLD_SOURCES = [
 
 
 def test_every_format_has_a_title() -> None:
-    assert set(titles.names()) == {str(known.name) for known in formats.FORMATS}
+    assert set(titles.names()) == {str(known.name) for known in formats.every_format()}
 
 
 @pytest.mark.parametrize("zarr_format", titles.names())

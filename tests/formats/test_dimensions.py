@@ -12,7 +12,7 @@ import pytest
 import omnizarr
 from omnizarr import formats
 
-ZERO_D = [known.name for known in formats.FORMATS if known.name not in (0, 1)]
+ZERO_D = [known.name for known in formats.every_format() if known.name not in (0, 1)]
 
 
 @pytest.mark.parametrize("zarr_format", ZERO_D)

@@ -21,7 +21,7 @@ from omnizarr.errors import MetadataError, NodeExistsError, UnsupportedError
 from omnizarr.model.store import Store
 from omnizarr.stores import LocalStore, MemoryStore
 
-NAMES = [known.name for known in formats.FORMATS]
+NAMES = [known.name for known in formats.every_format()]
 DRAFTS = [name for name in NAMES if str(name).startswith("3-draft")]
 WITH_GROUPS = [name for name in NAMES if name not in (0, 1)]
 

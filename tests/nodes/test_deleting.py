@@ -25,7 +25,7 @@ from omnizarr.model.store import Store
 from omnizarr.stores import LocalStore, MappingStore, MemoryStore, OverlayStore, as_store
 from tests.servers import faulty
 
-NAMES = [known.name for known in formats.FORMATS]
+NAMES = [known.name for known in formats.every_format()]
 WITH_GROUPS = [name for name in NAMES if name not in (0, 1)]
 
 

@@ -1,13 +1,15 @@
 """Formats: the only code that knows format versions. One file each.
 
-A new format is one object in `CURRENT` or `OLDER` (see `formats.base.Format`). They stand in the
+A new format is one object in `CURRENT` or `older` (see `formats.base.Format`). They stand in the
 order in which they are preferred where a node has documents of two. Where none of the current
-ones is found, one more batch of reads asks for all the older ones.
+ones is found, one more batch of reads asks for all the older ones. Their modules are imported when
+they are first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import Consolidating, Format, FormatName, Node
@@ -19,12 +21,8 @@ from omnizarr.formats.hierarchy import (
     is_draft,
     located,
 )
-from omnizarr.formats.n5.document import N5
-from omnizarr.formats.v0.document import V0
-from omnizarr.formats.v1.document import V1
 from omnizarr.formats.v2.document import V2
 from omnizarr.formats.v3.document import V3, with_members
-from omnizarr.formats.v3_drafts.document import DRAFTS, Draft
 from omnizarr.formats.v3_drafts.layouts import BOOTSTRAP
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
@@ -33,17 +31,34 @@ from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import Buffer, Store
 
 CURRENT: tuple[Format, ...] = (V3(), V2())
-OLDER: tuple[Format, ...] = (V0(), V1(), *DRAFTS, N5())
-FORMATS = CURRENT + OLDER
+
+
+@cache
+def older() -> tuple[Format, ...]:
+    """The formats that came before the current ones, and N5."""
+    from omnizarr.formats.n5.document import N5
+    from omnizarr.formats.v0.document import V0
+    from omnizarr.formats.v1.document import V1
+    from omnizarr.formats.v3_drafts.document import DRAFTS
+
+    return (V0(), V1(), *DRAFTS, N5())
+
+
+@cache
+def every_format() -> tuple[Format, ...]:
+    """All of them, the preferred ones first."""
+    return CURRENT + older()
 
 
 def get_format(name: object) -> Format:
     """The format that a user names: `3`, `"3"` or `"v3"`."""
     wanted = str(name).removeprefix("v") if not isinstance(name, bool) else ""
-    for known in FORMATS:
-        if str(known.name) == wanted:
-            return known
-    names = ", ".join(repr(known.name) for known in sorted(FORMATS, key=lambda f: str(f.name)))
+    known = {str(each.name): each for each in CURRENT}
+    if wanted not in known:
+        known = {str(each.name): each for each in every_format()}
+    if wanted in known:
+        return known[wanted]
+    names = ", ".join(repr(known[name].name) for name in sorted(known))
     raise MetadataError(f"unknown zarr_format {show(name)}; known are {names}")
 
 
@@ -76,23 +91,24 @@ def find(
     return None
 
 
-def _batches(store: Store, preferred: Format | None) -> tuple[tuple[Format, ...], ...]:
+def _batches(store: Store, preferred: Format | None) -> Iterator[tuple[Format, ...]]:
     """Which formats are looked for together. Where every key is a request of its own, the likeliest
     format stands alone: most often one request is all that opening takes."""
-    if preferred is None:
-        first, others, older = CURRENT[:1], CURRENT[1:], OLDER
-    else:
-        first = (preferred,)
-        others = tuple(known for known in CURRENT if known is not preferred)
-        older = tuple(known for known in OLDER if known is not preferred)
+    first = CURRENT[:1] if preferred is None else (preferred,)
+    others = tuple(known for known in CURRENT if known not in first)
     if store.capabilities.requests > 1:
-        return first, others, older
-    return first + others, older
+        yield first
+        yield others
+    else:
+        yield first + others
+    yield tuple(known for known in older() if known not in first)
 
 
 def assumed(store: Store, path: str, chosen: Format) -> tuple[Format, Node] | None:
     """The node at `path` if a user says that it is of this format, though it does not say so. Only
     N5 leaves that open."""
+    from omnizarr.formats.n5.document import N5
+
     try:
         node = chosen.assumed(store, path) if isinstance(chosen, N5) else None
     except MetadataError as error:
@@ -133,7 +149,7 @@ def look_ahead(store: Store, path: str) -> None:
     """Ask a store that remembers, together, for what will be asked of it before a node is created
     at `path`."""
     keys = [key for above in ancestors(path) for key in CURRENT[0].probes(above)]
-    keys += [key for known in FORMATS for key in (*known.probes(path), *claims(known, path))]
+    keys += [key for known in every_format() for key in (*known.probes(path), *claims(known, path))]
     fetch(store, [key for key in dict.fromkeys(keys) if is_key(key)])
 
 
@@ -144,14 +160,14 @@ def claims(chosen: Format, path: str) -> tuple[str, ...]:
 
 def claimed(store: Store, path: str, also: Iterable[str] = ()) -> list[str]:
     """The documents at `path` that say that a node is there, known or not; and those of `also`."""
-    known = [known for known in FORMATS if _may_own(known, store, path)]
+    known = [known for known in every_format() if _may_own(known, store, path)]
     keys = dict.fromkeys([*(key for one in known for key in claims(one, path)), *also])
     return list(fetch(store, [key for key in keys if is_key(key)]))
 
 
 def owners(store: Store, path: str) -> list[Format]:
     """The formats that have a node at `path`, a broken one included."""
-    return [known for known in FORMATS if _owns(known, store, path)]
+    return [known for known in every_format() if _owns(known, store, path)]
 
 
 def _owns(known: Format, store: Store, path: str) -> bool:
@@ -169,6 +185,8 @@ def _owns(known: Format, store: Store, path: str) -> bool:
 def _may_own(known: Format, store: Store, path: str) -> bool:
     """Whether the store is one in which the format can have a node at `path`. One draft must not
     take keys of another for its own: they may be those of another node."""
+    from omnizarr.formats.v3_drafts.document import Draft
+
     if isinstance(known, Draft):
         return known.may_hold(store)
     if BOOTSTRAP in known.keys(path):
@@ -179,11 +197,15 @@ def _may_own(known: Format, store: Store, path: str) -> bool:
 def hidden_members(chosen: Format, store: Store, path: str) -> list[str]:
     """Names of nodes below an array, which no specification allows. GDAL left a root that is an
     array and a group at once in drafts of v3; below other arrays there are only chunks."""
+    from omnizarr.formats.v3_drafts.document import Draft
+
     return chosen.names(store, path) if isinstance(chosen, Draft) else []
 
 
 def move(chosen: Format, store: Store, source: str, target: str) -> None:
     """Move a node, and everything below it, to a path where nothing is stored."""
+    from omnizarr.formats.v3_drafts.document import Draft
+
     if isinstance(chosen, Draft):
         chosen.move(store, source, target)
     else:
@@ -193,6 +215,8 @@ def move(chosen: Format, store: Store, source: str, target: str) -> None:
 def empty_prefixes(chosen: Format, path: str, model: ArrayModel) -> tuple[str, ...]:
     """What must be visible below a new array, though there is no chunk yet, on a store that has
     directories: the example of document 001 lists `__zdata__` right after creation."""
+    from omnizarr.formats.v0.document import V0
+
     return (chosen.chunk_prefix(path, model),) if isinstance(chosen, V0) else ()
 
 
@@ -245,8 +269,8 @@ def documents_first(keys: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def explain_missing(store: Store, path: str) -> str:
     """What was looked for at `path`, and what was found instead."""
-    keys = [key for known in FORMATS for key in known.probes(path)]
-    above = {key for known in FORMATS for key in known.probes("")} if path else set()
+    keys = [key for known in every_format() for key in known.probes(path)]
+    above = {key for known in every_format() for key in known.probes("")} if path else set()
     keys = [key for key in dict.fromkeys(keys) if is_key(key) and key not in above]
     where = f"{store!r}, path {path!r}" if path else f"{store!r}"
     looked = ", ".join(repr(key) for key in keys)
@@ -264,7 +288,6 @@ def explain_missing(store: Store, path: str) -> str:
 
 
 __all__ = [
-    "FORMATS",
     "Format",
     "FormatName",
     "Node",
@@ -278,6 +301,7 @@ __all__ = [
     "documents",
     "documents_first",
     "empty_prefixes",
+    "every_format",
     "explain_missing",
     "find",
     "get_format",

@@ -20,7 +20,7 @@ from omnizarr.api.arguments import StorageOptions
 from omnizarr.api.checking import Seen, lists
 from omnizarr.engine.examination import examine
 from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
-from omnizarr.formats import FORMATS, Format, Node
+from omnizarr.formats import CURRENT, Format, Node, every_format
 from omnizarr.formats.rules import names_below, plural
 from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
 from omnizarr.jobs.conversion.chunks import Listed, all_places, per_portion, portions
@@ -326,7 +326,7 @@ def _nodes(
     while pending:
         parallel.check()
         path, above, complete = pending.popleft()
-        known = None if above is None else (above, *(f for f in FORMATS[:2] if f is not above))
+        known = None if above is None else (above, *(f for f in CURRENT if f is not above))
         try:
             found = formats.find(store, path, known)
         except Exception as error:
@@ -354,10 +354,10 @@ def _nodes(
 
 def _unreadable_root(store: Store, path: str) -> tuple[Format, Node]:
     """What is below a root that cannot be opened may still be sound."""
-    for known in FORMATS:
+    for known in every_format():
         if formats.documents(known, store, path):
             return known, GroupModel()
-    return FORMATS[0], GroupModel()
+    return CURRENT[0], GroupModel()
 
 
 def _below(store: Store, path: str, chosen: Format, model: Node) -> list[tuple[str, bool]]:

@@ -16,7 +16,7 @@ from omnizarr import indexing
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.dtypes import String
-from omnizarr.nodes import arrow, node, resizing
+from omnizarr.nodes import node, resizing
 from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.array_protocols import Protocols
 from omnizarr.nodes.array_selections import Selection, has_ellipsis
@@ -202,9 +202,11 @@ class Array(ArrayConstructors, Protocols):
         >>> omnizarr.array(["a", "b", "c"], dtype=str).to_arrow(slice(1, 3)).to_pylist()
         ['b', 'c']
         """
+        from omnizarr.nodes.arrow.reading import to_arrow
+
         values, _ = self._columns(selection)
         large = getattr(self._stored.data_type, "large", False)
-        return handed_over("Arrow", str(self._place), lambda: arrow.to_arrow(values, large))
+        return handed_over("Arrow", str(self._place), lambda: to_arrow(values, large))
 
     @suggests
     def to_awkward(self, selection: Selection = Ellipsis) -> awkward.Array:
@@ -225,8 +227,10 @@ class Array(ArrayConstructors, Protocols):
         >>> omnizarr.array([[1, 2], [3, 4]]).to_awkward().to_list()
         [[1, 2], [3, 4]]
         """
+        from omnizarr.nodes.arrow.awkward import to_awkward
+
         values, shape = self._columns(selection)
-        return handed_over("awkward", str(self._place), lambda: arrow.to_awkward(values, shape))
+        return handed_over("awkward", str(self._place), lambda: to_awkward(values, shape))
 
     def __arrow_array__(self, type: pyarrow.DataType | None = None) -> pyarrow.ChunkedArray:  # noqa: A002 - pyarrow's name
         values = self.to_arrow()
@@ -234,9 +238,11 @@ class Array(ArrayConstructors, Protocols):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Give the values to any library that takes Arrow's data: `polars.Series(array)`."""
+        from omnizarr.nodes.arrow.reading import rows
+
         values, shape = self._columns(Ellipsis)
         large = getattr(self._stored.data_type, "large", False)
-        found = handed_over("Arrow", str(self._place), lambda: arrow.rows(values, large, shape))
+        found = handed_over("Arrow", str(self._place), lambda: rows(values, large, shape))
         return found.__arrow_c_stream__(requested_schema)
 
     def _columns(self, selection: Selection) -> Any:

@@ -22,7 +22,7 @@ from omnizarr.errors import (
 from omnizarr.model.store import Buffer, ByteRange, Store
 from omnizarr.stores import LocalStore, MappingStore, MemoryStore, WrapperStore
 
-ALL = [known.name for known in formats.FORMATS]
+ALL = [known.name for known in formats.every_format()]
 WITH_GROUPS = [name for name in ALL if name not in (0, 1)]
 
 

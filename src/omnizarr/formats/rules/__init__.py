@@ -174,9 +174,9 @@ Claim = tuple[Node | None, MetadataError | None]
 
 def _claims(store: Store, path: str, inside: Inside | None) -> dict[Format, Claim]:
     """The formats that have a node at this place: the model, or why the parser refuses it."""
-    batches = [formats.CURRENT, formats.OLDER]
+    batches = [formats.CURRENT, formats.older()]
     if inside is not None:
-        batches[1] = tuple(known for known in formats.OLDER if known is inside.format)
+        batches[1] = tuple(known for known in formats.older() if known is inside.format)
     for batch in batches:
         keys = dict.fromkeys(key for known in batch for key in known.probes(path))
         documents = fetch(store, list(keys))

@@ -237,7 +237,7 @@ class Draft:
             return
         from omnizarr import formats  # it imports this module
 
-        others = (known for known in formats.FORMATS if not isinstance(known, Draft))
+        others = (known for known in formats.every_format() if not isinstance(known, Draft))
         names = {key for known in others for key in known.keys("")}
         for area in AREAS:
             for key in store.list_prefix(f"{area}/"):

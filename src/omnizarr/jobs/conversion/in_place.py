@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from omnizarr import formats
 from omnizarr.errors import MetadataError, NodeExistsError, UnsupportedError
-from omnizarr.formats import FORMATS, Format, Node
+from omnizarr.formats import Format, Node, every_format
 from omnizarr.formats.hierarchy import fetch
 from omnizarr.formats.translation.chunk_bytes import same_keys
 from omnizarr.jobs import Journal, Reporter
@@ -37,7 +37,7 @@ _UNSEEN = "no chunk was read; verify finds those that are damaged or in a form o
 
 def source_of(store: Store, path: str, target: Format) -> tuple[NodeAddress, Node] | None:
     """The node to migrate, in any format but the target's."""
-    for known in FORMATS:
+    for known in every_format():
         if known is not target:
             found = formats.read(known, store, path)
             if found is not None:
@@ -224,7 +224,7 @@ def finish_removal(
     documents = {
         document: known
         for _, here, _ in nodes
-        for known in FORMATS
+        for known in every_format()
         if known is not target
         for document in (*known.keys(here.path), *formats.consolidated_keys(known, here.path))
         if document not in (*target.keys(here.path), *formats.consolidated_keys(target, here.path))

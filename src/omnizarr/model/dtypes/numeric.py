@@ -49,7 +49,6 @@ class Boolean(NumpyType):
         return bool(self.scalar(value))
 
 
-@dataclass(frozen=True)
 class Integer(NumpyType):
     @property
     def name(self) -> str:
@@ -87,7 +86,6 @@ class Integer(NumpyType):
         return int(self.scalar(value))
 
 
-@dataclass(frozen=True)
 class Float(NumpyType):
     @property
     def name(self) -> str:
@@ -157,7 +155,6 @@ class Float(NumpyType):
         return number
 
 
-@dataclass(frozen=True)
 class Complex(NumpyType):
     @property
     def name(self) -> str:

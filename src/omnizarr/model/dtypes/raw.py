@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from omnizarr.model.json import show
 from omnizarr.runtime.properties import cached_property
 
 
-@dataclass(frozen=True)
 class Raw(NumpyType):
     """A NumPy void without fields."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ class _FixedLength(NumpyType):
         return {"length_bytes": self.dtype.itemsize}
 
 
-@dataclass(frozen=True)
 class FixedText(_FixedLength):
     @property
     def name(self) -> str:
@@ -55,7 +53,6 @@ class FixedText(_FixedLength):
         return str(self.scalar(value))
 
 
-@dataclass(frozen=True)
 class FixedBytes(_FixedLength):
     @property
     def name(self) -> str:

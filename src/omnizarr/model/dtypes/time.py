@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -21,7 +20,6 @@ _SPELLINGS = {"\u03bcs": "us", "\u00b5s": "us"}
 NOT_A_TIME = -(1 << 63)
 
 
-@dataclass(frozen=True)
 class Time(NumpyType):
     """A NumPy datetime64 or timedelta64."""
 

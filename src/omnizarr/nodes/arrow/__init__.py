@@ -8,8 +8,6 @@ The libraries are extras (`omnizarr[arrow]`, `omnizarr[awkward]`); they are impo
 asked for, and by nothing but this folder. It must not know stores, codecs or formats.
 """
 
-from omnizarr.nodes.arrow.awkward import to_awkward
 from omnizarr.nodes.arrow.foreign import foreign, is_flat
-from omnizarr.nodes.arrow.reading import rows, to_arrow
 
-__all__ = ["foreign", "is_flat", "rows", "to_arrow", "to_awkward"]
+__all__ = ["foreign", "is_flat"]

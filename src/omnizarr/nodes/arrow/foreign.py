@@ -1,4 +1,5 @@
-"""Whose data a value is, and how they are taken."""
+"""Whose data a value is, and how they are taken. The reader of each library is imported when it is
+first needed: most processes write arrays of NumPy alone."""
 
 from __future__ import annotations
 
@@ -8,9 +9,6 @@ import numpy as np
 
 from omnizarr.errors import MissingPackageError, UnsupportedError
 from omnizarr.model.column import Column
-from omnizarr.nodes.arrow.awkward import from_awkward
-from omnizarr.nodes.arrow.pandas import from_pandas
-from omnizarr.nodes.arrow.writing import from_arrow
 from omnizarr.runtime.optional_packages import package
 
 _INTERFACES = ("__arrow_c_stream__", "__arrow_c_array__")
@@ -29,10 +27,16 @@ def foreign(value: Any) -> Any:
         return value
     match _library(value):
         case "pyarrow":
+            from omnizarr.nodes.arrow.writing import from_arrow
+
             return from_arrow(value)
         case "awkward":
+            from omnizarr.nodes.arrow.awkward import from_awkward
+
             return from_awkward(value)
         case "pandas":
+            from omnizarr.nodes.arrow.pandas import from_pandas
+
             return from_pandas(value)
         case "xarray" if hasattr(value, "dtype") and hasattr(value, "data"):
             return foreign(value.data)
@@ -59,6 +63,8 @@ def _library(value: Any) -> str:
 
 
 def _from_interface(value: Any) -> Any:
+    from omnizarr.nodes.arrow.writing import from_arrow
+
     name = type(value).__name__
     try:
         pa = package("pyarrow", "arrow", f"writing from {name}")

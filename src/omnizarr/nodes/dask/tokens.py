@@ -11,9 +11,9 @@ must not know Dask.
 
 from __future__ import annotations
 
+import os
 from collections import ChainMap, UserDict
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Store
@@ -56,7 +56,7 @@ def token(array: ArrayFacts) -> tuple[str, ...]:
     if in_memory(store):
         state = array.hexdigest()
     elif isinstance(place[0], int) or _kind(place[0]) == "mapping":
-        state = uuid4().hex  # its address is all that the store tells: it may be that of another
+        state = _fresh()  # its address is all that the store tells: it may be that of another
     else:
         state = _states.setdefault(place, "")
     return (
@@ -74,7 +74,11 @@ def changed(store: Store, path: str) -> None:
     if _states:
         place = Location(store, path).inside
         if place in _states:
-            _states[place] = uuid4().hex
+            _states[place] = _fresh()
+
+
+def _fresh() -> str:
+    return os.urandom(16).hex()
 
 
 def _kind(identity: Any) -> Any:
