@@ -19,8 +19,8 @@ from omnizarr.formats import Node, unnamed_options
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
 from omnizarr.model.grids import Grid, RegularAxis, regular_grid
-from omnizarr.nodes import stored_chunks
 from omnizarr.nodes.codec_views import CodecView
+from omnizarr.nodes.data import stored_chunks
 from omnizarr.nodes.freshness import require_same
 from omnizarr.nodes.info import CallableInt
 from omnizarr.nodes.node_facts import NodeFacts

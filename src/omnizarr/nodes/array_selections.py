@@ -15,7 +15,7 @@ from omnizarr import indexing
 from omnizarr.indexing import Transform
 from omnizarr.indexing.fields import FieldNames
 from omnizarr.keywords import suggests
-from omnizarr.nodes.array_dask import InDask
+from omnizarr.nodes.dask.array_methods import InDask
 from omnizarr.nodes.data.reading import read
 from omnizarr.nodes.data.writing import write
 

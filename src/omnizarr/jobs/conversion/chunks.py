@@ -27,7 +27,7 @@ from omnizarr.errors import StoreError, UnsupportedError
 from omnizarr.jobs.conversion.regions import Region, bounds_of, touched
 from omnizarr.model.grids import Grid, RegularAxis, Shape
 from omnizarr.model.keys import ChunkKeys
-from omnizarr.nodes.stored_chunks import spelled
+from omnizarr.nodes.data.stored_chunks import spelled
 
 TASK_BYTES = 4 << 20
 """Small chunks are taken together until about this much is in one portion. It is part of what a

@@ -26,8 +26,8 @@ from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.dask import tokens
+from omnizarr.nodes.data.stored_chunks import listed
 from omnizarr.nodes.node import NodeAddress, Options
-from omnizarr.nodes.stored_chunks import listed
 from omnizarr.runtime import parallel
 from omnizarr.stores.wrappers.base import RememberingStore
 

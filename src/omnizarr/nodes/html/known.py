@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 from omnizarr.errors import ZarrError
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
-from omnizarr.nodes import member_lookup, stored_chunks
+from omnizarr.nodes import member_lookup
+from omnizarr.nodes.data import stored_chunks
 
 if TYPE_CHECKING:
     from omnizarr.nodes.array import Array
