@@ -94,6 +94,90 @@ def test_n5_by_its_suffix_and_by_its_store(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "b" / "attributes.json").read_bytes())["dimensions"] == [6, 4]
 
 
+def test_a_store_of_n5_shows_the_keys_of_format_2(tmp_path: Path) -> None:
+    store = zarr.N5Store(tmp_path / "a")
+    root = zarr.group(store)
+    array = root.create_dataset("x", data=np.arange(12).reshape(3, 4), chunks=2)
+    assert store.listdir() == [".zgroup", "x"]
+    assert store.listdir("x") == [".zarray", "0.0", "0.1", "1.0", "1.1"]
+    assert ".zattrs" not in store
+    document = json.loads(store["x/.zarray"])
+    assert (document["shape"], document["chunks"], document["dtype"]) == ([3, 4], [2, 2], "<i8")
+    assert array.compressor.get_config() == document["compressor"]
+    assert array.compressor.decode(store["x/0.1"]).tolist() == [[2, 3], [6, 7]]
+    assert store["x/0.1"] == store["x/1/0"]
+    store["x/.zattrs"] = b'{"units": "m"}'
+    assert root["x"].attrs["units"] == "m" and root["x"][:].tolist() == array[:].tolist()
+    store["y/.zarray"] = store["x/.zarray"]
+    assert root["y"].shape == (3, 4)
+    del store["y/.zarray"]
+    assert "y" not in root
+    with pytest.raises(KeyError):
+        store["y/.zarray"]
+
+
+def test_a_value_has_the_shape_of_integers_and_slices() -> None:
+    array = zarr.zeros((4, 3))
+    row = np.arange(3)
+    array[0] = row
+    array[1:2] = row[None]
+    array[...] = 7
+    for write in (
+        lambda: array.__setitem__(slice(2, 3), row),
+        lambda: array.set_basic_selection(slice(0, 2), np.ones((1, 3))),
+    ):
+        with pytest.raises(ValueError, match="shape"):
+            write()
+    assert (array[:] == 7).all()
+
+
+def test_pickles_are_read_where_numcodecs_may_read_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    store: dict[str, bytes] = {}
+    monkeypatch.setattr("numcodecs.pickles.ALLOW_UNSAFE_PICKLE_DECODE", False)
+    with pytest.raises(omnizarr.errors.PickleCodecDisabledError):
+        storage.init_array(store, shape=2, dtype=object, object_codec=zarr.Pickle())
+    monkeypatch.setattr("numcodecs.pickles.ALLOW_UNSAFE_PICKLE_DECODE", True)
+    storage.init_array(store, shape=2, dtype=object, object_codec=zarr.Pickle())
+    array = zarr.Array(store)
+    array[:] = [{"a": 1}, {"b": 2}]
+    assert zarr.open(store)[:].tolist() == [{"a": 1}, {"b": 2}]
+    with pytest.raises(omnizarr.errors.PickleCodecDisabledError):
+        omnizarr.open(store)[:]
+
+
+def test_arguments_that_zarr_python_2_warns_of() -> None:
+    with pytest.warns(FutureWarning, match="object_codec"):
+        zarr.create(3, dtype=object, filters=[zarr.JSON()])
+    with pytest.warns(UserWarning, match="replaces compression"):
+        assert zarr.create(3, compressor=zarr.Zlib(9), compression="bz2").compressor.level == 9
+    with pytest.warns(UserWarning, match="integers"):
+        assert zarr.create((3.0,), chunks=(2.0,)).chunks == (2,)
+    with pytest.warns(DeprecationWarning, match="string"):
+        Attributes({})[1] = "a"  # type: ignore[index]  # what is warned of
+    with pytest.raises(ValueError, match="takes a str"):
+        zarr.full(3, fill_value=b"a", dtype="U1")
+
+
+def test_stores_have_the_arguments_and_attributes_of_zarr_python_2(tmp_path: Path) -> None:
+    assert type(zarr.open(str(tmp_path / "a"), shape=3).store) is zarr.DirectoryStore
+    assert isinstance(zarr.NestedDirectoryStore(path=str(tmp_path)), zarr.DirectoryStore)
+    file = tmp_path / "file"
+    file.write_bytes(b"x")
+    with pytest.raises(ValueError, match="not a directory"):
+        zarr.DirectoryStore(str(file))
+    with pytest.raises(ValueError, match="storage_options"):
+        zarr.open_group(str(tmp_path / "b"), mode="w", storage_options={"a": 1})
+    mapper = pytest.importorskip("fsspec").get_mapper(str(tmp_path / "c"))
+    store = zarr.group(mapper).store
+    assert type(store) is storage.FSStore
+    assert store.path == str(tmp_path / "c") and dict(store.map) == dict(mapper)
+
+
+def test_an_array_like_another_has_no_fill_value() -> None:
+    root = zarr.group()
+    assert root.empty_like("a", zarr.ones(3)).fill_value is None
+
+
 def test_functions_on_stores() -> None:
     store = storage.KVStore({})
     storage.init_group(store)

@@ -320,25 +320,49 @@ def import_for_tests(
 
 
 def attribute_for_tests(owner: Any, name: str) -> Any:
+    refuse_private_attribute(owner, name)
+    return getattr(owner, name) if running else getattr(owner, name, Stub(name))
+
+
+def set_attribute_for_tests(owner: Any, name: str, value: Any) -> None:
+    refuse_private_attribute(owner, name)
+    setattr(owner, name, value)
+
+
+def refuse_private_attribute(owner: Any, name: str) -> None:
     kind = owner if isinstance(owner, type) else type(owner)
     module = getattr(kind, "__module__", None)
     if running and isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
         set_aside(f"{kind.__name__}.{name}")
-    return getattr(owner, name) if running else getattr(owner, name, Stub(name))
 
 
 class PrivateAttributes(ast.NodeTransformer):
-    """`x._name` becomes a call of `attribute_for_tests`, where it is read."""
+    """`x._name` becomes a call of `attribute_for_tests`, and `x._name = value` one of
+    `set_attribute_for_tests`."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        private = node.attr.startswith("_") and not node.attr.startswith("__")
-        if not private or not isinstance(node.ctx, ast.Load):
+        if not self._is_private(node) or not isinstance(node.ctx, ast.Load):
             return node
-        function = ast.Name(id="__proof_attribute__", ctx=ast.Load())
-        return ast.copy_location(
-            ast.Call(func=function, args=[node.value, ast.Constant(node.attr)], keywords=[]), node
-        )
+        return self._call(node, "__proof_attribute__", node.value, ast.Constant(node.attr))
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        match node.targets:
+            case [ast.Attribute() as target] if self._is_private(target):
+                name = ast.Constant(target.attr)
+                called = self._call(node, "__proof_set_attribute__", target.value, name, node.value)
+                return ast.copy_location(ast.Expr(called), node)
+        return node
+
+    @staticmethod
+    def _is_private(node: ast.Attribute) -> bool:
+        return node.attr.startswith("_") and not node.attr.startswith("__")
+
+    @staticmethod
+    def _call(node: ast.AST, function: str, *args: ast.expr) -> ast.Call:
+        called = ast.Call(func=ast.Name(id=function, ctx=ast.Load()), args=list(args), keywords=[])
+        return ast.copy_location(called, node)
 
 
 def rewrite_tests(tree: ast.Module, source: bytes, *args: Any, **kwargs: Any) -> None:
@@ -375,6 +399,7 @@ if PACKAGE is not None:
     _pytest.assertion.rewrite.rewrite_asserts = rewrite_tests
     sys.dont_write_bytecode = True
     builtins.__proof_attribute__ = attribute_for_tests  # type: ignore[attr-defined]
+    builtins.__proof_set_attribute__ = set_attribute_for_tests  # type: ignore[attr-defined]
     builtins.__import__ = import_for_tests
     unittest.mock._get_target = refuse_private_strings(  # type: ignore[attr-defined]
         unittest.mock._get_target  # type: ignore[attr-defined]

@@ -2,19 +2,20 @@
 
 New nodes are of format 2 unless the store or the caller says otherwise, chunks are compressed with
 Blosc, chunks that hold nothing but the fill value are stored too, and text reads as objects. An
-existing node is opened whatever its format.
+existing node is opened whatever its format. Pickled objects are read where the process has allowed
+numcodecs to do so (`numcodecs.pickles.ALLOW_UNSAFE_PICKLE_DECODE`), which zarr-python 2 needs too.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
-from numcodecs import Blosc
+import numpy as np
+from numcodecs import Blosc, pickles
 
 import omnizarr
-from omnizarr.stores import N5Store, StoreLike, as_store
+from omnizarr.stores import StoreLike, as_store
 
 FORMAT = 2
 """Format of new nodes."""
@@ -26,7 +27,7 @@ def translated(arguments: dict[str, Any], store: object = None) -> dict[str, Any
     """The keywords for a new node: `zarr_version` and the default of the format in one."""
     given = {**arguments}
     version = given.pop("zarr_version", None)
-    chosen = given.get("zarr_format") or version or getattr(store, "preferred_format", None)
+    chosen = given.get("zarr_format") or getattr(store, "preferred_format", None) or version
     given["zarr_format"] = chosen or FORMAT
     return given
 
@@ -34,7 +35,9 @@ def translated(arguments: dict[str, Any], store: object = None) -> dict[str, Any
 def settings(arguments: dict[str, Any]) -> dict[str, Any]:
     """The keywords of an open node."""
     given = {**arguments}
-    for name, value in {"write_empty_chunks": True, "text": "object"}.items():
+    trusted = getattr(pickles, "ALLOW_UNSAFE_PICKLE_DECODE", False)  # numcodecs from 0.16.6
+    defaults = {"write_empty_chunks": True, "text": "object", "allow_pickle": trusted}
+    for name, value in defaults.items():
         if given.get(name) is None:
             given[name] = value
     return given
@@ -44,18 +47,26 @@ def array_arguments(arguments: dict[str, Any], store: object = None) -> dict[str
     """The keywords of a new array."""
     given = settings(translated(arguments, store))
     compressor = given.get("compressor", "default")
+    preferred = getattr(store, "preferred_format", None)
     if given.get("shape") == ():  # one value is not compressed
         compressor = given["compressor"] = None
     if isinstance(compressor, str) and compressor == "none":
         compressor = given["compressor"] = None
     if isinstance(compressor, str) and compressor == "default":
         given.pop("compressor", None)
-        free = getattr(store, "preferred_format", None) is None  # else the format chooses
-        if free and not any(name in given for name in _SPELLINGS):
-            given["compressor"] = default_compressor
+        if preferred is None and not any(name in given for name in _SPELLINGS):
+            given["compressor"] = default_compressor  # else the format chooses
     if isinstance(given.get("shuffle"), bool):  # h5py's; a compressor of Zarr has its own
         warnings.warn("ignoring keyword argument 'shuffle'", UserWarning, stacklevel=3)
         del given["shuffle"]
+    if given.get("compressor") is not None:
+        for name in ("compression", "compression_opts"):
+            if given.pop(name, None) is not None:
+                warnings.warn(f"compressor= replaces {name}=", UserWarning, stacklevel=3)
+    _check_type(given, preferred)
+    for name in ("shape", "chunks"):
+        if name in given:
+            given[name] = _whole(name, given[name])
     if given.get("chunks") is True:
         del given["chunks"]
     if given.get("storage_transformers") == ():
@@ -63,13 +74,26 @@ def array_arguments(arguments: dict[str, Any], store: object = None) -> dict[str
     return given
 
 
-def opened(store: StoreLike) -> StoreLike:
-    """The store that is meant: a path that ends with ".n5" is one of N5."""
-    if isinstance(store, str | os.PathLike):
-        path = os.fspath(store)
-        if path.endswith(".n5") and "://" not in path:
-            return N5Store(path)
-    return store
+def _check_type(given: dict[str, Any], preferred: int | str | None) -> None:
+    """Refuse, or warn of, what zarr-python 2 does."""
+    try:
+        dtype = np.dtype(given.get("dtype"))
+    except TypeError:  # "array:<i4" and others that NumPy does not know
+        return
+    if dtype.kind == "U" and isinstance(given.get("fill_value"), bytes):
+        raise ValueError(f"fill_value={given['fill_value']!r}: an array of text takes a str")
+    if dtype.names is not None and preferred is not None:
+        raise TypeError(f"the store holds {preferred} alone, which has no records: {dtype}")
+    if dtype.hasobject and given.get("filters") and given.get("object_codec") is None:
+        warnings.warn("an array of objects needs object_codec=", FutureWarning, stacklevel=4)
+
+
+def _whole(name: str, lengths: Any) -> Any:
+    """Lengths that are given as floats, as integers."""
+    if not isinstance(lengths, tuple | list) or not any(isinstance(n, float) for n in lengths):
+        return lengths
+    warnings.warn(f"{name}={lengths}: lengths are integers", UserWarning, stacklevel=4)
+    return tuple(int(n) if isinstance(n, float) else n for n in lengths)
 
 
 def clear_above(store: StoreLike, path: str | None) -> None:

@@ -7,7 +7,8 @@ reads as Python objects. The data are read and written by `omnizarr.Array`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from types import EllipsisType
+from typing import Any, SupportsIndex
 
 import omnizarr
 from omnizarr.compat.zarr2._defaults import array_arguments, clear_above, settings
@@ -44,7 +45,8 @@ class Array(omnizarr.Array):
         synchronizer: Any = None,
         **opened: Any,
     ) -> None:
-        super().__init__(store, path, read_only, **_settings(opened, chunk_store, synchronizer))
+        given = _settings(store, opened, chunk_store, synchronizer)
+        super().__init__(store, path, read_only, **given)
 
     @property
     def name(self) -> str | None:  # type: ignore[override]  # as in zarr-python 2
@@ -61,6 +63,48 @@ class Array(omnizarr.Array):
         """Number of chunks along each dimension; (1,) of a 0-d array."""
         counts = super().cdata_shape
         return counts if counts else (1,)
+
+    @property
+    def compressor(self) -> Any:
+        """The compressor, a codec of numcodecs; None if there is none."""
+        found = super().compressor
+        wrapped = getattr(self.store, "wrapped", None)
+        return found if wrapped is None else wrapped(self, found)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check_shape(key, value)
+        super().__setitem__(key, value)
+
+    def set_basic_selection(self, selection: Any, value: Any, **more: Any) -> None:
+        """Write what ``array[selection] = value`` writes.
+
+        Parameters
+        ----------
+        selection
+            As between the brackets of ``array[…]``.
+        value
+            A scalar, or an array of the selection's shape.
+        **more
+            All other keywords of `omnizarr.Array.set_basic_selection`.
+
+        Raises
+        ------
+        ValueError
+            If the value is an array of another shape.
+        """
+        self._check_shape(selection, value)
+        super().set_basic_selection(selection, value, **more)
+
+    def _check_shape(self, selection: Any, value: Any) -> None:
+        """Refuse an array that NumPy would broadcast: zarr-python 2 takes the shape of integers and
+        slices, or a scalar."""
+        shape = getattr(value, "shape", ())
+        entries = selection if isinstance(selection, tuple) else (selection,)
+        if not shape or self.dtype.hasobject or not all(map(_is_basic, entries)):
+            return
+        wanted = self.lazy[selection].shape
+        if wanted and tuple(shape) != wanted:
+            raise ValueError(f"expected a value of shape {wanted}, found {shape}")
 
     def islice(self, start: int | None = None, end: int | None = None) -> Iterator[Any]:
         """Iterate along the first dimension.
@@ -114,7 +158,7 @@ class Group(omnizarr.Group):
         synchronizer: Any = None,
         **opened: Any,
     ) -> None:
-        given = _settings(opened, chunk_store, synchronizer)
+        given = _settings(store, opened, chunk_store, synchronizer)
         if "options" not in given:
             given["cache_attrs"] = cache_attrs
         super().__init__(store, path, read_only, **given)
@@ -126,16 +170,43 @@ class Group(omnizarr.Group):
 
     def _completed(self, arguments: dict[str, Any]) -> dict[str, Any]:
         given = array_arguments(arguments, self.store)
-        for name in ("zarr_format", "write_empty_chunks", "text"):
+        for name in ("zarr_format", "write_empty_chunks", "text", "allow_pickle"):
             if name not in arguments:
                 given.pop(name, None)  # the group has them already
         return given
 
+    def empty_like(self, name: str, data: object, **arguments: Any) -> omnizarr.Array:
+        """Create an array without a fill value, otherwise like another one.
 
-def _settings(opened: dict[str, Any], chunk_store: StoreLike, synchronizer: Any) -> dict[str, Any]:
+        Parameters
+        ----------
+        name
+            Path below this group.
+        data
+            An array that gives shape, type, chunks and codecs.
+        **arguments
+            Keywords of `create_dataset`; they replace what `data` gives.
+
+        Returns
+        -------
+        Array
+            The new array.
+        """
+        return super().empty_like(name, data, **{"fill_value": None, **arguments})
+
+
+def _is_basic(entry: object) -> bool:
+    return isinstance(entry, SupportsIndex | slice | EllipsisType) and not hasattr(entry, "shape")
+
+
+def _settings(
+    store: Any, opened: dict[str, Any], chunk_store: StoreLike, synchronizer: Any
+) -> dict[str, Any]:
     if "options" in opened:  # of another node
         return opened
     given = settings(opened)
+    if getattr(store, "preferred_format", None) is not None:
+        given.pop("zarr_version", None)  # N5 is of version 2 there
     given["chunk_store"], given["synchronizer"] = chunk_store, synchronizer
     return {name: value for name, value in given.items() if value is not None}
 

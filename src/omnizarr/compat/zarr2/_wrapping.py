@@ -9,10 +9,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from omnizarr.compat.zarr2._defaults import array_arguments, clear_above, opened, settings
+from omnizarr.compat.zarr2._defaults import array_arguments, clear_above, settings
 from omnizarr.compat.zarr2._nodes import made
+from omnizarr.compat.zarr2._stores import opened
 from omnizarr.errors import NodeNotFoundError
-from omnizarr.stores import StoreLike
+from omnizarr.stores import Store, StoreLike
 
 New = Callable[[dict[str, Any], object], dict[str, Any]]
 
@@ -39,9 +40,12 @@ def opens(function: Callable[..., Any], new: New) -> Callable[..., Any]:
 
     @wraps(function)
     def open_or_create(store: StoreLike = None, mode: str = "a", **arguments: Any) -> Any:
-        store = opened(store)
+        options = arguments.get("storage_options")
+        store = opened(store, mode, options)
+        if isinstance(store, Store):
+            arguments.pop("storage_options", None)  # it is open
         version = arguments.pop("zarr_version", None)
-        if version is not None:
+        if version is not None and getattr(store, "preferred_format", None) is None:
             arguments["zarr_format"] = version
         if mode in ("r", "r+"):
             return made(function(store, mode, **settings(arguments)))

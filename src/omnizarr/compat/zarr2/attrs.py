@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -80,7 +81,7 @@ class Attributes(MutableMapping[str, Any]):
             raise ReadOnlyError(f"the attributes {self.key!r} were opened for reading only")
         with self._lock():
             found = self._read() if keep else {}
-            found.update(changes or {})
+            found.update(_named(changes or {}))
             for name in removed:
                 del found[name]
             document = json.dumps(found, indent=4, sort_keys=True, ensure_ascii=True)
@@ -128,6 +129,17 @@ class Attributes(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.asdict())
+
+
+def _named(attributes: Mapping[Any, Any]) -> dict[str, Any]:
+    """The attributes by names; a key of another type becomes one, as JSON would make it."""
+    if not all(isinstance(name, str) for name in attributes):
+        warnings.warn(
+            "only attribute keys of type 'string' will be allowed in the future",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+    return {str(name): value for name, value in attributes.items()}
 
 
 Attributes.register(type(omnizarr.group().attrs))  # those of arrays and groups

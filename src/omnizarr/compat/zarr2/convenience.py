@@ -78,6 +78,7 @@ def save(store: StoreLike, *args: object, **arguments: Any) -> None:
     *args, **arguments
         Arrays, and the keywords of `omnizarr.save`.
     """
+    _require_arrays(args, arguments)
     omnizarr.save(store, *args, **translated(arguments, store))
 
 
@@ -91,7 +92,14 @@ def save_group(store: StoreLike, *args: object, **arguments: Any) -> None:
     *args, **arguments
         Arrays, and the keywords of `omnizarr.save_group`.
     """
+    _require_arrays(args, arguments)
     omnizarr.save_group(store, *args, **translated(arguments, store))
+
+
+def _require_arrays(args: tuple[object, ...], arguments: dict[str, Any]) -> None:
+    settings_alone = {"zarr_version", "zarr_format", "path", "storage_options", "mode"}
+    if not args and settings_alone.issuperset(arguments):
+        raise ValueError("at least one array must be given")
 
 
 def consolidate_metadata(

@@ -14,8 +14,14 @@ from omnizarr.compat.zarr2._defaults import (
     clear_above,
     default_compressor,
     is_array,
-    opened,
     translated,
+)
+from omnizarr.compat.zarr2._stores import (
+    DictStore,
+    DirectoryStore,
+    FSStore,
+    NestedDirectoryStore,
+    opened,
 )
 from omnizarr.errors import (
     BadCompressorError,
@@ -30,14 +36,11 @@ from omnizarr.stores import (
     ABSStore,
     ConsolidatedMetadataStore,
     DBMStore,
-    DirectoryStore,
-    FSStore,
     KVStore,
     LMDBStore,
     LRUStoreCache,
     MemoryStore,
     MongoDBStore,
-    NestedDirectoryStore,
     RedisStore,
     SQLiteStore,
     Store,
@@ -102,20 +105,6 @@ data_root = "data/root/"
 DEFAULT_ZARR_VERSION = 2
 
 
-class DictStore(MemoryStore):
-    """`MemoryStore` by its older name, which zarr-python 2 warns about.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        As of `MemoryStore`.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn("DictStore has been renamed to MemoryStore", DeprecationWarning, stacklevel=2)
-        super().__init__(*args, **kwargs)
-
-
 def normalize_store_arg(
     store: StoreLike,
     storage_options: dict[str, object] | None = None,
@@ -141,8 +130,11 @@ def normalize_store_arg(
     Store
         The store.
     """
+    found = opened(store, mode, storage_options)
+    if isinstance(found, Store):
+        return found
     wanted = None if mode == "r" else mode
-    return as_store(opened(store), mode=wanted, storage_options=storage_options)
+    return as_store(found, mode=wanted, storage_options=storage_options)
 
 
 def contains_array(store: StoreLike, path: str | None = None) -> bool:
@@ -186,6 +178,8 @@ def listdir(store: StoreLike, path: str | None = None) -> list[str]:
     path
         The path; the root by default.
     """
+    if not hasattr(store, "listdir"):
+        warnings.warn(f"{type(store).__name__} has no `listdir` method", UserWarning, stacklevel=2)
     return as_store(store).listdir(path or "")
 
 
