@@ -9,6 +9,7 @@ library and pytest. `PROOF_RUN` names a JSON file with what `run.py` decided:
     public     its public modules
     tests      the folder of the tests
     tests_package  their package, if they are inside `package`: it is not private
+    tools      files, by module, of the package's test tools, which the run on omnizarr loads too
     names      file of "name<TAB>public name" lines for what the tests import, which the run on
                zarr-python itself writes and the run on omnizarr reads
     sample     how many cases of every test function run; null: all
@@ -141,10 +142,20 @@ class Stub:
     __index__ = __int__
 
     def __instancecheck__(self, instance: object) -> bool:
-        self._use()
-        return False
+        return isinstance(instance, self._class())
 
-    __subclasscheck__ = __instancecheck__
+    def __subclasscheck__(self, kind: type) -> bool:
+        return issubclass(kind, self._class())
+
+    def _class(self) -> type | tuple[()]:
+        """The class that the name stands for outside a test, or () where there is none."""
+        self._use()
+        module, _, name = self.__dict__["proof_name"].rpartition(".")
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except (AttributeError, ImportError, ValueError):
+            return ()
+        return found if isinstance(found, type) else ()
 
     def __repr__(self) -> str:
         return f"<private {self.__dict__['proof_name']}>"
@@ -288,9 +299,11 @@ def is_of_tests(module: str) -> bool:
 
 
 class TestsFinder:
-    """Finds tests that are inside the package which omnizarr is served as."""
+    """Finds tests and test tools that are inside the package which omnizarr is served as."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name in RUN["tools"]:
+            return importlib.util.spec_from_file_location(name, RUN["tools"][name])
         if not is_of_tests(name):
             return None
         folder = os.path.dirname(TESTS.rstrip(os.sep)) if name == TESTS_PACKAGE else TESTS

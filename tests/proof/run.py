@@ -48,6 +48,7 @@ class Suite:
     package: str | None = None
     public: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     deselect: tuple[str, ...] = ()
     timeout: int = 120
     omnizarr_environment: str | None = None
@@ -141,6 +142,7 @@ def run(
         "public": suite.public,
         "tests": str(packages / suite.tests),
         "tests_package": suite.tests_package,
+        "tools": {name: str(packages / "src" / _file(name)) for name in suite.tools},
         "names": str(names),
         "sample": sample,
         "results": str(results),
@@ -192,6 +194,10 @@ def run(
     if not results.exists():
         sys.exit(f"{log.read_text()[-3000:]}\n{suite.name}: pytest ended with {done.returncode}")
     return read(results)
+
+
+def _file(module: str) -> str:
+    return module.replace(".", "/") + ".py"
 
 
 def read(results: Path) -> Outcomes:

@@ -1,6 +1,12 @@
 """Arrays, under the names that libraries import."""
 
+from typing import Any, TypeAlias
+
 from omnizarr import Array
 from omnizarr.compat.zarr3._asynchronous import AsyncArray
 
 __all__ = ["Array", "AsyncArray"]
+
+CompressorsLike: TypeAlias = Any
+FiltersLike: TypeAlias = Any
+SerializerLike: TypeAlias = Any

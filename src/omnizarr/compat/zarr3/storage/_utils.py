@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
+
+from omnizarr.compat.zarr3.abc.store import (
+    ByteRequest,
+    OffsetByteRequest,
+    RangeByteRequest,
+    SuffixByteRequest,
+)
+from omnizarr.compat.zarr3.core.buffer.core import Buffer
 
 
 class ParsedStoreUrl(NamedTuple):
@@ -43,3 +52,22 @@ def normalize_path(path: str | bytes | Path | None) -> str:
 def join_paths(*parts: str) -> str:
     """The parts that are not empty, with slashes between them."""
     return "/".join(part for part in parts if part)
+
+
+def _join_paths(paths: Iterable[str]) -> str:
+    return join_paths(*paths)
+
+
+def _normalize_byte_range_index(data: Buffer, byte_range: ByteRequest | None) -> tuple[int, int]:
+    """The start and the end of a request for part of a value; the end may be beyond the value."""
+    end = len(data) + 1
+    match byte_range:
+        case None:
+            return 0, end
+        case RangeByteRequest():
+            return byte_range.start, byte_range.end
+        case OffsetByteRequest():
+            return byte_range.offset, end
+        case SuffixByteRequest():
+            return max(0, len(data) - byte_range.suffix), end
+    raise ValueError(f"Unexpected byte_range, got {byte_range}.")

@@ -7,11 +7,18 @@ import logging
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, Self, TypeVar
 
-from omnizarr.compat.zarr3.abc.store import ByteRequest, Store
+from omnizarr.compat.zarr3.abc.store import (
+    ByteRequest,
+    Store,
+    SupportsDeleteSync,
+    SupportsGetSync,
+    SupportsSetSync,
+    _store_supports_sync_io,
+)
 from omnizarr.compat.zarr3.core.buffer import Buffer, BufferPrototype
 
 S = TypeVar("S", bound=Store)
@@ -100,6 +107,11 @@ class WrapperStore(Store, Generic[S]):
     ) -> list[Buffer | None]:
         return await self._store.get_partial_values(prototype, key_ranges)
 
+    def get_ranges(
+        self, key: str, byte_ranges: Sequence[ByteRequest | None], **options: Any
+    ) -> AsyncIterator[Sequence[tuple[int, Buffer | None]]]:
+        return self._store.get_ranges(key, byte_ranges, **options)
+
     async def exists(self, key: str) -> bool:
         return await self._store.exists(key)
 
@@ -148,6 +160,45 @@ class WrapperStore(Store, Generic[S]):
 
     def close(self) -> None:
         self._store.close()
+
+    # -- without an event loop, where the other store can ---------------------------------------
+    @property
+    def _supports_sync_io(self) -> bool:
+        # A subclass that changes `get` alone must not be bypassed by `get_sync`.
+        kind = type(self)
+        changed = any(
+            getattr(kind, name) is not getattr(WrapperStore, name)
+            and getattr(kind, f"{name}_sync") is getattr(WrapperStore, f"{name}_sync")
+            for name in ("get", "set", "delete")
+        )
+        return not changed and _store_supports_sync_io(self._store)
+
+    def _synchronous(self, protocol: type, what: str) -> Any:
+        if not isinstance(self._store, protocol):
+            raise TypeError(
+                f"Store {type(self._store).__name__} does not support synchronous {what}."
+            )
+        return self._store
+
+    def get_sync(
+        self,
+        key: str,
+        *,
+        prototype: BufferPrototype | None = None,
+        byte_range: ByteRequest | None = None,
+    ) -> Buffer | None:
+        """Read a value, or part of it."""
+        store = self._synchronous(SupportsGetSync, "get")
+        found: Buffer | None = store.get_sync(key, prototype=prototype, byte_range=byte_range)
+        return found
+
+    def set_sync(self, key: str, value: Buffer) -> None:
+        """Store a value."""
+        self._synchronous(SupportsSetSync, "set").set_sync(key, value)
+
+    def delete_sync(self, key: str) -> None:
+        """Remove a value."""
+        self._synchronous(SupportsDeleteSync, "delete").delete_sync(key)
 
 
 class LoggingStore(WrapperStore[S]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from omnizarr.compat.zarr3.abc.metadata import Metadata
 from omnizarr.compat.zarr3.core.buffer.core import Buffer, BufferPrototype
@@ -24,6 +24,7 @@ RegularChunkGrid = RegularChunkGridMetadata
 RectilinearChunkGridMetadata = RectilinearChunkGrid
 ChunkGridMetadata = ChunkGrid
 V3JsonEncoder = Encoder
+RectilinearDimSpecJSON: TypeAlias = int | list[int | list[int]]
 
 __all__ = [
     "ArrayV3Metadata",

@@ -1,0 +1,5 @@
+"""The bytes codec, where libraries import it from."""
+
+from omnizarr.codecs import BytesCodec, Endian
+
+__all__ = ["BytesCodec", "Endian"]

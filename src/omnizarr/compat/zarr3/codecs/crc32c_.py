@@ -1,0 +1,5 @@
+"""The checksum codec, where libraries import it from."""
+
+from omnizarr.codecs import Crc32cCodec
+
+__all__ = ["Crc32cCodec"]

@@ -1,0 +1,5 @@
+"""The gzip codec, where libraries import it from."""
+
+from omnizarr.codecs import GzipCodec
+
+__all__ = ["GzipCodec"]
