@@ -41,6 +41,21 @@ print(zarr.__name__)
     assert run(code) == "zarr"
 
 
+def test_the_version_of_the_distribution_is_that_of_the_generation() -> None:
+    code = """
+from importlib.metadata import version
+import omnizarr.compat
+installed = version("zarr")
+omnizarr.compat.install(2)
+assert version("zarr") == "2.18.7"
+omnizarr.compat.install(3)
+assert version("zarr") == "3.4.2"
+omnizarr.compat.uninstall()
+print(version("zarr") == installed)
+"""
+    assert run(code) == "True"
+
+
 def test_install_after_zarr_python_was_imported_is_an_error() -> None:
     code = """
 import zarr, omnizarr.compat

@@ -13,10 +13,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, DistributionFinder
 
 SERVED = "zarr"
 GENERATIONS = {2: "omnizarr.compat.zarr2", 3: "omnizarr.compat.zarr3"}
@@ -113,6 +117,13 @@ class _Finder(MetaPathFinder):
             )
         is_package = found.submodule_search_locations is not None
         return ModuleSpec(fullname, _Loader(real), origin=found.origin, is_package=is_package)
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterator[Distribution]:
+        """What `importlib.metadata.version("zarr")` finds: libraries choose their ways by it."""
+        if context.name == SERVED:
+            from omnizarr.compat.distribution import Served
+
+            yield Served(SERVED, importlib.import_module(self.real).__version__)
 
 
 class _Loader(Loader):
