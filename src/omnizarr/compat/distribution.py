@@ -1,4 +1,4 @@
-"""The distribution that `importlib.metadata` finds under the name ``zarr`` while omnizarr is served.
+"""The distribution that `importlib.metadata` finds as ``zarr`` while omnizarr is served.
 
 `compat.serving` imports this when it is asked for: `importlib.metadata` is slow to import.
 """
