@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from omnizarr import codecs
+from omnizarr.compat.zarr3.codecs import numcodecs
 from omnizarr.compat.zarr3.core.buffer import cpu
 from omnizarr.compat.zarr3.core.buffer.core import Buffer, NDBuffer
 from omnizarr.compat.zarr3.core.chunk_key_encodings import (
@@ -140,7 +141,9 @@ def get_codec_class(key: str, reload_config: bool = False) -> type:
     known = _codecs[key]
     known.lazy_load()
     if not known:
-        built_in = codecs.codec_class(key)
+        listed = (getattr(numcodecs, name) for name in numcodecs.__all__)
+        named = (codec for codec in listed if codec.codec_name == key)
+        built_in: type | None = next(named, None) or codecs.codec_class(key)
         if built_in is not None:
             return built_in
         raise UnknownCodecError(
@@ -157,7 +160,15 @@ def get_numcodec(data: Mapping[str, Any]) -> Any:
     """Return the codec of numcodecs of a configuration."""
     from numcodecs.registry import get_codec
 
-    return get_codec(dict(data))
+    try:
+        return get_codec(dict(data))
+    except ValueError as error:
+        if "codec not available" not in str(error):
+            raise
+        raise UnknownCodecError(
+            f"An implementation for codec {data.get('id')!r} is not available: register one with"
+            " numcodecs, or install a package that has it"
+        ) from error
 
 
 # -- buffers, pipelines, keys ---------------------------------------------------------------------

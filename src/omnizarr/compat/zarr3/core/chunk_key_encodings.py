@@ -61,7 +61,13 @@ class DefaultChunkKeyEncoding(_Separated):
     separator: SeparatorLiteral = "/"
 
     def decode_chunk_key(self, chunk_key: str) -> tuple[int, ...]:
-        return tuple(map(int, chunk_key[1:].split(self.separator)[1:]))
+        first, *numbers = chunk_key.split(self.separator)
+        if first != "c":
+            raise ValueError(
+                f"Invalid chunk key {chunk_key!r}: expected 'c', and {self.separator!r} before each"
+                " number"
+            )
+        return tuple(map(int, numbers))
 
     def encode_chunk_key(self, chunk_coords: tuple[int, ...]) -> str:
         return self.separator.join(map(str, ("c", *chunk_coords)))

@@ -47,8 +47,8 @@ class DataTypeRegistry:
         self._lazy_load()
         if dtype == np.dtype("O"):
             raise ValueError(
-                f"Zarr data type resolution from {dtype} failed: several data types are objects in"
-                " NumPy. Give a Zarr data type instead."
+                f"Zarr data type resolution from {dtype} failed: it is ambiguous, for several data"
+                " types are objects in NumPy. Give a Zarr data type instead."
             )
         matched = []
         for known in self.contents.values():
@@ -84,5 +84,5 @@ def _respelled(data: Any) -> Iterator[Any]:
     name = data.get("name") if isinstance(data, dict) else None
     if not isinstance(name, str) or name[:1] not in ("<", ">"):
         return
-    if name[1:] in _ONE_BYTE or (name[1:2] == "V" and name[2:].isdigit()):
+    if name[1:] in _ONE_BYTE or (name[1:2] == "V" and name[2:].isascii() and name[2:].isdigit()):
         yield {**data, "name": f"|{name[1:]}"}

@@ -8,31 +8,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from omnizarr.compat.zarr3.abc.metadata import Metadata
 from omnizarr.compat.zarr3.core.buffer.core import Buffer, BufferPrototype
-from omnizarr.compat.zarr3.core.chunk_grids import ChunkGrid, RectilinearChunkGrid, parse_chunk_grid
-from omnizarr.compat.zarr3.core.chunk_grids import RegularChunkGrid as RegularChunkGridMetadata
 from omnizarr.compat.zarr3.core.chunk_key_encodings import parse_chunk_key_encoding
 from omnizarr.compat.zarr3.core.common import ZARR_JSON, parse_shapelike
 from omnizarr.compat.zarr3.core.dtype import ZDType, get_data_type_from_json
 from omnizarr.compat.zarr3.core.metadata.documents import Encoder, json_to_buffer, parse_codecs
+from omnizarr.compat.zarr3.core.metadata.grids import (
+    ChunkGridMetadata,
+    RectilinearChunkGridMetadata,
+    RectilinearDimSpecJSON,
+    RegularChunkGridMetadata,
+    parse_chunk_grid,
+)
 from omnizarr.errors import MetadataError
 
 RegularChunkGrid = RegularChunkGridMetadata
-RectilinearChunkGridMetadata = RectilinearChunkGrid
-ChunkGridMetadata = ChunkGrid
 V3JsonEncoder = Encoder
-RectilinearDimSpecJSON: TypeAlias = int | list[int | list[int]]
 
 __all__ = [
     "ArrayV3Metadata",
     "ChunkGridMetadata",
     "RectilinearChunkGridMetadata",
+    "RectilinearDimSpecJSON",
     "RegularChunkGrid",
     "RegularChunkGridMetadata",
     "V3JsonEncoder",
+    "parse_chunk_grid",
     "parse_dimension_names",
     "parse_shapelike",
 ]
@@ -192,7 +196,10 @@ class ArrayV3Metadata(Metadata):
 
     def update_shape(self, shape: Iterable[int]) -> Self:
         """Return the document of another shape."""
-        return replace(self, shape=tuple(shape))
+        new, grid = tuple(shape), self.chunk_grid
+        if isinstance(grid, RectilinearChunkGridMetadata):
+            grid = grid.update_shape(self.shape, new)
+        return replace(self, shape=new, chunk_grid=grid)
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
         """Return the document with other attributes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, Generic, Self
 
 import numpy as np
 
@@ -14,13 +14,22 @@ from omnizarr.compat.zarr3.core.dtype.wrapper import D, S
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bool(of.NumpyDType["np.dtypes.BoolDType", np.bool_], HasItemSize):
+class _Number(of.NumpyDType[D, S], HasItemSize, Generic[D, S]):
+    """A data type whose names are NumPy's."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "dtype_cls" in cls.__dict__:
+            native = cls.dtype_cls()
+            orders = "|" if native.itemsize == 1 else "><"
+            cls._zarr_v3_name = native.name
+            cls._zarr_v2_names = tuple(order + native.str[1:] for order in orders)
+
+
+class Bool(_Number["np.dtypes.BoolDType", np.bool_]):
     """Truth values."""
 
     dtype_cls = np.dtypes.BoolDType
-    _zarr_v3_name: ClassVar[str] = "bool"
-    _zarr_v2_name: ClassVar[str] = "|b1"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = ("|b1",)
 
     def to_native_dtype(self) -> Any:
         return np.dtype(bool)
@@ -60,7 +69,7 @@ class _Wide(HasEndianness):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseInt(of.NumpyDType[D, S], HasItemSize, Generic[D, S]):
+class BaseInt(_Number[D, S], Generic[D, S]):
     """Integers."""
 
     def _check_scalar(self, data: object) -> bool:
@@ -77,80 +86,56 @@ class BaseInt(of.NumpyDType[D, S], HasItemSize, Generic[D, S]):
         return int(self.cast_scalar(data))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Int8(_Byte, BaseInt["np.dtypes.Int8DType", np.int8]):
     """Signed integers of 8 bits."""
 
     dtype_cls = np.dtypes.Int8DType
-    _zarr_v3_name: ClassVar[str] = "int8"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = ("|i1",)
 
 
-@dataclass(frozen=True, kw_only=True)
 class UInt8(_Byte, BaseInt["np.dtypes.UInt8DType", np.uint8]):
     """Unsigned integers of 8 bits."""
 
     dtype_cls = np.dtypes.UInt8DType
-    _zarr_v3_name: ClassVar[str] = "uint8"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = ("|u1",)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Int16(_Wide, BaseInt["np.dtypes.Int16DType", np.int16]):
     """Signed integers of 16 bits."""
 
     dtype_cls = np.dtypes.Int16DType
-    _zarr_v3_name: ClassVar[str] = "int16"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">i2", "<i2")
 
 
-@dataclass(frozen=True, kw_only=True)
 class UInt16(_Wide, BaseInt["np.dtypes.UInt16DType", np.uint16]):
     """Unsigned integers of 16 bits."""
 
     dtype_cls = np.dtypes.UInt16DType
-    _zarr_v3_name: ClassVar[str] = "uint16"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">u2", "<u2")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Int32(_Wide, BaseInt["np.dtypes.Int32DType", np.int32]):
     """Signed integers of 32 bits."""
 
     dtype_cls = np.dtypes.Int32DType
-    _zarr_v3_name: ClassVar[str] = "int32"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">i4", "<i4")
 
 
-@dataclass(frozen=True, kw_only=True)
 class UInt32(_Wide, BaseInt["np.dtypes.UInt32DType", np.uint32]):
     """Unsigned integers of 32 bits."""
 
     dtype_cls = np.dtypes.UInt32DType
-    _zarr_v3_name: ClassVar[str] = "uint32"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">u4", "<u4")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Int64(_Wide, BaseInt["np.dtypes.Int64DType", np.int64]):
     """Signed integers of 64 bits."""
 
     dtype_cls = np.dtypes.Int64DType
-    _zarr_v3_name: ClassVar[str] = "int64"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">i8", "<i8")
 
 
-@dataclass(frozen=True, kw_only=True)
 class UInt64(_Wide, BaseInt["np.dtypes.UInt64DType", np.uint64]):
     """Unsigned integers of 64 bits."""
 
     dtype_cls = np.dtypes.UInt64DType
-    _zarr_v3_name: ClassVar[str] = "uint64"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">u8", "<u8")
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseFloat(_Wide, of.NumpyDType[D, S], HasItemSize, Generic[D, S]):
+class BaseFloat(_Wide, _Number[D, S], Generic[D, S]):
     """Floating-point numbers."""
 
     def _check_scalar(self, data: object) -> bool:
@@ -180,35 +165,26 @@ class BaseFloat(_Wide, of.NumpyDType[D, S], HasItemSize, Generic[D, S]):
         return for_format(zarr_format, *[lambda: of.float_to_json_v2(self.cast_scalar(data))] * 2)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Float16(BaseFloat["np.dtypes.Float16DType", np.float16]):
     """Floats of 16 bits."""
 
     dtype_cls = np.dtypes.Float16DType
-    _zarr_v3_name: ClassVar[str] = "float16"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">f2", "<f2")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Float32(BaseFloat["np.dtypes.Float32DType", np.float32]):
     """Floats of 32 bits."""
 
     dtype_cls = np.dtypes.Float32DType
-    _zarr_v3_name: ClassVar[str] = "float32"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">f4", "<f4")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Float64(BaseFloat["np.dtypes.Float64DType", np.float64]):
     """Floats of 64 bits."""
 
     dtype_cls = np.dtypes.Float64DType
-    _zarr_v3_name: ClassVar[str] = "float64"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">f8", "<f8")
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseComplex(_Wide, of.NumpyDType[D, S], HasItemSize, Generic[D, S]):
+class BaseComplex(_Wide, _Number[D, S], Generic[D, S]):
     """Complex numbers."""
 
     def _check_scalar(self, data: object) -> bool:
@@ -229,19 +205,13 @@ class BaseComplex(_Wide, of.NumpyDType[D, S], HasItemSize, Generic[D, S]):
         return for_format(zarr_format, lambda: parts, lambda: parts)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Complex64(BaseComplex["np.dtypes.Complex64DType", np.complex64]):
     """Complex numbers of two floats of 32 bits."""
 
     dtype_cls = np.dtypes.Complex64DType
-    _zarr_v3_name: ClassVar[str] = "complex64"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">c8", "<c8")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Complex128(BaseComplex["np.dtypes.Complex128DType", np.complex128]):
     """Complex numbers of two floats of 64 bits."""
 
     dtype_cls = np.dtypes.Complex128DType
-    _zarr_v3_name: ClassVar[str] = "complex128"
-    _zarr_v2_names: ClassVar[tuple[str, ...]] = (">c16", "<c16")

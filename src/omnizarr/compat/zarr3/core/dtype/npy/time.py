@@ -42,8 +42,8 @@ class TimeDTypeBase(_Wide, of.NumpyDType[D, S], HasItemSize, Generic[D, S]):
     """
 
     _numpy_name: ClassVar[str]
-    unit: str = "generic"
     scale_factor: int = 1
+    unit: str = "generic"
 
     def __post_init__(self) -> None:
         if self.scale_factor < 1:
