@@ -17,7 +17,6 @@ This module knows stores and files. It must not know formats, and does not read 
 
 from __future__ import annotations
 
-import dis
 import gc
 import os
 from collections import ChainMap, UserDict, deque
@@ -230,9 +229,7 @@ def _held(item: Any) -> Iterable[Any]:
 
 def _variables(code: Any) -> Iterator[str]:
     """The names of global variables that a function uses, and the functions inside it."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            yield instruction.argval
+    yield from code.co_names  # those of attributes too
     for constant in code.co_consts:
         if isinstance(constant, type(code)):
             yield from _variables(constant)

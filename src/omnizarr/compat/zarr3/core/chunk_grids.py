@@ -10,7 +10,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from omnizarr.compat.zarr3.core.common import ShapeLike, ceildiv, parse_shapelike
@@ -18,6 +17,7 @@ from omnizarr.compat.zarr3.core.metadata.grids import (
     RectilinearChunkGridMetadata,
     RegularChunkGridMetadata,
 )
+from omnizarr.runtime.properties import cached_property
 
 __all__ = ["ChunkGrid", "ChunkSpec", "RegularChunkGrid"]
 
