@@ -13,7 +13,7 @@ import pytest
 
 import omnizarr
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.model.dtypes import Pair, Struct, from_json, from_numpy, told_by_numpy
+from omnizarr.model.dtypes import Pair, Struct, from_json, from_numpy, numpy_determines
 from omnizarr.model.dtypes.pairs import NAMES
 from omnizarr.model.dtypes.small import FLOATS
 
@@ -61,7 +61,7 @@ def test_names(name: str) -> None:
     assert data_type.json == data_type.name == str(data_type) == name
     assert data_type == from_json({"name": name}) == from_numpy(name) == data_type.native
     assert pickle.loads(pickle.dumps(data_type)) == data_type
-    assert not told_by_numpy(data_type)
+    assert not numpy_determines(data_type)
     assert isinstance(from_numpy(data_type.numpy), Struct)
     assert data_type.zero.tobytes() == bytes(data_type.numpy.itemsize)
 
@@ -242,7 +242,7 @@ def test_as_fields_of_records() -> None:
     data_type = from_json(json_type)
     assert data_type.json == data_type.native.json == json_type
     assert data_type != from_numpy(data_type.numpy)
-    assert not told_by_numpy(data_type)
+    assert not numpy_determines(data_type)
     assert repr(data_type.fill_to_json(data_type.fill_from_json(fill))) == repr(fill)
     assert pickle.loads(pickle.dumps(data_type)) == data_type
     assert hash(data_type) == hash(from_json(json_type))

@@ -24,9 +24,9 @@ from omnizarr.model.dtypes import (
     by_element,
     from_json,
     from_numpy,
+    numpy_determines,
     plugins,
     register,
-    told_by_numpy,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,7 +93,7 @@ def test_a_copy_keeps_the_type(registered: None) -> None:
     omnizarr.create_array(store, data=[45, 90], dtype=Degrees(8))
     omnizarr.convert(store, copied, zarr_format=3)
     assert omnizarr.open_array(copied).data_type == Degrees(8)
-    assert not told_by_numpy(Degrees(8))
+    assert not numpy_determines(Degrees(8))
     for zarr_format in (1, 2, "3-draft2019", "n5"):
         with pytest.raises(UnsupportedError, match=r"test\.degrees"):
             omnizarr.convert(store, omnizarr.MemoryStore(), zarr_format=zarr_format)
@@ -187,7 +187,7 @@ def test_numpy_dtypes_of_their_own(registered: None) -> None:
     register("test.long", Long)
     assert from_numpy(np.dtype("longdouble")) == Long()
     assert from_numpy("i4").name == "int32"
-    assert not told_by_numpy(Long())
+    assert not numpy_determines(Long())
 
 
 # -- real packages ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import omnizarr
 from omnizarr.cli import places, urls
 from omnizarr.cli.arguments import integer, lengths
 from omnizarr.cli.output import Output, Unwritable
-from omnizarr.cli.places import Given, Problem, StorePath, locate, open_store
+from omnizarr.cli.places import Given, Problem, StoredAt, locate, open_store
 from omnizarr.cli.titles import names
 from omnizarr.stores import Store, store_kind
 
@@ -154,7 +154,7 @@ def _file(path: str) -> str:
     return path
 
 
-def stores(arguments: Any, place: StorePath, options: dict[str, Any]) -> tuple[Store, Store | None]:
+def stores(arguments: Any, place: StoredAt, options: dict[str, Any]) -> tuple[Store, Store | None]:
     """Where is read and where is written."""
     if arguments.in_place:
         return place.open("r" if arguments.dry_run else "r+"), None

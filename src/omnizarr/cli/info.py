@@ -21,7 +21,7 @@ from omnizarr.cli.output import (
     times,
 )
 from omnizarr.cli.output import size as human_size
-from omnizarr.cli.places import StorePath, opened
+from omnizarr.cli.places import StoredAt, opened
 from omnizarr.cli.problems import told
 from omnizarr.errors import ZarrError
 
@@ -65,7 +65,7 @@ def run(arguments: Any, out: Output) -> int:
     return 0
 
 
-def of_node(place: StorePath, node: Any, counted: bool = False) -> Facts:
+def of_node(place: StoredAt, node: Any, counted: bool = False) -> Facts:
     """All that is told about a node, as programs get it; what is stored of an array only if its
     chunks are counted."""
     found: Facts = {

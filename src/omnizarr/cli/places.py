@@ -51,7 +51,7 @@ class Problem(Exception):
 
 
 @dataclass(frozen=True)
-class StorePath:
+class StoredAt:
     """A store that exists, and a path in it."""
 
     file: str
@@ -148,7 +148,7 @@ def _knows(file: str, name: str, value: Any) -> bool:
 @contextmanager
 def opened(
     path: str, node: str | None = None, zarr_format: str | None = None, options: Given = ()
-) -> Iterator[tuple[StorePath, Any]]:
+) -> Iterator[tuple[StoredAt, Any]]:
     """The array or group that a person means, for reading; closed at the end."""
     place, found = find(path, node, zarr_format, options)
     try:
@@ -159,10 +159,10 @@ def opened(
 
 def find(
     path: str, node: str | None = None, zarr_format: str | None = None, options: Given = ()
-) -> tuple[StorePath, Any]:
+) -> tuple[StoredAt, Any]:
     """The array or group, and where it was found."""
     places = _places(path, node, options)
-    missing: list[tuple[StorePath, NodeNotFoundError]] = []
+    missing: list[tuple[StoredAt, NodeNotFoundError]] = []
     for place in places:
         try:
             return place, _open(place, zarr_format)
@@ -182,7 +182,7 @@ def find(
     raise _nothing(path, missing)
 
 
-def locate(path: str, node: str | None = None, options: Given = ()) -> StorePath:
+def locate(path: str, node: str | None = None, options: Given = ()) -> StoredAt:
     """Where that array or group is; its metadata need not be readable."""
     try:
         place, found = find(path, node, options=options)
@@ -192,7 +192,7 @@ def locate(path: str, node: str | None = None, options: Given = ()) -> StorePath
     return place
 
 
-def _open(place: StorePath, zarr_format: str | None = None) -> Any:
+def _open(place: StoredAt, zarr_format: str | None = None) -> Any:
     store = place.open()
     try:
         return omnizarr.open(store, mode="r", path=place.path, zarr_format=zarr_format)
@@ -201,15 +201,15 @@ def _open(place: StorePath, zarr_format: str | None = None) -> Any:
         raise
 
 
-def _places(path: str, node: str | None, options: Given) -> list[StorePath]:
+def _places(path: str, node: str | None, options: Given) -> list[StoredAt]:
     """Every store that the path may mean, the nearest first."""
     given = dict(options)
     return [replace(place, options=given) for place in _candidates(path, (node or "").strip("/"))]
 
 
-def _candidates(path: str, inner: str) -> Iterator[StorePath]:
+def _candidates(path: str, inner: str) -> Iterator[StoredAt]:
     if urls.is_url(path):
-        yield from (StorePath(url, below) for url, below in urls.places(path, inner))
+        yield from (StoredAt(url, below) for url, below in urls.places(path, inner))
         return
     if not path:
         raise Problem("the path is empty", "name a folder, a .zip archive or a URL")
@@ -222,22 +222,22 @@ def _candidates(path: str, inner: str) -> Iterator[StorePath]:
         outer = outer or os.curdir
     if not os.path.isdir(outer):
         if not os.path.lexists(outer):
-            yield StorePath(outer, inner)
+            yield StoredAt(outer, inner)
         elif _is_archive(outer):
-            yield StorePath(outer, inner, archive=True)
+            yield StoredAt(outer, inner, archive=True)
         elif (known := store_kind(outer)) is not None and not (
             known.existing and _is_store(os.path.dirname(outer) or os.curdir)
         ):
-            yield StorePath(outer, inner)
+            yield StoredAt(outer, inner)
         else:
             raise _no_store(outer)
         return
-    yield StorePath(outer, inner)
+    yield StoredAt(outer, inner)
     absolute = os.path.abspath(outer)
     while os.path.dirname(absolute) != absolute:
         absolute, name = os.path.split(absolute)
         inner = _joined(name, inner)
-        yield StorePath(absolute if os.path.isabs(outer) else os.path.relpath(absolute), inner)
+        yield StoredAt(absolute if os.path.isabs(outer) else os.path.relpath(absolute), inner)
 
 
 def _joined(name: str, path: str) -> str:
@@ -281,7 +281,7 @@ def _is_store(folder: str) -> bool:
     return True
 
 
-def _nothing(path: str, missing: list[tuple[StorePath, NodeNotFoundError]]) -> Problem:
+def _nothing(path: str, missing: list[tuple[StoredAt, NodeNotFoundError]]) -> Problem:
     """The problem of a path that leads to no node in any of the stores it may mean."""
     nearest, first = missing[0]
     if _is_unfinished(nearest):
@@ -299,7 +299,7 @@ def _nothing(path: str, missing: list[tuple[StorePath, NodeNotFoundError]]) -> P
     return Problem(_shortly(first.reason), _stores_inside(nearest))
 
 
-def _is_unfinished(place: StorePath) -> bool:
+def _is_unfinished(place: StoredAt) -> bool:
     """Whether a conversion into this place was begun and not finished."""
     if place.kind == "URL":
         return False
@@ -328,7 +328,7 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _stores_inside(place: StorePath) -> str | None:
+def _stores_inside(place: StoredAt) -> str | None:
     """Stores one level down, which is what a person may have meant."""
     if place.kind != "folder":
         return None

@@ -22,7 +22,7 @@ from omnizarr.cli.output import (
     times,
 )
 from omnizarr.cli.output import size as human_size
-from omnizarr.cli.places import StorePath, opened
+from omnizarr.cli.places import StoredAt, opened
 from omnizarr.cli.titles import short
 from omnizarr.errors import ZarrError
 
@@ -138,7 +138,7 @@ def totals(rows: list[Facts]) -> Facts:
 # -- drawing -----------------------------------------------------------------------------------
 
 
-def show(place: StorePath, node: Any, rows: list[Facts], out: Output) -> None:
+def show(place: StoredAt, node: Any, rows: list[Facts], out: Output) -> None:
     labels = branches([row["path"][len(place.path) :].strip("/") for row in rows])
     labels[0] = place.path.rpartition("/")[2] or place.shown
     cells = [describe(row) for row in rows]

@@ -1,4 +1,4 @@
-"""How many threads pay.
+"""Choose how many threads a plan gets.
 
 A second Python thread helps when each task holds at least some 100 µs of work outside the
 interpreter lock; below that, threads queue for the lock and lose. So small chunks of a store that

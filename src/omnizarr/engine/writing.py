@@ -143,9 +143,11 @@ def _emptied(source: Source, chain: Chain) -> Buffer:
 
 
 def trim(source: Source, coordinates: Shape, current: Callable[[], Shape | None]) -> None:
-    """Forget what one stored chunk of an array that had `source.model.shape` holds outside of the
-    shape that `current` gives, which is called while the chunk is locked or its version known.
-    Without a shape the chunk is left as it is."""
+    """Clear what a stored chunk holds beyond the array's new shape.
+
+    `source` has the old shape. `current` gives the new one, and is called while the chunk is locked
+    or its version is known; where it gives None, the chunk is left as it is.
+    """
     key = source.key(coordinates)
     try:
         with source.caller_lock(key):

@@ -12,7 +12,7 @@ import omnizarr
 from omnizarr import MemoryStore
 
 xr: Any = pytest.importorskip("xarray")
-from omnizarr.integrations.xarray import OmnizarrStore, to_zarr  # noqa: E402
+from omnizarr.integrations.xarray import OmnizarrDataStore, to_zarr  # noqa: E402
 
 
 def series(start: int, stop: int, offset: float = 0) -> Any:
@@ -181,7 +181,7 @@ def test_trees(tmp_path: Path) -> None:
     tree = xr.DataTree.from_dict({"/": series(0, 2), "/a/b": series(0, 2, 7)})
     path = tmp_path / "tree.zarr"
     returned = tree.omnizarr.to_zarr(path, encoding={"/a/b": {"v": {"chunks": (1,)}}})
-    assert isinstance(returned, OmnizarrStore)
+    assert isinstance(returned, OmnizarrDataStore)
     assert omnizarr.open_group(path)["a/b/v"].chunks == (1,)
     found = xr.open_datatree(path, engine="omnizarr", consolidated=True)
     assert found["a/b/v"].to_numpy().tolist() == [7, 8]

@@ -210,7 +210,7 @@ def axes_of(spec: CodecSpec, ndim: int) -> tuple[int, ...]:
 
 
 def viewed_types(spec: CodecSpec, stage: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """What a codec of `VIEWING` takes its input for, and what it makes of it."""
+    """The types as which a codec of `VIEWING` sees its input and its output."""
     before, after = VIEWING[spec.name]
     seen = _named_type(spec, before, stage)
     return seen, _named_type(spec, after, seen)

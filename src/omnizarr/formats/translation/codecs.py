@@ -36,7 +36,7 @@ from omnizarr.formats.translation.chunk_bytes import (
 )
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import CodecSpec, Json
-from omnizarr.model.dtypes import ArrowBinary, ArrowString, DataType, from_numpy, told_by_numpy
+from omnizarr.model.dtypes import ArrowBinary, ArrowString, DataType, from_numpy, numpy_determines
 from omnizarr.model.grids import Shape
 
 N5_BLOCK = "n5_default"
@@ -128,7 +128,7 @@ def _framed(specs: Sequence[CodecSpec], text: bool) -> list[CodecSpec]:
 
 def _reordered(data_type: DataType, order: str) -> DataType:
     dtype = data_type.numpy
-    if dtype.isbuiltin == 2 or order not in "<>" or not told_by_numpy(data_type):
+    if dtype.isbuiltin == 2 or order not in "<>" or not numpy_determines(data_type):
         return data_type
     changed = dtype.newbyteorder(order)  # type: ignore[arg-type]  # it is one of the two
     return data_type if changed == dtype else from_numpy(changed)

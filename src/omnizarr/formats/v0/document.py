@@ -36,8 +36,8 @@ _PICKLES = b"(", b"\x80"
 
 
 class V0(arrays_only.ArraysOnly):
-    """Format 0; see `formats.base.Format`. Chunk keys have one spelling: a wish for another
-    separator is not one that this format can grant, and changes nothing that is read."""
+    """Format 0; see `formats.base.Format`. Chunk keys have one separator: another one that
+    is asked for is ignored."""
 
     name: FormatName = 0
     claiming = 1

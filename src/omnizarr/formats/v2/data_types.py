@@ -21,9 +21,9 @@ from omnizarr.model.dtypes import (
     String,
     from_json,
     from_numpy,
-    told_by_numpy,
+    numpy_determines,
 )
-from omnizarr.model.dtypes.registry import MAX_ITEM_BYTES, untold
+from omnizarr.model.dtypes.registry import MAX_ITEM_BYTES, undetermined_name
 from omnizarr.model.dtypes.small import NAMES as SMALL_NAMES
 from omnizarr.model.dtypes.struct import struct
 from omnizarr.model.dtypes.variable import Bytes
@@ -138,9 +138,9 @@ def encode(data_type: DataType) -> Json:
     if isinstance(data_type, String | Bytes | Object):
         return "|O"
     dtype = data_type.numpy
-    if not told_by_numpy(data_type):
+    if not numpy_determines(data_type):
         raise UnsupportedError(
-            f"no NumPy type stands for {untold(data_type)!r}; only format 3 names it",
+            f"no NumPy type stands for {undetermined_name(data_type)!r}; only format 3 names it",
             what="data_type",
         )
     try:

@@ -23,10 +23,10 @@ package("xarray", "xarray", "omnizarr.integrations.xarray")  # says what to inst
 
 from omnizarr.integrations.xarray.accessor import OmnizarrAccessor  # noqa: E402
 from omnizarr.integrations.xarray.backend import OmnizarrBackend  # noqa: E402
-from omnizarr.integrations.xarray.store import OmnizarrStore  # noqa: E402
+from omnizarr.integrations.xarray.store import OmnizarrDataStore  # noqa: E402
 from omnizarr.integrations.xarray.writing import to_zarr  # noqa: E402
 
-__all__ = ["OmnizarrAccessor", "OmnizarrBackend", "OmnizarrStore", "to_zarr"]
+__all__ = ["OmnizarrAccessor", "OmnizarrBackend", "OmnizarrDataStore", "to_zarr"]
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import xarray
 
 from omnizarr.integrations.xarray.opening import Target
-from omnizarr.integrations.xarray.store import OmnizarrStore, Region
+from omnizarr.integrations.xarray.store import OmnizarrDataStore, Region
 from omnizarr.integrations.xarray.writing import Encoding, WriteMode, to_zarr
 from omnizarr.keywords import suggests
 
@@ -65,7 +65,7 @@ class OmnizarrAccessor:
         write_empty_chunks: bool | None = None,
         write_inherited_coords: bool = False,
         chunkmanager_store_kwargs: Mapping[str, object] | None = None,
-    ) -> OmnizarrStore | Delayed:
+    ) -> OmnizarrDataStore | Delayed:
         """Write the object to a store, as `omnizarr.integrations.xarray.to_zarr` does.
 
         Parameters
@@ -77,7 +77,7 @@ chunkmanager_store_kwargs
 
         Returns
         -------
-        OmnizarrStore or Delayed
+        OmnizarrDataStore or Delayed
             The store that was written; with ``compute=False`` a Dask object.
         """
         return to_zarr(

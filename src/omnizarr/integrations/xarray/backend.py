@@ -28,7 +28,7 @@ from omnizarr.integrations.xarray.opening import (
     is_ours_to_close,
     open_node,
 )
-from omnizarr.integrations.xarray.store import OmnizarrStore
+from omnizarr.integrations.xarray.store import OmnizarrDataStore
 from omnizarr.integrations.xarray.variables import Convention, variable_of
 
 OWN_SUFFIXES = (".n5", ".sqlite", ".sqlite3", ".sqldb", ".lmdb", ".dbm")
@@ -170,7 +170,7 @@ use_cftime, decode_timedelta
         if isinstance(found, Array):
             store = LoneArray(found, use_zarr_fill_value_as_mask, closes=closes)
         else:
-            store = OmnizarrStore(
+            store = OmnizarrDataStore(
                 found,
                 mode=mode,
                 close_store_on_close=closes,
@@ -220,7 +220,7 @@ zarr_format, use_zarr_fill_value_as_mask
         dict
             A dataset for every group, by its path below `group`.
         """
-        root = OmnizarrStore.open_group(
+        root = OmnizarrDataStore.open_group(
             _normalize_path(filename_or_obj),
             mode=mode,
             group=group,

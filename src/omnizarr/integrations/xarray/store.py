@@ -45,7 +45,7 @@ Variables = Mapping[str, xarray.Variable]
 Region = Mapping[str, slice | Literal["auto"]] | Literal["auto"]
 
 
-class OmnizarrStore(ZarrStore):
+class OmnizarrDataStore(ZarrStore):
     """A group of omnizarr as a data store of xarray; `to_zarr` returns one.
 
     Parameters
@@ -119,7 +119,7 @@ use_zarr_fill_value_as_mask
 
         Returns
         -------
-        OmnizarrStore
+        OmnizarrDataStore
             The store.
         """
         found = open_node(
@@ -167,7 +167,7 @@ use_zarr_fill_value_as_mask
 
         Returns
         -------
-        OmnizarrStore
+        OmnizarrDataStore
             The store of that group.
         """
         return self._like(self.zarr_group.require_group(group))

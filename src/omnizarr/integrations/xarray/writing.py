@@ -25,7 +25,7 @@ from xarray.backends.writers import _validate_dataset_names, dump_to_store
 from xarray.backends.zarr import _choose_default_mode
 
 from omnizarr.integrations.xarray.opening import Target, consolidates
-from omnizarr.integrations.xarray.store import OmnizarrStore, Region
+from omnizarr.integrations.xarray.store import OmnizarrDataStore, Region
 from omnizarr.keywords import suggests
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def to_zarr(
     write_empty_chunks: bool | None = None,
     write_inherited_coords: bool = False,
     chunkmanager_store_kwargs: Mapping[str, object] | None = None,
-) -> OmnizarrStore | Delayed:
+) -> OmnizarrDataStore | Delayed:
     """Write a Dataset, a DataArray or a DataTree; the arguments are those of xarray's `to_zarr`.
 
     Parameters
@@ -100,7 +100,7 @@ def to_zarr(
 
     Returns
     -------
-    OmnizarrStore or Delayed
+    OmnizarrDataStore or Delayed
         The store that was written; with ``compute=False`` a Dask object.
 
     Raises
@@ -131,7 +131,7 @@ def to_zarr(
     for _, dataset, _ in parts:
         _validate_dataset_names(dataset)
     chosen = _choose_default_mode(mode=mode, append_dim=append_dim, region=region)
-    root = OmnizarrStore.open_group(
+    root = OmnizarrDataStore.open_group(
         _normalize_path(store),
         mode=chosen,
         group=group,

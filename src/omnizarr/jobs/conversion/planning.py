@@ -40,7 +40,7 @@ from omnizarr.jobs.conversion.chunks import Listed, per_portion, spelling, store
 from omnizarr.jobs.conversion.plan import JOURNAL, ConversionPlan, NodePlan, Wanted, region_blocks
 from omnizarr.jobs.conversion.report import Action
 from omnizarr.jobs.conversion.respelling import respelled_array, respelled_group
-from omnizarr.jobs.conversion.walking import Exclusion, walk
+from omnizarr.jobs.conversion.walking import ExcludedNodes, walk
 from omnizarr.model import json, paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Buffer, Store
@@ -73,7 +73,7 @@ def make_plan(
     for key, document in {**_existing_parents(target), **parents}.items():
         preview.set(key, document)
     nodes: list[NodePlan] = []
-    exclusion = Exclusion(wanted.exclude)
+    exclusion = ExcludedNodes(wanted.exclude)
     walked = list(walk(source, model, exclusion))
     named = {
         paths.parent(path)

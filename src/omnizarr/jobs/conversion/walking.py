@@ -20,7 +20,7 @@ from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.nodes.node import NodeAddress
 
 
-class Exclusion:
+class ExcludedNodes:
     """Paths and patterns (`stations/*`) of nodes to leave out, and what they have met."""
 
     def __init__(self, patterns: tuple[str, ...] = ()) -> None:
@@ -66,7 +66,7 @@ def _kind(place: NodeAddress) -> Kind | None:
 
 
 def walk(
-    place: NodeAddress, model: Node, exclusion: Exclusion | None = None
+    place: NodeAddress, model: Node, exclusion: ExcludedNodes | None = None
 ) -> Iterator[tuple[str, NodeAddress, Node]]:
     """Every node of one format from here down, parents first, by its path from here."""
     pending: list[tuple[str, Node]] = [("", model)]
@@ -81,7 +81,7 @@ def walk(
             _check_below(here, path, exclusion)
 
 
-def _check_below(here: NodeAddress, path: str, exclusion: Exclusion | None) -> None:
+def _check_below(here: NodeAddress, path: str, exclusion: ExcludedNodes | None) -> None:
     """Refuse an array with nodes below it: they would be lost without a word."""
     hidden = formats.hidden_members(here.format, here.store, here.path)
     names = [paths.join(path, name) for name in hidden]
@@ -95,7 +95,7 @@ def _check_below(here: NodeAddress, path: str, exclusion: Exclusion | None) -> N
         )
 
 
-def _members(here: NodeAddress, path: str, exclusion: Exclusion | None) -> dict[str, Node]:
+def _members(here: NodeAddress, path: str, exclusion: ExcludedNodes | None) -> dict[str, Node]:
     """The members of a group by name. With an exclusion they are read one by one, so that a
     damaged member can be excluded."""
     if exclusion is None or not exclusion.patterns:

@@ -4,7 +4,7 @@ from omnizarr.model.dtypes.base import DataType, by_element
 from omnizarr.model.dtypes.numeric import Boolean, Complex, Float, Integer
 from omnizarr.model.dtypes.pairs import Pair
 from omnizarr.model.dtypes.raw import Raw
-from omnizarr.model.dtypes.registry import from_json, from_numpy, parse, register, told_by_numpy
+from omnizarr.model.dtypes.registry import from_json, from_numpy, numpy_determines, parse, register
 from omnizarr.model.dtypes.struct import Struct, StructField
 from omnizarr.model.dtypes.text import FixedBytes, FixedText
 from omnizarr.model.dtypes.time import Time
@@ -31,7 +31,7 @@ __all__ = [
     "by_element",
     "from_json",
     "from_numpy",
+    "numpy_determines",
     "parse",
     "register",
-    "told_by_numpy",
 ]

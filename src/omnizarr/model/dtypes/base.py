@@ -71,9 +71,9 @@ class DataType(ABC):
 
     def __str__(self) -> str:
         """NumPy's name of the type, or the canonical one where NumPy has none."""
-        from omnizarr.model.dtypes.registry import told_by_numpy
+        from omnizarr.model.dtypes.registry import numpy_determines
 
-        if self.variable or told_by_numpy(self):
+        if self.variable or numpy_determines(self):
             return _dtype_name(self.numpy)
         options = ", ".join(f"{key}={show(value)}" for key, value in self.configuration.items())
         return f"{self.name}({options})" if options else self.name

@@ -217,16 +217,16 @@ def from_numpy(dtype: Any) -> DataType:
     raise UnsupportedError(f"NumPy's {found!r} has no Zarr data type{hint}", what="data_type")
 
 
-def told_by_numpy(data_type: DataType) -> bool:
-    """Whether the NumPy dtype alone says which type it is, as formats before 3 need it."""
+def numpy_determines(data_type: DataType) -> bool:
+    """Whether the NumPy dtype alone determines the type, as formats before 3 need it."""
     try:
         return _built_in(data_type.numpy) == data_type
     except UnsupportedError:
         return False
 
 
-def untold(data_type: DataType) -> str:
-    """The name of a type that NumPy does not tell; in a record, of the field's."""
+def undetermined_name(data_type: DataType) -> str:
+    """The name of a type that its NumPy dtype does not determine; for a record, a field's."""
     while isinstance(data_type, struct.Struct) and data_type.special:
         data_type = data_type.special[0][1]
     return data_type.name

@@ -129,7 +129,7 @@ class ArrowString(String):
 
     @property
     def framed(self) -> String:
-        """The same values as practice stores them."""
+        """The type that stores the same values with a length before each."""
         return String(self.objects)
 
 

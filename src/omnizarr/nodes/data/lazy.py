@@ -61,8 +61,10 @@ def blocks(value: Any) -> Iterator[tuple[slice, ...]]:
 
 @contextmanager
 def counted_within(region: tuple[slice, ...]) -> Iterator[None]:
-    """Name the region in the error for a value of it that cannot be written: the place in such an
-    error is counted from where the region begins."""
+    """Name the region in the error for a value that cannot be written.
+
+    The position in that error counts from the start of the region.
+    """
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:

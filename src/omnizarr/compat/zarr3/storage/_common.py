@@ -143,7 +143,7 @@ class StorePath:
 
 
 def read_only_view(store: Store) -> Store:
-    """The store without its changes."""
+    """A view of the store that refuses changes."""
     try:
         return store.with_read_only(True)
     except NotImplementedError as error:
