@@ -21,6 +21,7 @@ VALUES: dict[str, list[Any]] = {
     "threads": [None, 1, np.int64(8)],
     "requests": [None, 1, 64],
     "array.order": ["C", "F"],
+    "array.read_order": [None, "C", "F"],
     "array.write_empty_chunks": [True, False],
     "array.on_missing": ["fill", "raise"],
     "array.text": ["string", "object", "bytes"],

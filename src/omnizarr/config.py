@@ -8,6 +8,9 @@ for a block. Environment variables set defaults too: `OMNIZARR_THREADS=1`,
     threads                   None      threads of one call; None: one per available core
     requests                  None      requests to a store at once; None: as many as it gains from
     array.order               "C"       memory order of new arrays: "C" or "F"
+    array.read_order          None      memory order of what reads return, for formats that store no
+                                        order: "C" or "F"; None: that of the stored chunks. A node
+                                        keeps the one it was opened with
     array.write_empty_chunks  False     store chunks that hold nothing but the fill value
     array.on_missing          "fill"    a chunk that is not stored: "fill", or "raise" an error
     array.text                "string"  what text reads as: "string", "object" or "bytes"
@@ -94,6 +97,7 @@ _SETTINGS: dict[str, _Setting] = {
     "threads": _count(),
     "requests": _count(),
     "array.order": _one_of("C", "F"),
+    "array.read_order": _one_of(None, "C", "F"),
     "array.write_empty_chunks": _boolean(False),
     "array.on_missing": _one_of("fill", "raise"),
     "array.text": _one_of("string", "object", "bytes"),

@@ -137,6 +137,8 @@ class ZarrError(Exception):
     options: tuple[Option, ...] = ()
     """The options that help: name and value of each argument."""
     _reason: str | None = None
+    of_parts: str = ""
+    """Message of an error that is made of its parts, as in zarr-python, with a place for each."""
 
     def at(
         self,
@@ -235,6 +237,8 @@ class ZarrError(Exception):
 
     def __str__(self) -> str:
         # KeyError would print the repr of its argument.
+        if self.of_parts and len(self.args) > 1:
+            return self.of_parts.format(*self.args)
         return str(self.args[0]) if self.args else ""
 
 

@@ -107,3 +107,31 @@ def test_sizes_are_asked_for_together() -> None:
     assert far.nbytes_stored == expected
     assert f"{expected}" in str(far.info_complete())
     assert time.monotonic() - begun < 10  # 20 s one by one
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("dtype", ["<M8", ">m8[3generic]", ">M8[2147483647generic]"])
+def test_times_without_a_unit(zarr_format: int, dtype: str) -> None:
+    """NumPy drops their scale and their byte order in many places."""
+    counts = np.array([0, 1, -2, 100], dtype[0] + "i8")
+    store = zarr.MemoryStore()
+    zarr.create_array(
+        store, data=counts.view(dtype), chunks=2, fill_value=5, zarr_format=zarr_format
+    )
+    array = zarr.open_array(store)
+    array.resize(6)
+    array[5:] = array[3:4]
+    values = array[:]
+    assert np.datetime_data(values.dtype) == np.datetime_data(np.dtype(dtype))
+    assert values.view(values.dtype.byteorder + "i8").tolist() == [0, 1, -2, 100, 5, 100]
+    assert int(array[1].view("i8")) == 1
+
+
+def test_order_of_what_is_read_can_be_set_for_all() -> None:
+    stored = zarr.array(np.arange(6).reshape(2, 3), order="F")
+    with zarr.config.set({"array.read_order": "C"}):
+        opened = zarr.open_array(stored.store)
+        older = zarr.array(np.eye(2), order="F", zarr_format=2)
+    assert (stored.order, opened.order, older.order) == ("F", "C", "F")
+    assert opened[:].flags.c_contiguous
+    assert opened.with_config({"order": "F"}).order == "F"

@@ -237,7 +237,7 @@ def create_from(arguments: dict[str, Any]) -> Array:
     zarr_format = format_of(arguments)
     mode = arguments.pop("mode", None)
     if mode is not None and checked_mode(mode) in ("r", "r+"):
-        raise ValueError(f"create() makes a new array, which mode {mode!r} does not allow")
+        raise ValueError(f"create() makes a new array, which is read-only in mode {mode!r}")
     overwrite = arguments.pop("overwrite", False) or mode == "w"
     place = [arguments.pop(name, None) for name in ("store", "path", "storage_options")]
     return make_array(

@@ -147,7 +147,9 @@ class BloscCodec(CodecDocument):
         if isinstance(shuffle, int) and shuffle in (0, 1, 2) and self.name == "blosc":
             shuffle = SHUFFLES[shuffle]
         if shuffle not in (None, -1, 0, 1, 2, *SHUFFLES):
-            raise MetadataError(f"codec 'blosc': shuffle {show(shuffle)} is none of {SHUFFLES}")
+            raise MetadataError(
+                f"codec 'blosc': shuffle must be one of {SHUFFLES}, found {show(shuffle)}"
+            )
         spec = CodecSpec("blosc", {**vars(self), "cname": cname})
         choice(spec, "cname", COMPRESSORS, None)
         vars(self).update(

@@ -85,7 +85,9 @@ class BytesCodec(CodecDocument):
     def __post_init__(self) -> None:
         value = getattr(self.endian, "value", self.endian)
         if value not in ("little", "big", None):
-            raise MetadataError(f"codec 'bytes': endian must be little or big, found {value!r}")
+            raise MetadataError(
+                f"codec 'bytes': endian must be one of little, big, found {value!r}"
+            )
         object.__setattr__(self, "endian", value)
 
     @classmethod

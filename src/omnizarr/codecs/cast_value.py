@@ -119,9 +119,13 @@ class CastValueCodec(CodecDocument):
     def prepare(self, stage: ArrayStage) -> Step:
         before, after = stage.dtype, numeric(self.data_type)
         if before.kind not in "iuf" and before.isbuiltin != 2:
-            raise MetadataError(f"codec {NAME!r}: casts numbers, not {before}")
+            raise MetadataError(
+                f"codec {NAME!r}: only supports integer and floating-point types, not {before}"
+            )
         if self.out_of_range == "wrap" and not is_integer(after):
-            raise MetadataError(f"codec {NAME!r}: only integers wrap, not {after}")
+            raise MetadataError(
+                f"codec {NAME!r}: out_of_range 'wrap' is only valid for integer types, not {after}"
+            )
         encode_pairs = self._pairs("encode", before, after)
         decode_pairs = self._pairs("decode", after, before)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, field, fields
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -68,6 +69,30 @@ def integer(
             f"codec {spec.name!r}: {key} must be between {low} and {high}, found {value}"
         )
     return value
+
+
+def chunk_lengths(name: str, shape: Any) -> tuple[int, ...]:
+    """The shape of the inner chunks of a codec: one length, or several."""
+    given = (shape,) if isinstance(shape, int | np.integer) else shape
+    lengths: list[Any] | None = None
+    with suppress(TypeError):
+        lengths = None if isinstance(given, str | bytes) else [*given]
+    if lengths is None or not all(isinstance(n, int | np.integer) for n in lengths):
+        raise TypeError(
+            f"codec {name!r}: chunk_shape: Expected an integer or an iterable of integers, found"
+            f" {shape!r}"
+        )
+    if any(n < 0 for n in lengths):
+        raise MetadataError(
+            f"codec {name!r}: chunk_shape: Expected all values to be non-negative, found {shape!r}"
+        )
+    for dimension, length in enumerate(lengths):
+        if length < 1:
+            raise MetadataError(
+                f"codec {name!r}: chunk_shape: Dimension {dimension}: chunk edge length must be >="
+                f" 1, got {int(length)}"
+            )
+    return tuple(int(n) for n in lengths)
 
 
 def number(spec: CodecSpec, key: str, default: float | Any = REQUIRED) -> float:

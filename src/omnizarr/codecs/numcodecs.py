@@ -113,84 +113,148 @@ _KINDS: dict[str, CodecKind] = {
 
 
 class BZ2(NamedCodec, codec="bz2"):
-    """bzip2."""
+    """bzip2.
+
+    See [numcodecs.bz2.BZ2](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class CRC32(NamedCodec, codec="crc32"):
-    """CRC-32 checksum."""
+    """CRC-32 checksum.
+
+    See [numcodecs.checksum32.CRC32](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class CRC32C(NamedCodec, codec="crc32c"):
-    """CRC-32C checksum."""
+    """CRC-32C checksum.
+
+    See [numcodecs.checksum32.CRC32C](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class LZ4(NamedCodec, codec="lz4"):
-    """LZ4."""
+    """LZ4.
+
+    See [numcodecs.lz4.LZ4](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class LZMA(NamedCodec, codec="lzma"):
-    """LZMA."""
+    """LZMA.
+
+    See [numcodecs.lzma.LZMA](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class ZFPY(NamedCodec, codec="zfpy"):
-    """zfp."""
+    """zfp.
+
+    See [numcodecs.zfpy.ZFPY](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class Adler32(NamedCodec, codec="adler32"):
-    """Adler-32 checksum."""
+    """Adler-32 checksum.
+
+    See [numcodecs.checksum32.Adler32](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class AsType(NamedCodec, codec="astype"):
-    """Stored as another type."""
+    """Stored as another type.
+
+    See [numcodecs.astype.AsType](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class BitRound(NamedCodec, codec="bitround"):
-    """Fewer bits of the mantissa."""
+    """Fewer bits of the mantissa.
+
+    See [numcodecs.bitround.BitRound](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class Blosc(NamedCodec, codec="blosc"):
-    """Blosc."""
+    """Blosc.
+
+    See [numcodecs.blosc.Blosc](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class Delta(NamedCodec, codec="delta"):
-    """Differences of neighbours."""
+    """Differences of neighbours.
+
+    See [numcodecs.delta.Delta](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class FixedScaleOffset(NamedCodec, codec="fixedscaleoffset"):
-    """Scaled and shifted."""
+    """Scaled and shifted.
+
+    See [numcodecs.fixedscaleoffset.FixedScaleOffset](https://numcodecs.readthedocs.io) for its
+    options.
+    """
 
 
 class Fletcher32(NamedCodec, codec="fletcher32"):
-    """Fletcher-32 checksum."""
+    """Fletcher-32 checksum.
+
+    See [numcodecs.fletcher32.Fletcher32](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class GZip(NamedCodec, codec="gzip"):
-    """gzip."""
+    """gzip.
+
+    See [numcodecs.gzip.GZip](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class JenkinsLookup3(NamedCodec, codec="jenkins_lookup3"):
-    """Jenkins' lookup3 checksum."""
+    """Jenkins' lookup3 checksum.
+
+    See [numcodecs.checksum32.JenkinsLookup3](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class PCodec(NamedCodec, codec="pcodec"):
-    """Pcodec."""
+    """Pcodec.
+
+    See [numcodecs.pcodec.PCodec](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class PackBits(NamedCodec, codec="packbits"):
-    """Eight booleans in a byte."""
+    """Eight booleans in a byte.
+
+    See [numcodecs.packbits.PackBits](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class Quantize(NamedCodec, codec="quantize"):
-    """Fewer decimal digits."""
+    """Fewer decimal digits.
+
+    See [numcodecs.quantize.Quantize](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class Shuffle(NamedCodec, codec="shuffle"):
-    """Bytes of elements regrouped."""
+    """Bytes of elements regrouped.
+
+    See [numcodecs.shuffle.Shuffle](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class Zlib(NamedCodec, codec="zlib"):
-    """zlib."""
+    """zlib.
+
+    See [numcodecs.zlib.Zlib](https://numcodecs.readthedocs.io) for its options.
+    """
 
 
 class Zstd(NamedCodec, codec="zstd"):
-    """Zstandard."""
+    """Zstandard.
+
+    See [numcodecs.zstd.Zstd](https://numcodecs.readthedocs.io) for its options.
+    """

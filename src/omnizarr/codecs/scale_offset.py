@@ -19,7 +19,6 @@ from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import from_numpy
 from omnizarr.model.grids import NDArray
-from omnizarr.model.json import show
 
 NAME = "scale_offset"
 
@@ -51,6 +50,13 @@ class ScaleOffsetCodec(ConfiguredCodec):
     name: str = NAME
     """Its name in metadata."""
 
+    def spec(self) -> CodecSpec:
+        """Give the metadata that describes the codec, without members at their default."""
+        whole = super().spec()
+        usual = {"offset": 0, "scale": 1}
+        kept = {key: item for key, item in whole.configuration.items() if item != usual.get(key)}
+        return CodecSpec(whole.name, kept, whole.must_understand)
+
     def _scalar(self, key: str, dtype: np.dtype[Any]) -> Any:
         value = getattr(self, key)
         if dtype.kind == "c" and type(value) in (int, float):
@@ -59,7 +65,8 @@ class ScaleOffsetCodec(ConfiguredCodec):
             return from_numpy(dtype).fill_from_json(value)
         except MetadataError as error:
             raise MetadataError(
-                f"codec {NAME!r}: {key} {show(getattr(self, key))} is no value of {dtype}: {error}"
+                f"codec {NAME!r}: {key} value {getattr(self, key)!r} is not representable in"
+                f" {dtype}: {error}"
             ) from error
 
     def prepare(self, stage: ArrayStage) -> Step:
@@ -68,7 +75,7 @@ class ScaleOffsetCodec(ConfiguredCodec):
             raise MetadataError(f"codec {NAME!r}: scales numbers, not {dtype}")
         offset, scale = self._scalar("offset", dtype), self._scalar("scale", dtype)
         if scale == 0:
-            raise MetadataError(f"codec {NAME!r}: a scale of 0 cannot be undone")
+            raise MetadataError(f"codec {NAME!r}: scale must be non-zero, or it cannot be undone")
         if dtype.kind in "iu":
             return self._of_integers(stage, int(offset), int(scale))
 
@@ -95,7 +102,7 @@ class ScaleOffsetCodec(ConfiguredCodec):
 
         def encode(array: NDArray) -> NDArray:
             if not fits(array, lambda value: (value - offset) * scale):
-                raise EncodeError(f"codec {NAME!r}: a value leaves the range of {dtype}")
+                raise EncodeError(f"codec {NAME!r}: a value is outside the range of dtype {dtype}")
             # What leaves the range on the way comes back, modulo the same power of two.
             return np.asarray((array - dtype.type(offset)) * dtype.type(scale), dtype)
 
@@ -107,7 +114,9 @@ class ScaleOffsetCodec(ConfiguredCodec):
                 if rest.any():
                     raise DecodeError(f"codec {NAME!r}: a stored value is no multiple of {scale}")
             if not fits(array, lambda value: value // scale + offset):
-                raise DecodeError(f"codec {NAME!r}: a stored value leaves the range of {dtype}")
+                raise DecodeError(
+                    f"codec {NAME!r}: a stored value is outside the range of dtype {dtype}"
+                )
             return np.asarray(quotient + dtype.type(offset), dtype)
 
         fill = encoded_fill(stage, encode)

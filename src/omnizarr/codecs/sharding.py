@@ -25,13 +25,13 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step
-from omnizarr.codecs.configuration import choice, only
+from omnizarr.codecs.configuration import choice, chunk_lengths, only
 from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
 from omnizarr.errors import DecodeError, MetadataError
 from omnizarr.keywords import suggesting
-from omnizarr.model.codec import CodecSpec
+from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.fill import is_fill
 from omnizarr.model.grids import Grid, NDArray, Shape, regular_grid
 from omnizarr.model.json import show
@@ -374,15 +374,7 @@ class ShardingCodec(CodecDocument):
     they are always written in C order."""
 
     def __post_init__(self) -> None:
-        shape: Any = self.chunk_shape
-        if isinstance(shape, (str, bytes)) or not isinstance(shape, Sequence):
-            raise MetadataError(f"codec {NAME!r}: chunk_shape must be a list, found {show(shape)}")
-        if not all(
-            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n > 0 for n in shape
-        ):
-            raise MetadataError(
-                f"codec {NAME!r}: chunk_shape {show(list(shape))} must hold integers of at least 1"
-            )
+        shape = chunk_lengths(NAME, self.chunk_shape)
         choice(
             CodecSpec(NAME, {"subchunk_write_order": str(self.subchunk_write_order)}),
             "subchunk_write_order",
@@ -391,8 +383,8 @@ class ShardingCodec(CodecDocument):
         )
         location = getattr(self.index_location, "value", self.index_location)
         if location not in ("start", "end"):
-            raise MetadataError(f"codec {NAME!r}: index_location must be start or end")
-        object.__setattr__(self, "chunk_shape", tuple(int(n) for n in shape))
+            raise MetadataError(f"codec {NAME!r}: index_location must be one of start, end")
+        object.__setattr__(self, "chunk_shape", shape)
         object.__setattr__(self, "index_location", location)
         object.__setattr__(self, "codecs", tuple(codec_spec(codec) for codec in self.codecs))
         if self.index_codecs is not None:
@@ -403,8 +395,11 @@ class ShardingCodec(CodecDocument):
     def from_spec(cls, spec: CodecSpec, context: Context) -> ShardingCodec:
         only(spec, "chunk_shape", "codecs", "index_codecs", "index_location")
         location = choice(spec, "index_location", ("start", "end"), "end")
+        shape: Any = spec.configuration.get("chunk_shape")
+        if not isinstance(shape, list | tuple) or any(type(n) is not int for n in shape):
+            raise MetadataError(f"codec {NAME!r}: chunk_shape must be integers, not {show(shape)}")
         return cls(
-            spec.configuration.get("chunk_shape"),  # type: ignore[arg-type]  # checked above
+            shape,
             option_specs(spec, "codecs") or (),
             option_specs(spec, "index_codecs"),
             "start" if location == "start" else "end",
@@ -420,6 +415,13 @@ class ShardingCodec(CodecDocument):
             configuration["index_codecs"] = [spec_document(codec) for codec in self.index_codecs]
             configuration["index_location"] = self.index_location
         return CodecSpec(NAME, configuration)
+
+    def to_dict(self) -> dict[str, Json]:
+        """Give the codec's metadata; as in zarr-python, its lists are tuples."""
+        document = super().to_dict()
+        inner: Any = document["configuration"]
+        inner |= {key: tuple(item) for key, item in inner.items() if isinstance(item, list)}
+        return document
 
     def shard(self, stage: ArrayStage) -> Shard:
         """Give the layout of shards.

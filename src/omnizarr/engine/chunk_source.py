@@ -78,7 +78,11 @@ class Source:
     def fill(self) -> npt.NDArray[Any]:
         """The fill value as a 0-d array: assigning it broadcasts even if it is a list."""
         scalar = np.zeros(1, self.model.dtype)
-        scalar[0] = self.model.fill
+        fill = self.model.fill
+        if scalar.dtype.kind in "mM":  # NumPy assigns no time without a unit but NaT
+            scalar.view(f"{scalar.dtype.byteorder}i8")[0] = fill.view(np.int64)
+        else:
+            scalar[0] = fill
         return cleared(scalar.reshape(())) if self.padded else scalar.reshape(())
 
     @cached_property

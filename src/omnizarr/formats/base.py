@@ -78,6 +78,8 @@ class Format(Protocol):
     """How many of the first `keys` prove that a node exists, even one that cannot be read."""
     names_dimensions: bool
     """Whether the document of an array has a member of its own for dimension names."""
+    states_order: bool
+    """Whether the document of an array has a member of its own for the memory order."""
 
     # -- reading ------------------------------------------------------------------------------
     def probes(self, path: str) -> tuple[str, ...]:

@@ -137,6 +137,7 @@ class BelowPath(ABC):
     compression_aliases: Mapping[str, str] = {}
     claiming: int = 0
     names_dimensions: bool = False
+    states_order: bool = True
 
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]: ...

@@ -257,7 +257,10 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     @property
     def order(self) -> Order:
         """Memory order of the values that are read."""
-        return self._options.order or self._stored.order
+        chosen = self._options.order
+        if chosen is None and not self._place.format.states_order:
+            chosen = self._options.usual_order
+        return chosen or self._stored.order
 
     @property
     def is_view(self) -> bool:

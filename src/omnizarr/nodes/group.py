@@ -719,7 +719,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         """
         found = self._found_or_made(name, {"shape": shape, "dtype": dtype, **arguments})
         require_alike(found, shape, dtype, exact)
-        return found
+        return found if arguments.get("config") is None else found.with_config(arguments["config"])
 
     def _found_or_made(self, name: str, arguments: Mapping[str, Any]) -> Array:
         self._check_writable()

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+import numpy as np
+
 from omnizarr import formats
+from omnizarr.config import config
 from omnizarr.engine import update
 from omnizarr.errors import (
     ArrayNotFoundError,
@@ -24,7 +27,7 @@ from omnizarr.errors import (
     ReadOnlyError,
 )
 from omnizarr.formats.base import Format, Node
-from omnizarr.keywords import refuse_unknown
+from omnizarr.keywords import nearest
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
@@ -45,6 +48,10 @@ class Options:
     write_empty_chunks: bool | None = None
     on_missing: Literal["fill", "raise"] | None = None
     order: Literal["C", "F"] | None = None
+    usual_order: Literal["C", "F"] | None = field(
+        default_factory=lambda: config.get("array.read_order")
+    )
+    """The order without `order`, for formats that store none; None: that of the chunks."""
     text: Literal["string", "object", "bytes"] | None = None
     """What text reads as: NumPy's StringDType, Python's str, or its bytes in UTF-8."""
     cache_metadata: bool = True
@@ -70,15 +77,27 @@ class Options:
         """The same with zarr-python's `config=`: a mapping, or an object with such attributes."""
         names = ("order", "write_empty_chunks", "read_missing_chunks")
         if isinstance(config, Mapping):
-            refuse_unknown(config, names, "config")
+            unknown = sorted(set(config) - {*names, *_WITHOUT_EFFECT})
+            if unknown:
+                raise TypeError(
+                    f"Unknown array config keys: {unknown}{nearest(unknown[0], names)}; known are"
+                    f" {', '.join(names)}"
+                )
             found = {name: config[name] for name in names if name in config}
         else:
             found = {name: getattr(config, name) for name in names if hasattr(config, name)}
+        if not isinstance(found.get("read_missing_chunks", True), bool | np.bool_):
+            raise ValueError(
+                "config: read_missing_chunks: Expected instance of bool, found"
+                f" {found['read_missing_chunks']!r}"
+            )
         if "read_missing_chunks" in found:
             found["on_missing"] = "fill" if found.pop("read_missing_chunks") else "raise"
         return replace(self, **found)
 
 
+_WITHOUT_EFFECT = ("sharding_coalesce_max_gap_bytes", "sharding_coalesce_max_bytes")
+"""Members of zarr-python's `config` that a store's capabilities decide here."""
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "write_empty_chunks": (True, False, None),
     "on_missing": ("fill", "raise", None),

@@ -249,8 +249,8 @@ def test_bare_names(name: str) -> None:
         "<z4",
         "i4,i4",
         "(2,)<i4",
-        "<M8",
         "<M8[fortnight]",
+        "<M8[0generic]",
         "|S0",
         "<U0",
         "|V0",
@@ -273,9 +273,11 @@ def test_unsupported_dtypes(dtype: Any) -> None:
         parse(dtype=dtype)
 
 
-def test_a_time_without_unit_cannot_be_created() -> None:
-    with pytest.raises(UnsupportedError, match="unit"):
-        V2.new_array(request(data_type=from_numpy("M8")))
+@pytest.mark.parametrize("dtype", ["<M8", ">m8[3generic]"])
+def test_a_time_without_unit_is_written_as_zarr_python_does(dtype: str) -> None:
+    made = V2.new_array(request(data_type=from_numpy(np.dtype(dtype))))
+    assert written(made)["dtype"] == dtype
+    assert parse(dtype=dtype).data_type.numpy == np.dtype(dtype)
 
 
 # -- fill values -------------------------------------------------------------------------------

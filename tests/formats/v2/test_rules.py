@@ -122,7 +122,7 @@ OF_ARRAYS: list[tuple[dict[str, Any], str, str, str]] = [
     ({"dtype": "<i3"}, "error", "not a NumPy type string", TYPES),
     ({"dtype": "<i"}, "error", "not a NumPy type string", TYPES),
     ({"dtype": "<z4"}, "error", "no type string", TYPES),
-    ({"dtype": "<M8"}, "error", "such as '<f8', '|S12' or '<M8[ns]'", TYPES),
+    ({"dtype": "<M8"}, "dialect", "has no unit", TYPES),
     ({"dtype": "<M8[xs]"}, "error", "such as '<f8', '|S12' or '<M8[ns]'", TYPES),
     ({"dtype": "<i4[ns]"}, "error", "not a NumPy type string", TYPES),
     ({"dtype": "<u1"}, "dialect", "byte order where none is relevant", TYPES),

@@ -15,6 +15,7 @@ import omnizarr
 from omnizarr import Array, Group, aio
 from omnizarr.compat.zarr3 import _calls
 from omnizarr.compat.zarr3.api import synchronous
+from omnizarr.compat.zarr3.core.array_spec import ArrayConfig
 from omnizarr.compat.zarr3.storage._base import served
 
 
@@ -139,6 +140,12 @@ class AsyncArray(_AsyncNode):
     info_complete = awaited("info_complete")
 
     @property
+    def config(self) -> ArrayConfig:
+        """How the array is read and written."""
+        settings: Any = self.sync.config
+        return ArrayConfig.from_dict(settings)
+
+    @property
     def oindex(self) -> AsyncIndex:
         """Every axis on its own."""
         return AsyncIndex(self.sync.get_orthogonal_selection)
@@ -211,6 +218,8 @@ class AsyncGroup(_AsyncNode):
     delitem = awaited("__delitem__")
     contains = awaited("__contains__")
     get = awaited("get")
+    get_array = awaited("get_array")
+    get_group = awaited("get_group")
     setitem = awaited("__setitem__")
     create = awaited("create")
     create_array = awaited("create_array")

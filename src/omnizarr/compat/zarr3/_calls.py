@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from omnizarr.compat.zarr3._creation import Prepare
 from omnizarr.compat.zarr3.abc.store import Store
 from omnizarr.compat.zarr3.storage._base import served
 from omnizarr.compat.zarr3.storage._common import StorePath, read_only_view, store_of
@@ -19,8 +20,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def translated(function: Callable[P, R], *, path: str = "path") -> Callable[P, R]:
-    """The function, for stores of `zarr.storage`; `path` names its argument for the path."""
+def translated(
+    function: Callable[P, R], *, path: str = "path", prepare: Prepare | None = None
+) -> Callable[P, R]:
+    """The function, for stores of `zarr.storage`; `path` names its argument for the path, and
+    `prepare` changes the other arguments."""
     names = [*inspect.signature(function).parameters]
     position = names.index("store") if "store" in names else None
 
@@ -28,6 +32,10 @@ def translated(function: Callable[P, R], *, path: str = "path") -> Callable[P, R
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         given: dict[str, Any] = dict(kwargs)
         values: list[Any] = list(args)
+        if prepare is not None:
+            given |= dict(zip(names, values, strict=False))
+            values = []
+            prepare(given)
         at = position if position is not None and position < len(values) else None
         store_like = values[at] if at is not None else given.pop("store", None)
         mode = given.get("mode")

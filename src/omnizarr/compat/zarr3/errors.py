@@ -49,3 +49,15 @@ __all__ = [
     "ZarrRuntimeWarning",
     "ZarrUserWarning",
 ]
+
+# zarr-python's errors may be made of their parts instead of a message.
+ArrayNotFoundError.of_parts = "No array found in store {!r} at path {!r}"
+GroupNotFoundError.of_parts = "No group found in store {!r} at path {!r}"
+ContainsArrayError.of_parts = "An array exists in store {!r} at path {!r}."
+ContainsGroupError.of_parts = "A group exists in store {!r} at path {!r}."
+ContainsArrayAndGroupError.of_parts = (
+    "Array and group metadata documents (.zarray and .zgroup) were both found in store {!r} at path"
+    " {!r}. Only one of these files may be present in a given directory / prefix. Remove the"
+    " .zarray file, or the .zgroup file, or both."
+)
+MetadataValidationError.of_parts = "Invalid value for {!r}. Expected {!r}. Got {!r}."

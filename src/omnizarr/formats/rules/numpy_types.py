@@ -104,6 +104,8 @@ def _simple(text: str) -> Strict:
         )
     if not without and order == "|":
         return "error", ": the byte order is relevant and not specified"
+    if letter in "mM" and text.endswith(("8", "generic]")):
+        return "dialect", " has no unit, which the document demands; zarr-python writes it"
     return None
 
 

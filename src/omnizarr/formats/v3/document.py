@@ -63,6 +63,7 @@ class V3(hierarchy.BelowPath):
     name: FormatName = 3
     claiming = 1
     names_dimensions = True
+    states_order = False
 
     # -- reading ------------------------------------------------------------------------------
     def keys(self, path: str) -> tuple[str, ...]:

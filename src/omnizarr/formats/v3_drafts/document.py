@@ -75,6 +75,7 @@ class Draft:
     compression_aliases: Mapping[str, str] = {}
     claiming = 2
     names_dimensions = False
+    states_order = True
 
     def __init__(self, layout: Layout) -> None:
         self.name = layout.name

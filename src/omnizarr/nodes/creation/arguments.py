@@ -22,7 +22,7 @@ from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import DEFAULT, ArrayRequest
 from omnizarr.keywords import refuse_unknown
 from omnizarr.model import dtypes
-from omnizarr.model.codec import CodecSpec
+from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
 from omnizarr.nodes.data.values import as_values, element_type, names_of
@@ -190,7 +190,7 @@ def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRe
     if order not in ("C", "F"):
         raise MetadataError(f"order must be 'C' or 'F', found {order!r}")
     itemsize = data_type.numpy.itemsize
-    filters = _sized(_filters(arguments, object_codec), itemsize)
+    filters = _completed(_filters(arguments, object_codec), data_type.numpy)
     serializer = arguments.get("serializer", "auto")
     if serializer is None or (isinstance(serializer, str) and serializer == "auto"):
         serializer = "auto"
@@ -205,7 +205,7 @@ def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRe
         index_location=_index_location(arguments.get("shards")),
         filters=filters,
         serializer=serializer,
-        compressors=_sized(_compressors(arguments), itemsize),
+        compressors=_completed(_compressors(arguments), data_type.numpy),
         codecs=None if codecs is None else [codec_registry.chosen_spec(c) for c in codecs],
         fill_value=arguments.get("fill_value", DEFAULT),
         order=order,
@@ -275,16 +275,25 @@ def _specs(value: Any, choices: Sequence[str] = ()) -> list[CodecSpec]:
     return [codec_registry.chosen_spec(item, choices) for item in several]
 
 
-def _sized(specs: Any, itemsize: int) -> Any:
-    """With the size of the array's elements for a shuffle that names none."""
+def _completed(specs: Any, dtype: np.dtype[Any]) -> Any:
+    """With the size of the array's elements for a shuffle that names none, and with their type for
+    the first filter where that needs one."""
     if not isinstance(specs, list):
         return specs
-    return [
-        CodecSpec(spec.name, {"elementsize": itemsize, **spec.configuration}, spec.must_understand)
-        if spec.name == "numcodecs.shuffle"
-        else spec
-        for spec in specs
-    ]
+    found = []
+    for place, spec in enumerate(specs):
+        implied: dict[str, Json] = {}
+        if spec.name == "numcodecs.shuffle":
+            implied = {"elementsize": dtype.itemsize}
+        elif place == 0 and spec.name in _TYPED and dtype.kind in "iuf":
+            implied = {"dtype": dtype.str}
+        configuration = {**implied, **spec.configuration}
+        found.append(CodecSpec(spec.name, configuration, spec.must_understand))
+    return found
+
+
+_TYPED = ("numcodecs.fixedscaleoffset", "numcodecs.quantize")
+"""Codecs of numcodecs that are told the type of the values."""
 
 
 def _filters(arguments: Mapping[str, Any], object_codec: Any) -> Any:

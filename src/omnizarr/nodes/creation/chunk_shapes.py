@@ -64,7 +64,10 @@ def resized_shape(given: Any, old: tuple[int, ...], where: str) -> tuple[int, ..
         given = [length if n is None else n for n, length in zip(given, old, strict=True)]
     new = normalize_shape(given)
     if len(new) != len(old):
-        raise MetadataError(f"{where}: cannot resize {old} to {new}: other ndim")
+        raise MetadataError(
+            f"{where}: cannot resize {old} to {new}: the new shape must have the same number of"
+            " dimensions"
+        )
     return new
 
 
@@ -84,8 +87,8 @@ def normalize_chunks(chunks: Any, shape: Shape, itemsize: int) -> Chunks:
         return tuple(max(1, n) for n in shape)
     if isinstance(chunks, str | bytes):
         return _cut(shape, itemsize, _size(chunks, "chunks"))
-    if isinstance(chunks, Integral):
-        chunks = (int(chunks),) * len(shape)
+    if isinstance(chunks, Integral) or getattr(chunks, "shape", None) == ():
+        chunks = (_index(chunks),) * len(shape)
     if not isinstance(chunks, Sequence | tuple):
         try:
             chunks = tuple(chunks)
@@ -105,7 +108,9 @@ def normalize_chunks(chunks: Any, shape: Shape, itemsize: int) -> Chunks:
             lengths.append(_index(chunk))
     for edge in lengths:
         if isinstance(edge, int) and edge < 1:
-            raise MetadataError(f"chunks {tuple(lengths)}: every chunk length must be at least 1")
+            raise MetadataError(
+                f"Chunk size must be positive or -1, got {edge} in chunks {tuple(lengths)}"
+            )
     if any(isinstance(edge, tuple) for edge in lengths):
         return _simplified(tuple(lengths))
     return tuple(lengths)
@@ -169,7 +174,9 @@ def normalize_shards(shards: Any, shape: Shape, chunks: Chunks, itemsize: int = 
     if shards is None or shards is False:
         return None
     if any(isinstance(edge, tuple) for edge in chunks):
-        raise MetadataError("shards need chunks of equal lengths, not lists of lengths")
+        raise MetadataError(
+            "Rectilinear chunks with sharding is not supported: shards need chunks of equal lengths"
+        )
     inner = tuple(int(edge) for edge in chunks)  # type: ignore[arg-type]  # checked above
     automatic = shards is True or (isinstance(shards, str) and shards == "auto")
     target = config.get("array.target_shard_size_bytes") if automatic else None
@@ -194,6 +201,10 @@ def normalize_shards(shards: Any, shape: Shape, chunks: Chunks, itemsize: int = 
     lengths = tuple(_index(n) for n in shards)
     if len(lengths) != len(shape):
         raise MetadataError(f"shards {lengths} must have as many dimensions as shape {shape}")
+    lengths = tuple(
+        chunk * max(1, ceil(n / chunk)) if shard == -1 else shard
+        for shard, n, chunk in zip(lengths, shape, inner, strict=True)
+    )
     for shard, chunk in zip(lengths, inner, strict=True):
         if shard < 1 or shard % chunk:
             raise MetadataError(f"shards {lengths} must be whole multiples of chunks {inner}")

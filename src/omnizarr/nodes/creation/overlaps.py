@@ -133,9 +133,9 @@ def check_apart(data: Any, targets: Iterable[Location], doubts: list[str] | None
         for source in sources:
             if overlap(source, target):
                 raise OverlapError(
-                    f"{target}: replacing what is stored there would delete the data that are to be"
-                    f" written ({source}); read them first, as in data=array[...], or write to"
-                    " another place and move it afterwards"
+                    f"{target}: the paths overlap: replacing what is stored there would delete the"
+                    f" data that are to be written ({source}); read them first, as in"
+                    " data=array[...], or write to another place and move it afterwards"
                 )
 
 

@@ -60,6 +60,8 @@ def read(
         result = plan.result(working)
     else:
         engine.read(array._source, plan, working)
+    if result.dtype != dtype:  # np.empty drops scale and byte order of a time without a unit
+        result = result.view(np.int64).astype(f"{dtype.byteorder}i8").view(dtype)
     if fields is not None:
         result = select_fields(result, fields, dtype)
         if out is not None:

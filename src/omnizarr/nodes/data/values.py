@@ -140,7 +140,8 @@ def _broadcast(source: NDArray, shape: tuple[int, ...] | None) -> NDArray:
         return np.broadcast_to(source, shape)
     except ValueError as error:
         raise ValueError(
-            f"could not broadcast a value of shape {source.shape} into a selection of shape {shape}"
+            f"shape mismatch: a value of shape {source.shape} cannot be broadcast to a selection of"
+            f" shape {shape}"
         ) from error
 
 

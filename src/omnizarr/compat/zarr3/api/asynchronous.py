@@ -10,7 +10,7 @@ from omnizarr import aio
 from omnizarr.compat.zarr3._asynchronous import plain, wrapped
 from omnizarr.compat.zarr3.api import synchronous
 
-__all__ = [name for name in synchronous.__all__ if name != "create_hierarchy"]
+__all__ = [*synchronous.__all__]
 
 
 def _awaited(name: str) -> Callable[..., Awaitable[Any]]:
@@ -25,13 +25,10 @@ def _awaited(name: str) -> Callable[..., Awaitable[Any]]:
     return call
 
 
-globals().update({name: _awaited(name) for name in __all__})
+globals().update({name: _awaited(name) for name in __all__ if name != "create_hierarchy"})
 
 
 async def create_hierarchy(**kwargs: Any) -> Any:
     """Create several nodes, parents first; give each of them."""
     for path, node in await aio.to_thread(lambda: [*synchronous.create_hierarchy(**kwargs)]):
         yield path, wrapped(node)
-
-
-__all__ += ["create_hierarchy"]

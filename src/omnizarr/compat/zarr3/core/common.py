@@ -180,7 +180,7 @@ def parse_bool(data: Any) -> bool:
     """Return a truth value, which must be a bool."""
     if isinstance(data, bool):
         return data
-    raise ValueError(f"Expected bool, got {data} instead.")
+    raise ValueError(f"Expected instance of bool, got {data} instead.")
 
 
 def parse_int(data: Any) -> int:

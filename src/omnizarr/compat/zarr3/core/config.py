@@ -115,7 +115,10 @@ class Config:
                 hint = nearest(name, [*_SHARED, *_KEPT])
                 raise ConfigError(f"there is no configuration value {name!r}{hint}")
         before = self._kept
-        restore = ours.set({name: value for name, value in given.items() if name in _SHARED})
+        shared = {name: value for name, value in given.items() if name in _SHARED}
+        if "array.order" in shared:  # to zarr-python, the order of what is read, too
+            shared["array.read_order"] = shared["array.order"]
+        restore = ours.set(shared)
         self._kept = before | {name: given[name] for name in given if name not in _SHARED}
         return _Restore(self, before, restore)
 

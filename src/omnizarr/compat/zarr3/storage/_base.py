@@ -210,6 +210,8 @@ class ServedStore(Store):
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
         folder = prefix[: prefix.rfind("/") + 1]
+        if folder.startswith("/"):  # no key does
+            return
         for key in await self._call(lambda: [*self._inner.list_prefix(folder)]):
             if key.startswith(prefix):
                 yield key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Mapping
@@ -84,6 +85,19 @@ def _local(kind: type[LocalStore], root: Path, read_only: bool) -> LocalStore:
     return kind(root, read_only=read_only)
 
 
+def _check_file(file: Any, mode: str) -> None:
+    """Refuse what is no open file, and a reader that is to be written."""
+    if not all(hasattr(file, name) for name in ("read", "seek", "tell")):
+        raise TypeError(
+            f"path must be a path or a file-like object with read/seek/tell, found {type(file)}"
+        )
+    if mode != "r" and not isinstance(file, io.IOBase):
+        raise TypeError(
+            f"{type(file).__name__} is no io.IOBase: it can only be opened for reading, with mode"
+            " 'r'"
+        )
+
+
 class ZipStore(ServedStore):
     """One archive.
 
@@ -111,6 +125,8 @@ class ZipStore(ServedStore):
         allowZip64: bool = True,  # noqa: N803 - the name that `zipfile` uses
     ) -> None:
         read_only = mode == "r" if read_only is None else read_only
+        if not isinstance(path, str | Path):
+            _check_file(path, mode)
         self.path = Path(path) if isinstance(path, str | Path) else None
         self._place: Any = path
         self._mode: Literal["r", "a", "w", "x"] = mode
@@ -172,6 +188,11 @@ class ZipStore(ServedStore):
     __hash__ = None
 
     def __getstate__(self) -> dict[str, Any]:
+        if self.path is None:
+            raise TypeError(
+                "cannot pickle a ZipStore backed by a file-like object; open the archive by its"
+                " path instead"
+            )
         state = {key: item for key, item in self.__dict__.items() if key != "_inner"}
         return {**state, "_mode": "r" if self.read_only else "a", "_is_open": False}
 

@@ -70,13 +70,13 @@ class NDBuffer(core.NDBuffer):
         data = np.zeros(tuple(shape), dtype=dtype, order=order)
         if not (fill_value is None or (isinstance(fill_value, int) and fill_value == 0)):
             data[...] = fill_value
-        return cls(data)
+        return cls(_typed(data, dtype))
 
     @classmethod
     def empty(
         cls, shape: tuple[int, ...], dtype: npt.DTypeLike, order: Literal["C", "F"] = "C"
     ) -> Self:
-        return cls(np.empty(shape=shape, dtype=dtype, order=order))
+        return cls(_typed(np.empty(shape=shape, dtype=dtype, order=order), dtype))
 
     @classmethod
     def from_numpy_array(cls, array_like: npt.ArrayLike) -> Self:
@@ -86,10 +86,22 @@ class NDBuffer(core.NDBuffer):
         return np.asanyarray(self._data)
 
     def __getitem__(self, key: Any) -> Self:
-        return type(self)(np.asanyarray(self._data[key]))
+        # An added Ellipsis keeps a single element a view.
+        entries = key if isinstance(key, tuple) else (key,)
+        viewed = any(entry is Ellipsis for entry in entries)
+        return type(self)(np.asanyarray(self._data[key if viewed else (*entries, ...)]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._data[key] = value._data if isinstance(value, core.NDBuffer) else value
+
+
+def _typed(data: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """The array with exactly this dtype: NumPy drops scale and byte order of a time without a
+    unit."""
+    wanted = np.dtype(dtype)
+    if data.dtype == wanted:
+        return data
+    return data.view(np.int64).astype(f"{wanted.byteorder}i8").view(wanted)
 
 
 def as_numpy_array_wrapper(
