@@ -178,6 +178,49 @@ def test_an_array_like_another_has_no_fill_value() -> None:
     assert root.empty_like("a", zarr.ones(3)).fill_value is None
 
 
+def test_filters_are_those_of_the_document() -> None:
+    array = zarr.create(10, filters=[zarr.codecs.Adler32()], compressor=zarr.Zlib(1))
+    assert array.filters == [zarr.codecs.Adler32()] and array.compressor == zarr.Zlib(1)
+    assert zarr.create(10).filters is None
+    assert omnizarr.create(10).as_type(zarr.Array).filters is None
+
+
+def test_values_are_read_as_the_kind_of_meta_array() -> None:
+    class Marked(np.ndarray):  # type: ignore[type-arg]  # NumPy's own subclasses have none
+        pass
+
+    root = zarr.group(meta_array=np.zeros(()).view(Marked))
+    root["a"] = [1, 2, 3]
+    assert type(root["a"][:]) is Marked and type(root.meta_array) is Marked
+    assert type(root["a"].oindex[[0, 2]]) is Marked and type(root["a"][0]) is np.int64
+    assert type(zarr.open(root.store)["a"][:]) is np.ndarray
+
+
+def test_reports_of_arrays_and_groups() -> None:
+    root = zarr.group(store={}, chunk_store={}, synchronizer=zarr.ThreadSynchronizer())
+    array = root.create_group("foo").zeros("bar", shape=10, filters=[zarr.codecs.Adler32()])
+    rows = dict(array.info_items())
+    assert rows["Filter [0]"] == "Adler32()" and rows["Chunks initialized"] == "0/1"
+    assert list(rows)[:2] == ["Name", "Type"] and "Storage ratio" in rows
+    assert dict(root.info_items())["Groups"] == "foo" and "Chunk store type" in rows
+    assert "No. bytes" in repr(array.info) and "<td>" in array.info._repr_html_()
+    assert str(root.tree()) == "/\n └── foo\n     └── bar (10,) float64"
+    assert bytes(zarr.tree(root["foo"], level=1)) == b"foo\n +-- bar (10,) float64"
+    assert "bar" in root.tree()._repr_html_()
+
+
+def test_a_store_of_version_3_makes_nodes_of_the_draft() -> None:
+    store = zarr.hierarchy.MemoryStoreV3()
+    zarr.group(store, path="a", zarr_version=3)
+    assert "meta/root/a.group.json" in store
+
+
+def test_a_dimension_separator_that_the_store_does_not_have(tmp_path: Path) -> None:
+    store = zarr.NestedDirectoryStore(str(tmp_path))
+    with pytest.raises(ValueError, match="dimension_separator"):
+        zarr.create(3, store=store, dimension_separator=".")
+
+
 def test_functions_on_stores() -> None:
     store = storage.KVStore({})
     storage.init_group(store)
@@ -200,7 +243,7 @@ def test_a_format_1_array_becomes_one_of_format_2() -> None:
     store: dict[str, bytes] = {}
     omnizarr.create(4, chunks=2, store=store, zarr_format=1)[:] = 5
     storage.migrate_1to2(store)
-    assert "meta" not in store
+    assert "meta" not in store and ".zattrs" in store
     assert zarr.open_array(store, "r").zarr_format == 2
     assert zarr.open_array(store, "r")[:].tolist() == [5, 5, 5, 5]
 

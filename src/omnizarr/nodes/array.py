@@ -410,7 +410,7 @@ class Array(ArrayConstructors, Protocols):
         settings = {"read_only": read_only, "synchronizer": synchronizer}
         changes = {name: value for name, value in settings.items() if value is not None}
         known = {**(self._options.view or {}), **facts}
-        return Array._of(
+        return self._of(
             self._place, self._stored, self._options.changed(view=known, **changes)
         )._check()
 

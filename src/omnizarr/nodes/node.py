@@ -60,6 +60,8 @@ class Options:
     chunk_store: Store | None = None
     view: Mapping[str, Any] | None = None
     """Arguments of `Array.view`: facts that replace stored ones. None if the handle is no view."""
+    array_type: type[Any] | None = None
+    """Subclass of NumPy's arrays that values are read as (`meta_array=`)."""
     documents_last: bool = False
     """Chunks are written before documents, so that a write does not look for documents first."""
 

@@ -189,8 +189,10 @@ class NodeFacts(Generic[N]):
 
     @property
     def meta_array(self) -> npt.NDArray[Any]:
-        """A 0-d NumPy array, in zarr-python 2 the kind of arrays that are read."""
-        return np.zeros(())
+        """A 0-d array of the kind that values are read as: NumPy's, or a subclass of it that was
+        given with `meta_array=`."""
+        kind = self._options.array_type
+        return np.zeros(()) if kind is None else np.zeros(()).view(kind)
 
     @property
     def zarr_format(self) -> int | str:

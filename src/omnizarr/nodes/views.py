@@ -215,6 +215,11 @@ class Converted:
         """Shape of a chunk of the array."""
         return self._array.chunks
 
+    @property
+    def read_only(self) -> bool:
+        """Whether writing is refused: always."""
+        return True
+
     def __len__(self) -> int:
         return len(self._array)
 

@@ -67,6 +67,9 @@ def array_arguments(arguments: dict[str, Any], store: object = None) -> dict[str
     for name in ("shape", "chunks"):
         if name in given:
             given[name] = _whole(name, given[name])
+    wanted, has = given.get("dimension_separator"), getattr(store, "dimension_separator", None)
+    if wanted is not None and has not in (None, wanted):
+        raise ValueError(f"dimension_separator={wanted!r}: the store has {has!r}")
     if given.get("chunks") is True:
         del given["chunks"]
     if given.get("storage_transformers") == ():

@@ -10,8 +10,11 @@ from collections.abc import Iterator, Mapping
 from types import EllipsisType
 from typing import Any, SupportsIndex
 
+from numcodecs.registry import get_codec
+
 import omnizarr
 from omnizarr.compat.zarr2._defaults import array_arguments, clear_above, settings
+from omnizarr.compat.zarr2._reports import InfoReporter, TreeViewer, array_rows, group_rows
 from omnizarr.stores import StoreLike
 
 __all__ = ["Array", "Group", "made"]
@@ -70,6 +73,30 @@ class Array(omnizarr.Array):
         found = super().compressor
         wrapped = getattr(self.store, "wrapped", None)
         return found if wrapped is None else wrapped(self, found)
+
+    @property
+    def filters(self) -> Any:
+        """The filters as the document of format 2 lists them, codecs of numcodecs; None if there
+        are none."""
+        document = self.metadata.to_dict()
+        if "filters" not in document:
+            return super().filters or None
+        return [get_codec(config) for config in document["filters"] or ()] or None
+
+    def info_items(self) -> list[tuple[str, str]]:
+        """List what is known of the array, with what is stored. It lists the store.
+
+        Returns
+        -------
+        list of tuple of str
+            Name and value of every row.
+        """
+        return array_rows(self)
+
+    @property
+    def info(self) -> InfoReporter:  # type: ignore[override]  # as in zarr-python 2
+        """Report of the array's facts, with what is stored. It lists the store."""
+        return InfoReporter(self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check_shape(key, value)
@@ -174,6 +201,42 @@ class Group(omnizarr.Group):
             if name not in arguments:
                 given.pop(name, None)  # the group has them already
         return given
+
+    def info_items(self) -> list[tuple[str, str]]:
+        """List what is known of the group and its members.
+
+        Returns
+        -------
+        list of tuple of str
+            Name and value of every row.
+        """
+        return group_rows(self)
+
+    @property
+    def info(self) -> InfoReporter:  # type: ignore[override]  # as in zarr-python 2
+        """Report of the group's facts and its members."""
+        return InfoReporter(self)
+
+    def tree(  # type: ignore[override]  # as in zarr-python 2
+        self, expand: bool | None = False, level: int | None = None, **more: Any
+    ) -> TreeViewer:
+        """Draw the group and everything below it.
+
+        Parameters
+        ----------
+        expand
+            Whether the HTML is unfolded.
+        level
+            How many levels to draw; None for all.
+        **more
+            All other keywords of `omnizarr.Group.tree`.
+
+        Returns
+        -------
+        TreeViewer
+            The drawing: text with `str`, ASCII with `bytes`, HTML in a notebook.
+        """
+        return TreeViewer(self, expand, level, **more)
 
     def empty_like(self, name: str, data: object, **arguments: Any) -> omnizarr.Array:
         """Create an array without a fill value, otherwise like another one.

@@ -11,7 +11,7 @@ import omnizarr
 from omnizarr import stores
 from omnizarr.errors import FSPathExistNotDir
 
-__all__ = ["DictStore", "DirectoryStore", "FSStore", "NestedDirectoryStore"]
+__all__ = ["DictStore", "DirectoryStore", "FSStore", "MemoryStoreV3", "NestedDirectoryStore"]
 
 Separator = Literal[".", "/"]
 
@@ -109,6 +109,15 @@ class FSStore(stores.FSStore):
         """The same files as a mapping of fsspec."""
         found: MutableMapping[str, bytes] = self.fs.get_mapper(self.root)
         return found
+
+
+class MemoryStoreV3(stores.MemoryStore):
+    """Values in memory; new nodes are of the draft of format 3 that zarr-python 2 could write.
+
+    The parameters are those of `MemoryStore`.
+    """
+
+    preferred_format = "3-draft2020-10"
 
 
 class DictStore(stores.MemoryStore):

@@ -7,10 +7,11 @@ from typing import Any
 import omnizarr
 from omnizarr.compat.zarr2._defaults import settings, translated
 from omnizarr.compat.zarr2._nodes import Group
+from omnizarr.compat.zarr2._stores import MemoryStoreV3
 from omnizarr.compat.zarr2._wrapping import opens
 from omnizarr.stores import StoreLike
 
-__all__ = ["Group", "group", "open_group"]
+__all__ = ["Group", "MemoryStoreV3", "group", "open_group"]
 
 
 def _group_arguments(arguments: dict[str, Any], store: object = None) -> dict[str, Any]:

@@ -5,7 +5,11 @@ omnizarr's own selections are in `omnizarr.indexing`; these are for programs tha
 
 from __future__ import annotations
 
+import itertools
+import math
 import numbers
+import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,7 @@ __all__ = [
     "ArrayIndexError",
     "BoundsCheckError",
     "NegativeStepError",
+    "PartialChunkIterator",
     "VindexInvalidSelectionError",
     "ceildiv",
     "ensure_tuple",
@@ -213,3 +218,42 @@ def make_slice_selection(selection: tuple[Any, ...]) -> list[slice]:
         start = None if isinstance(entry, slice) else int(entry)
         found.append(entry if start is None else slice(start, start + 1, 1))
     return found
+
+
+class PartialChunkIterator:
+    """The runs of neighbouring elements that a selection takes from an array in C order.
+
+    Each is its start and its length, counted in elements, and its own selection.
+
+    Parameters
+    ----------
+    selection
+        Integers and slices with step 1; whole dimensions may be left out at the end.
+    arr_shape
+        The shape of the array.
+
+    Examples
+    --------
+    >>> list(PartialChunkIterator((slice(0, 2), slice(1, 3)), (4, 5)))
+    [(1, 2, (slice(0, 1, 1), slice(1, 3, None))), (6, 2, (slice(1, 2, 1), slice(1, 3, None)))]
+    """
+
+    def __init__(self, selection: Any, arr_shape: tuple[int, ...]) -> None:
+        slices = list(make_slice_selection(selection))
+        if len(slices) > len(arr_shape):
+            err_too_many_indices(selection, arr_shape)
+        while len(slices) > 1 and slices[-1].indices(arr_shape[len(slices) - 1]) == (
+            0, arr_shape[len(slices) - 1], 1,
+        ):  # fmt: skip
+            slices.pop()
+        self.selection = slices
+        self.arr_shape = arr_shape
+
+    def __iter__(self) -> Iterator[tuple[int, int, tuple[slice, ...]]]:
+        *outer, last = self.selection
+        strides = [math.prod(self.arr_shape[axis + 1 :]) for axis in range(len(self.selection))]
+        for corner in itertools.product(*(range(part.start, part.stop) for part in outer)):
+            first = (*corner, last.start)
+            start = sum(map(operator.mul, first, strides))
+            singles = (slice(index, index + 1, 1) for index in corner)
+            yield start, (last.stop - last.start) * strides[-1], (*singles, last)

@@ -318,7 +318,9 @@ def migrate_1to2(store: StoreLike) -> None:
     store
         A store, or a mapping.
     """
-    omnizarr.convert(as_store(store), zarr_format=2, remove_source=True)
+    backing = as_store(store)
+    omnizarr.convert(backing, zarr_format=2, remove_source=True)
+    backing.setdefault(attrs_key, b"{}")
 
 
 def atexit_rmtree(path: str) -> None:

@@ -9,13 +9,18 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from html import escape
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-import omnizarr
+from omnizarr.compat.zarr2._reports import (
+    InfoReporter,
+    TreeViewer,
+    human_readable_size,
+    info_html_report,
+    info_text_report,
+)
 
 __all__ = [
     "ConstantMap",
@@ -45,9 +50,6 @@ __all__ = [
 K = TypeVar("K")
 V = TypeVar("V")
 R = TypeVar("R")
-
-InfoReporter = type(omnizarr.zeros(0).info).__mro__[-2]
-TreeViewer = type(omnizarr.group().tree())
 
 
 class NumberEncoder(json.JSONEncoder):
@@ -306,20 +308,6 @@ def _takes_all(entry: slice | int, length: int) -> bool:
     return length == 1 and entry in (0, -1)
 
 
-def human_readable_size(size: int) -> str:
-    """Write a size with K, M, G, T or P.
-
-    Parameters
-    ----------
-    size
-        A number of bytes.
-    """
-    if size < 1024:
-        return str(size)
-    power = min(5, (int(size).bit_length() - 1) // 10)
-    return f"{size / 1024**power:.1f}{'KMGTP'[power - 1]}"
-
-
 def buffer_size(v: Any) -> int:
     """Tell the bytes of an object with a buffer.
 
@@ -366,31 +354,6 @@ def all_equal(value: Any, array: npt.NDArray[Any]) -> bool:
     if value != value:
         same = np.asarray(array) != array
     return bool(np.all(same))
-
-
-def info_text_report(items: Iterable[tuple[str, str]]) -> str:
-    """Write rows of names and values as text.
-
-    Parameters
-    ----------
-    items
-        Names and values.
-    """
-    rows = list(items)
-    width = max(len(name) for name, _ in rows)
-    return "".join(f"{name:<{width}} : {value}\n" for name, value in rows)
-
-
-def info_html_report(items: Iterable[tuple[str, str]]) -> str:
-    """Write rows of names and values as an HTML table.
-
-    Parameters
-    ----------
-    items
-        Names and values.
-    """
-    rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in items)
-    return f"<table>{''.join(rows)}</table>"
 
 
 def retry_call(

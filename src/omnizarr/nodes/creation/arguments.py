@@ -151,7 +151,9 @@ def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
     """How a node behaves once it is open."""
     check_meta_array(arguments)
     chosen = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
-    chosen.pop("meta_array", None)
+    kind = type(chosen.pop("meta_array", None))
+    if issubclass(kind, np.ndarray) and kind is not np.ndarray:
+        chosen["array_type"] = kind
     chosen.pop("partial_decompress", None)  # of zarr-python 2: it changed speed alone
     if "config" in chosen:
         base = base.configured(chosen.pop("config"))

@@ -73,7 +73,8 @@ def read(
             return out
     if scalar and not transform.shape:
         return result[()]
-    return result
+    kind = array._options.array_type
+    return result if kind is None else result.view(kind)
 
 
 def _read_into(array: ArrayFacts, plan: Plan, transform: Transform, out: NDArray) -> None:
