@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple, TextIO, Unpack
 from omnizarr import formats
 from omnizarr.api import hdf5
 from omnizarr.api.arguments import StorageOptions
-from omnizarr.api.ignored_arguments import REPLACED
 from omnizarr.errors import (
     CopyError,
     MetadataError,
@@ -24,7 +23,7 @@ from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import KNOWN, ArrayArguments, check_meta_array
-from omnizarr.nodes.creation.arrays import like
+from omnizarr.nodes.creation.arrays import like, without_replaced
 from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
 from omnizarr.nodes.creation.source_data import secured
 from omnizarr.nodes.data.regions import regions
@@ -445,9 +444,7 @@ def _copy_array(
         return Copied(1, 0, 0)
     values = secured(source, _targets(dest, name))
     kept = _arguments(source)
-    for replaced, replacing in REPLACED.items():
-        if set(create_kws) & replacing:
-            kept.pop(replaced, None)
+    kept = without_replaced(kept, create_kws)
     wanted = {**kept, **create_kws}
     if isinstance(dest, hdf5.Hdf5Group):
         wanted = hdf5.arguments(source, kept, {**create_kws})

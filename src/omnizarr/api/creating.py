@@ -400,7 +400,7 @@ def array(
     >>> omnizarr.array([[1, 2], [3, 4]], chunks=(1, 2))
     <omnizarr.Array '/' (2, 2) int64 in MemoryStore(<3 keys>)>
     """
-    given = {**like(data, filled=True)} if isinstance(data, Array) else {}
+    given = like(data, arguments, filled=True) if isinstance(data, Array) else {}
     given |= {} if fill_value is DEFAULT else {"fill_value": fill_value}
     return create_from({**given, **present(shape=shape), **arguments, "data": data})
 
@@ -443,7 +443,7 @@ def from_array(
     ((2, 2), ('y', 'x'))
     """
     given = {key: value for key, value in arguments.items() if not _is_keep(value)}
-    found = like(data, filled=True)
+    found = like(data, given, filled=True)
     if isinstance(data, Array):
         found["attributes"] = data.attrs.asdict()
     if "chunks" in given:

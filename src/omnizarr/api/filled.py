@@ -148,7 +148,7 @@ def empty_like(
     >>> omnizarr.empty_like(a).chunks
     (2, 2)
     """
-    return create_from({**like(a), **arguments, "fill_value": fill_value})
+    return create_from({**like(a, arguments), **arguments, "fill_value": fill_value})
 
 
 @suggests
@@ -174,7 +174,7 @@ def zeros_like(a: object, *, fill_value: object = 0, **arguments: Unpack[LikeArg
     >>> omnizarr.zeros_like([1, 2, 3])[:]
     array([0, 0, 0])
     """
-    return create_from({**like(a), **arguments, "fill_value": fill_value})
+    return create_from({**like(a, arguments), **arguments, "fill_value": fill_value})
 
 
 @suggests
@@ -200,7 +200,7 @@ def ones_like(a: object, *, fill_value: object = 1, **arguments: Unpack[LikeArgu
     >>> omnizarr.ones_like([1.5, 2.5])[:]
     array([1., 1.])
     """
-    return create_from({**like(a), **arguments, "fill_value": fill_value})
+    return create_from({**like(a, arguments), **arguments, "fill_value": fill_value})
 
 
 @suggests
@@ -228,4 +228,6 @@ def full_like(a: object, fill_value: object = None, **arguments: Unpack[LikeArgu
     >>> omnizarr.full_like([1, 2, 3], 7)[:]
     array([7, 7, 7])
     """
-    return create_from({**like(a, filled=True), **present(fill_value=fill_value), **arguments})
+    return create_from(
+        {**like(a, arguments, filled=True), **present(fill_value=fill_value), **arguments}
+    )

@@ -19,20 +19,11 @@ from omnizarr.model.dtypes.base import DataType
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.creation.arguments import request_from
-from omnizarr.nodes.creation.arrays import like
+from omnizarr.nodes.creation.arrays import REPLACED, like, without_replaced
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
 from omnizarr.nodes.group import Group
 from omnizarr.runtime.warning import warn
 
-COMPRESSORS = frozenset(
-    ("compressors", "compressor", "compression", "compression_opts", "cname", "clevel", "shuffle")
-)
-REPLACED: Mapping[str, frozenset[str]] = {
-    "compressors": COMPRESSORS | {"codecs"},
-    "filters": frozenset(("filters", "object_codec", "codecs")),
-    "serializer": frozenset(("serializer", "codecs")),
-}
-"""Arguments that name codecs, by what they replace among those of `like`."""
 CODEC_ARGUMENTS = frozenset().union(*REPLACED.values())
 KEY_ARGUMENTS = frozenset(("chunk_key_encoding", "dimension_separator"))
 
@@ -146,9 +137,7 @@ def _remade(array: Array, changes: Mapping[str, Any]) -> ArrayModel:
     base = {**like(array), "dimension_names": None}
     if "codecs" in changes:
         base |= {"chunks": array._model.grid.chunk_shape, "shards": None}
-    for replaced, replacing in REPLACED.items():
-        if set(changes) & replacing:
-            del base[replaced]
+    base = without_replaced(base, changes)
     chosen = array._place.format
     if isinstance(name := changes.get("compression"), str):
         changes = {**changes, "compression": chosen.compression_aliases.get(name, name)}

@@ -386,7 +386,7 @@ def open_like(
     >>> omnizarr.open_like(a, path="b", store={}).chunks
     (2, 2)
     """
-    given = {**like(a, filled=True), **arguments}
+    given = {**like(a, arguments, filled=True), **arguments}
     where = given.pop("mode", None), given.pop("storage_options", None)
     backing, wanted = _opened(path if store is None else store, *where)
     within = None if store is None else path

@@ -895,7 +895,9 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         Array
             The new array.
         """
-        return self._create(name, {"fill_value": None, **like(data, filled=True), **arguments})
+        return self._create(
+            name, {"fill_value": None, **like(data, arguments, filled=True), **arguments}
+        )
 
     @suggests
     def zeros_like(self, name: str, data: object, **arguments: Unpack[LikeOptions]) -> Array:
@@ -915,7 +917,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         Array
             The new array.
         """
-        return self._create(name, {"fill_value": 0, **like(data), **arguments})
+        return self._create(name, {"fill_value": 0, **like(data, arguments), **arguments})
 
     @suggests
     def ones_like(self, name: str, data: object, **arguments: Unpack[LikeOptions]) -> Array:
@@ -935,7 +937,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         Array
             The new array.
         """
-        return self._create(name, {"fill_value": 1, **like(data), **arguments})
+        return self._create(name, {"fill_value": 1, **like(data, arguments), **arguments})
 
     @suggests
     def full_like(
@@ -962,7 +964,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         """
         if fill_value is None:
             fill_value = getattr(data, "fill_value", None)
-        return self._create(name, {**like(data), "fill_value": fill_value, **arguments})
+        return self._create(name, {**like(data, arguments), "fill_value": fill_value, **arguments})
 
     # -- creating groups ----------------------------------------------------------------------
     @suggests

@@ -15,6 +15,7 @@ from numcodecs.registry import get_codec
 import omnizarr
 from omnizarr.compat.zarr2._defaults import array_arguments, clear_above, settings
 from omnizarr.compat.zarr2._reports import InfoReporter, TreeViewer, array_rows, group_rows
+from omnizarr.compat.zarr2._stores import opened as opened_store
 from omnizarr.stores import StoreLike
 
 __all__ = ["Array", "Group", "made"]
@@ -48,6 +49,7 @@ class Array(omnizarr.Array):
         synchronizer: Any = None,
         **opened: Any,
     ) -> None:
+        store = opened_store(store)
         given = _settings(store, opened, chunk_store, synchronizer)
         super().__init__(store, path, read_only, **given)
 
@@ -185,6 +187,7 @@ class Group(omnizarr.Group):
         synchronizer: Any = None,
         **opened: Any,
     ) -> None:
+        store = opened_store(store)
         given = _settings(store, opened, chunk_store, synchronizer)
         if "options" not in given:
             given["cache_attrs"] = cache_attrs

@@ -11,7 +11,14 @@ import omnizarr
 from omnizarr import stores
 from omnizarr.errors import FSPathExistNotDir
 
-__all__ = ["DictStore", "DirectoryStore", "FSStore", "MemoryStoreV3", "NestedDirectoryStore"]
+__all__ = [
+    "DictStore",
+    "DirectoryStore",
+    "FSStore",
+    "KVStore",
+    "MemoryStoreV3",
+    "NestedDirectoryStore",
+]
 
 Separator = Literal[".", "/"]
 
@@ -111,6 +118,21 @@ class FSStore(stores.FSStore):
         return found
 
 
+class KVStore(stores.MappingStore):
+    """The values of any mapping. As a mapping itself it gives and takes them as they are; arrays
+    need bytes.
+
+    The parameters are those of `omnizarr.stores.MappingStore`.
+    """
+
+    def __getitem__(self, key: str) -> Any:
+        return self.mapping[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.check_writable()
+        self.mapping[key] = value  # type: ignore[index]  # read-only unless it can be written
+
+
 class MemoryStoreV3(stores.MemoryStore):
     """Values in memory; new nodes are of the draft of format 3 that zarr-python 2 could write.
 
@@ -133,12 +155,18 @@ class DictStore(stores.MemoryStore):
         warnings.warn("DictStore has been renamed to MemoryStore", DeprecationWarning, stacklevel=2)
         super().__init__(*args, **kwargs)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]  # warns
+        self.__dict__.update(state)
+
 
 def opened(store: Any, mode: str | None = None, options: dict[str, Any] | None = None) -> Any:
     """What zarr-python 2 would open for a path, a URL or a mapper of fsspec; all else as it is."""
     changing = "r" if mode == "r" else "w"
     if isinstance(store, MutableMapping) and hasattr(store, "fs") and hasattr(store, "root"):
         return FSStore(store.root, fs=store.fs, mode=changing)
+    if isinstance(store, MutableMapping):
+        return KVStore(store)
     if not isinstance(store, str | os.PathLike):
         return store
     path = os.fspath(store)

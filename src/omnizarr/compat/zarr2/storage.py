@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from collections.abc import MutableMapping
 from glob import glob
 from typing import Any
 
@@ -20,9 +21,11 @@ from omnizarr.compat.zarr2._stores import (
     DictStore,
     DirectoryStore,
     FSStore,
+    KVStore,
     NestedDirectoryStore,
     opened,
 )
+from omnizarr.compat.zarr2.util import normalize_storage_path
 from omnizarr.errors import (
     BadCompressorError,
     ContainsArrayError,
@@ -31,12 +34,12 @@ from omnizarr.errors import (
     MetadataError,
     NodeNotFoundError,
     ReadOnlyError,
+    StoreError,
 )
 from omnizarr.stores import (
     ABSStore,
     ConsolidatedMetadataStore,
     DBMStore,
-    KVStore,
     LMDBStore,
     LRUStoreCache,
     MemoryStore,
@@ -206,7 +209,12 @@ def rename(store: StoreLike, src_path: str, dst_path: str) -> None:
     src_path, dst_path
         From where, and where to.
     """
-    as_store(store).rename(src_path, dst_path)
+    if not isinstance(store, MutableMapping):
+        as_store(store).rename(src_path, dst_path)
+        return
+    source, target = normalize_storage_path(src_path), normalize_storage_path(dst_path)
+    for key in [key for key in store if f"{key}/".startswith(f"{source}/")]:
+        store[target + key[len(source) :]] = store.pop(key)
 
 
 def getsize(store: StoreLike, path: str | None = None) -> int:
@@ -223,6 +231,10 @@ def getsize(store: StoreLike, path: str | None = None) -> int:
         return as_store(store).getsize(path or "")
     except TypeError:
         return -1
+    except StoreError as error:
+        if isinstance(error.__cause__, TypeError):  # a value without a size
+            return -1
+        raise
 
 
 def init_array(

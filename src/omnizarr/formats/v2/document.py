@@ -295,8 +295,8 @@ def _new_array(request: ArrayRequest) -> ArrayModel:
         "fill_value": fill_value,
         "order": pipeline.order,
     }
-    if request.separator == "/":
-        document["dimension_separator"] = "/"
+    if request.separator is not None:
+        document["dimension_separator"] = request.separator
     # Parsed again, so that a new array and the same one opened later agree in every fact.
     keys = _SLASHES if request.separator == "/" else _DOTS
     return replace(_array(document, attributes), keys=keys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,16 @@ from omnizarr.nodes.data.lazy import (
 from omnizarr.nodes.data.regions import regions
 from omnizarr.nodes.data.values import as_source, as_values, element_type, names_of
 from omnizarr.nodes.node import NodeAddress, Options
+
+COMPRESSORS = frozenset(
+    ("compressors", "compressor", "compression", "compression_opts", "cname", "clevel", "shuffle")
+)
+REPLACED: Mapping[str, frozenset[str]] = {
+    "compressors": COMPRESSORS | {"codecs"},
+    "filters": frozenset(("filters", "object_codec", "codecs")),
+    "serializer": frozenset(("serializer", "codecs")),
+}
+"""Arguments that name codecs, by what they replace among those of `like`."""
 
 
 def make_array(
@@ -91,9 +101,10 @@ def write_values(source: Any, array: Array) -> None:
             array[region] = values
 
 
-def like(data: Any, *, filled: bool = False) -> dict[str, Any]:
+def like(data: Any, given: Iterable[str] = (), *, filled: bool = False) -> dict[str, Any]:
     """The arguments that make an array like another: shape, type, chunks and, if they are known,
-    shards, codecs and dimension names; with `filled` the fill value of an `Array` too."""
+    shards, codecs and dimension names; with `filled` the fill value of an `Array` too. Codecs that
+    the arguments `given` name are left out."""
     if not isinstance(data, Array):
         values = as_values(data)
         found: dict[str, Any] = {
@@ -105,7 +116,7 @@ def like(data: Any, *, filled: bool = False) -> dict[str, Any]:
         if names_of(data) is not None:
             found["dimension_names"] = data.dims
         return found
-    return {
+    found = {
         "shape": data.shape,
         "dtype": data._model.data_type,
         "chunks": data.chunks,
@@ -115,6 +126,14 @@ def like(data: Any, *, filled: bool = False) -> dict[str, Any]:
         **data._pipeline.arguments(data._model),
         **({"fill_value": data.fill_value} if filled else {}),
     }
+    return without_replaced(found, given)
+
+
+def without_replaced(found: dict[str, Any], given: Iterable[str]) -> dict[str, Any]:
+    """The arguments of `like` without the codecs that the arguments `given` name."""
+    names = set(given)
+    replaced = {name for name, replacing in REPLACED.items() if names & replacing}
+    return {name: value for name, value in found.items() if name not in replaced}
 
 
 def require_alike(
