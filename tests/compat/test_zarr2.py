@@ -221,6 +221,21 @@ def test_a_dimension_separator_that_the_store_does_not_have(tmp_path: Path) -> N
         zarr.create(3, store=store, dimension_separator=".")
 
 
+def test_a_mapping_gives_its_values_as_they_are() -> None:
+    given: dict[str, Any] = {"a": 1, "b/c": 2}
+    store = zarr.KVStore(given)
+    store["d"] = value = object()
+    assert store["d"] is value and store["a"] == 1
+    assert storage.getsize(store) == -1
+    storage.rename(given, "b", "e/f")
+    assert set(given) == {"a", "d", "e/f/c"}
+    assert type(zarr.group({}).store) is zarr.KVStore
+    with pytest.warns(DeprecationWarning, match="MemoryStore"):
+        pickle.loads(pickle.dumps(zarr.DictStore()))
+    with pytest.warns(UserWarning, match="listdir"):
+        assert storage.listdir(given) == ["a", "d", "e"]
+
+
 def test_functions_on_stores() -> None:
     store = storage.KVStore({})
     storage.init_group(store)
