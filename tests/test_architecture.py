@@ -366,6 +366,7 @@ def test_passing_a_version_on_is_allowed(source: str) -> None:
 # -- forks -----------------------------------------------------------------------------------
 
 OF_ONE_CALL = {
+    "compat/zarr3/experimental/cache_store": "a child makes a new one",
     "runtime/parallel": "the threads of one call, which a child does not continue",
     "stores/http/snapshot": "a snapshot, which belongs to one call",
     "stores/zip/file": "where there is no pread, there is no fork",

@@ -9,7 +9,7 @@ import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from omnizarr.compat.zarr3.core.common import ShapeLike, ceildiv, parse_shapelike
@@ -17,7 +17,6 @@ from omnizarr.compat.zarr3.core.metadata.grids import (
     RectilinearChunkGridMetadata,
     RegularChunkGridMetadata,
 )
-from omnizarr.runtime.properties import cached_property
 
 __all__ = ["ChunkGrid", "ChunkSpec", "RegularChunkGrid"]
 
@@ -62,19 +61,18 @@ class _Axis:
 
     size: int | tuple[int, ...]
     extent: int
+    ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """Where the chunks end, if their lengths differ."""
 
     def __post_init__(self) -> None:
         lengths = (self.size,) if isinstance(self.size, int) else self.size
+        object.__setattr__(self, "ends", tuple(itertools.accumulate(lengths)))
         if not lengths:
             raise ValueError("the chunk edges must not be empty; give a length for each chunk")
         if min(lengths) < 1:
             raise ValueError(f"All edge lengths must be > 0, got {self.size}")
         if not isinstance(self.size, int) and self.extent > self.ends[-1]:
             raise ValueError(f"the extent {self.extent} exceeds sum of edges {self.ends[-1]}")
-
-    @cached_property
-    def ends(self) -> tuple[int, ...]:
-        return () if isinstance(self.size, int) else tuple(itertools.accumulate(self.size))
 
     @property
     def count(self) -> int:

@@ -10,6 +10,7 @@ while it was read is not kept.
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -44,7 +45,14 @@ class _State:
     hits: int = 0
     misses: int = 0
     evictions: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _process: int = field(default_factory=os.getpid)
+
+    @property
+    def lock(self) -> threading.Lock:
+        if self._process != os.getpid():  # a thread may have held it when this process was forked
+            self._lock, self._process = threading.Lock(), os.getpid()
+        return self._lock
 
     def changed(self, key: str) -> int:
         return self.changes[hash(key) % _COUNTERS]
