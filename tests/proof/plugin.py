@@ -210,7 +210,8 @@ class Facade(ModuleType):
         if name in ("__path__", "__file__", "__all__", "__version__", "__dict__"):
             with suppress(ImportError):
                 return getattr(importlib.import_module(module), name)
-            return Stub(f"{module}.{name}")  # a private module that omnizarr does not have
+            whole = f"{module}.{name}"  # of a private module that omnizarr does not have
+            return f"<{whole}>" if name == "__file__" else Stub(whole)
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         return lookup(module, name)

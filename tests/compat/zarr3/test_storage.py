@@ -136,3 +136,19 @@ def test_omnizarr_takes_these_stores(tmp_path: Path) -> None:
     omnizarr.create_array(store, shape=2, dtype="i4", fill_value=3)
     assert omnizarr.open_array(store)[:].tolist() == [3, 3]
     assert omnizarr.open_array(tmp_path)[:].tolist() == [3, 3]
+
+
+def test_open_arrays_go_with_a_directory_that_is_moved(tmp_path: Path) -> None:
+    for read_only in (False, True):
+        store = LocalStore(tmp_path / f"old{read_only}")
+        array = zarr3.create_array(store, data=np.arange(10), chunks=(3,))
+        handle = store.with_read_only(True) if read_only else store
+        if read_only:
+            array = zarr3.open_array(handle)
+        target = tmp_path / f"new{read_only}"
+        asyncio.run(handle.move(target))
+        np.testing.assert_array_equal(array[:], np.arange(10))
+        assert handle.root == target
+        if not read_only:
+            array[:3] = 7
+            np.testing.assert_array_equal(zarr3.open_array(target)[:4], [7, 7, 7, 3])

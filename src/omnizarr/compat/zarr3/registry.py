@@ -163,10 +163,12 @@ def get_numcodec(data: Mapping[str, Any]) -> Any:
     try:
         return get_codec(dict(data))
     except ValueError as error:
-        if "codec not available" not in str(error):
+        given: object = data
+        name = given.get("id") if isinstance(given, Mapping) else None
+        if not isinstance(name, str) or f"codec not available: '{name!r}'" not in str(error):
             raise
         raise UnknownCodecError(
-            f"An implementation for codec {data.get('id')!r} is not available: register one with"
+            f"An implementation for codec {name!r} is not available: register one with"
             " numcodecs, or install a package that has it"
         ) from error
 

@@ -57,14 +57,18 @@ class LocalStore(ServedStore):
         await super()._open()
 
     async def move(self, dest_root: Path | str) -> None:
-        """Move the directory; the store goes with it."""
+        """Move the directory; the store goes with it, and so do its open arrays and groups."""
         target = Path(dest_root)
         if target.exists():
             raise FileExistsError(f"Destination root {target} already exists.")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(self.root, target)
         self.root = target
-        self._set_inner(omnizarr.LocalStore(absolute(target), read_only=self.read_only))
+        # Open nodes hold the store inside: at its old place they would read fill values.
+        inner = self._inner.store if isinstance(self._inner, stores.ReadOnlyStore) else self._inner
+        moved = omnizarr.LocalStore(absolute(target), read_only=inner.read_only)
+        vars(inner).clear()
+        vars(inner).update(vars(moved), face=self)
 
     def __str__(self) -> str:
         return f"file://{self.root.as_posix()}"

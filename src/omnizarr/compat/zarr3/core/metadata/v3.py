@@ -6,7 +6,7 @@ omnizarr itself keeps the stored document (`array.metadata`). This class knows J
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -55,6 +55,24 @@ def parse_dimension_names(data: Any) -> tuple[str | None, ...] | None:
     if not all(isinstance(name, str | None) for name in names):
         raise TypeError(f"Expected either None or an iterable of str, got {type(data)}")
     return names
+
+
+def _check_extra_fields(fields: Mapping[str, Any]) -> None:
+    reserved = sorted(set(fields) & {*_MEMBERS, "zarr_format", "node_type"})
+    if reserved:
+        raise ValueError(
+            f"Invalid extra fields: {reserved} collide with keys reserved for the document"
+        )
+    other = [
+        name
+        for name, value in fields.items()
+        if not isinstance(value, Mapping) or value.get("must_understand") is not False
+    ]
+    if other:
+        raise MetadataError(
+            f"Got Zarr V3 array metadata with the following disallowed extra fields: {other}. An"
+            ' extra field must be an object with "must_understand": false.'
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,6 +129,7 @@ class ArrayV3Metadata(Metadata):
         }
         for name, value in parsed.items():
             object.__setattr__(self, name, value)
+        _check_extra_fields(self.extra_fields)
         if len(self.shape) != self.chunk_grid.ndim:
             raise ValueError("`chunk_grid` and `shape` need to have the same number of dimensions.")
         if self.dimension_names is not None and len(self.shape) != len(self.dimension_names):
