@@ -26,7 +26,7 @@ def _codec(value: Any) -> Any:
     return value if value is None or _is_numcodec(value) else get_numcodec(value)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ArrayV2Metadata(Metadata):
     """The document of an array of format 2.
 
@@ -137,3 +137,11 @@ class ArrayV2Metadata(Metadata):
             ZARRAY_JSON: json_to_buffer(document, prototype=prototype),
             ZATTRS_JSON: json_to_buffer(attributes, prototype=prototype),
         }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ArrayV2Metadata):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()  # where NaN is a text
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.chunks, self.dtype, self.order))
