@@ -30,7 +30,8 @@ class LocalStore(ServedStore):
     def __init__(self, root: Path | str, *, read_only: bool = False) -> None:
         if not isinstance(root, str | Path):
             raise TypeError(
-                f"'root' must be a string or Path instance. Got an instance of {type(root)}."
+                "'root' must be a string or Path instance. Got an instance of"
+                f" {type(root)} instead."
             )
         self.root = Path(root)
         super().__init__(

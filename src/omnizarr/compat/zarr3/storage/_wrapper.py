@@ -69,7 +69,7 @@ class WrapperStore(Store, Generic[S]):
 
     @_is_open.setter
     def _is_open(self, value: bool) -> None:
-        raise NotImplementedError("WrapperStore must be opened via the `_open` method")
+        raise NotImplementedError(f"{type(self).__name__} must be opened via the `_open` method")
 
     async def is_empty(self, prefix: str) -> bool:
         return await self._store.is_empty(prefix)
