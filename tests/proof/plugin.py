@@ -144,8 +144,9 @@ class Stub:
     def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance, self._class())
 
-    def __subclasscheck__(self, kind: type) -> bool:
-        return issubclass(kind, self._class())
+    def __subclasscheck__(self, kind: object) -> bool:
+        of = self._class()
+        return isinstance(kind, type) and issubclass(kind, of)  # it may be a stub itself
 
     def _class(self) -> type | tuple[()]:
         """The class that the name stands for outside a test, or () where there is none."""
