@@ -22,7 +22,7 @@
     ├── CodecError (RuntimeError)           a codec could not encode or decode
     │   ├── DecodeError                     the stored bytes are not what the metadata promises
     │   │   └── ChecksumError
-    │   └── EncodeError
+    │   └── EncodeError (ValueError)        a value that the codec cannot store
     ├── PickleCodecDisabledError            decoding would run code from the data
     ├── LimitError (MemoryError)            a cap of `omnizarr.limits` would be passed
     ├── ChunkNotFoundError (KeyError)       a chunk is missing and the caller asked to be told
@@ -345,7 +345,7 @@ class ChecksumError(DecodeError):
     """The stored bytes do not match their checksum: they were changed after writing."""
 
 
-class EncodeError(CodecError):
+class EncodeError(CodecError, ValueError):
     """The given values cannot be encoded."""
 
 

@@ -54,7 +54,10 @@ def numeric(data_type: Any) -> np.dtype[Any]:
     except MetadataError as error:
         raise error.at(f"codec {NAME!r}") from error
     if not isinstance(found, Integer | Float):
-        raise MetadataError(f"codec {NAME!r}: casts to real numbers, not to {show(found.name)}")
+        raise MetadataError(
+            f"codec {NAME!r}: Invalid target data type {show(found.name)}: it casts to integers and"
+            " real numbers"
+        )
     return found.numpy
 
 
@@ -86,6 +89,9 @@ class CastValueCodec(CodecDocument):
     error."""
     scalar_map: Mapping[str, Json] = field(default_factory=dict, hash=False)
     """Values with an exact counterpart: pairs under ``"encode"`` and ``"decode"``."""
+
+    def __post_init__(self) -> None:
+        numeric(self.data_type)
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> CastValueCodec:
@@ -422,4 +428,7 @@ def _compare(values: NDArray, near: NDArray) -> tuple[NDArray, NDArray, NDArray]
 
 
 def _scalar(value: Any, dtype: np.dtype[Any]) -> Any:
-    return from_numpy(dtype).fill_from_json(value)
+    try:
+        return from_numpy(dtype).fill_from_json(value)
+    except MetadataError as error:
+        raise ValueError(f"{value!r} is not representable in dtype {dtype}: {error}") from error

@@ -47,8 +47,11 @@ def check_grid(model: ArrayModel, name: FormatName) -> None:
 
 
 def _one_chunk_shape(name: FormatName) -> UnsupportedError:
+    text = spoken(name)
+    text = f"Zarr {text}" if text.startswith("format") else text
     return UnsupportedError(
-        f"{spoken(name)} has chunks of one shape only; create the array with zarr_format=3",
+        f"{text} does not support rectilinear chunk grids: all chunks have one shape; create the"
+        " array with zarr_format=3",
         what="chunks",
     )
 

@@ -115,3 +115,31 @@ def test_errors_that_are_made_of_their_parts() -> None:
     error = zarr3.errors.ArrayNotFoundError("store", "path")
     assert str(error) == "No array found in store 'store' at path 'path'"
     assert str(zarr3.errors.ArrayNotFoundError("gone")) == "gone"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"zarr_format": 2, "codecs": ["bytes"]}, "codecs cannot be used"),
+        ({"zarr_format": 2, "dimension_names": ["x"]}, "dimension_names cannot be used"),
+        ({"filters": []}, "filters cannot be used"),
+        ({"compressor": None}, "compressor cannot be used"),
+    ],
+)
+def test_create_refuses_arguments_of_the_other_format(arguments: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        zarr3.create(shape=3, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"shape": 3}, "dtype was not specified"),
+        ({"data": [1, 2], "shape": 2}, "shape parameter was also used"),
+        ({"shape": 4, "dtype": "i4", "zarr_format": 2, "shards": 2}, "`shard_shape` set to `None`"),
+        ({"shape": 4, "dtype": "i4", "zarr_format": 2, "serializer": "bytes"}, "`serializer`"),
+    ],
+)
+def test_create_array_refuses_what_zarr_python_refuses(arguments: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        zarr3.create_array({}, **arguments)

@@ -23,6 +23,17 @@ from omnizarr.errors import ZarrRuntimeWarning, ZarrUserWarning
 Prepare = Callable[[dict[str, Any]], None]
 _NOT_IMPLEMENTED = ("synchronizer", "chunk_store", "cache_attrs", "meta_array")
 """Arguments that zarr-python 3 takes and leaves out, with a warning."""
+_LEGACY_2 = {
+    "codecs": "Use filters and compressor instead.",
+    "chunk_key_encoding": "Use dimension_separator instead.",
+    "dimension_names": "",
+}
+_LEGACY_3 = {
+    "dimension_separator": "Use chunk_key_encoding instead.",
+    "filters": "Use array-to-array codecs instead.",
+    "compressor": "Use bytes-to-bytes codecs instead.",
+}
+"""What `create` refuses in each format, and the advice."""
 _SETTINGS = ("order", "write_empty_chunks", "read_missing_chunks")
 """Members of `config` that omnizarr has."""
 
@@ -42,7 +53,72 @@ def legacy(given: dict[str, Any]) -> None:
         )
     if given.get("chunk_shape") is not None and given.get("chunks") is not None:
         raise ValueError("Only one of chunk_shape or chunks can be provided.")
+    _refuse(given, 2, _LEGACY_2)
+    _refuse(given, 3, _LEGACY_3)
     common(given)
+
+
+def _refuse(given: dict[str, Any], version: int, names: dict[str, str]) -> None:
+    """Refuse arguments that belong to the other format."""
+    chosen = _format_of(given)
+    for name, advice in names.items():
+        value = given.get(name)
+        plain = name not in given or (isinstance(value, str) and value == "auto")
+        if _same(chosen, version) and not plain and (value is not None or name == "compressor"):
+            raise ValueError(
+                f"{name} cannot be used for arrays with zarr_format {version}. {advice}".strip()
+            )
+
+
+def _format_of(given: dict[str, Any]) -> Any:
+    asked = given.get("zarr_format") or given.get("zarr_version")
+    return config.get("default_zarr_format") if asked is None else asked
+
+
+def created(given: dict[str, Any]) -> None:
+    """Of `create_array`."""
+    if given.get("data") is None:
+        for name in ("shape", "dtype"):
+            if given.get(name) is None:
+                raise ValueError(
+                    f"The data parameter was set to None, but {name} was not specified. Either"
+                    " provide a value for data, or specify shape and dtype."
+                )
+    else:
+        for name in ("shape", "dtype"):
+            if given.get(name) is not None:
+                raise ValueError(
+                    f"The data parameter was used, but the {name} parameter was also used. This is"
+                    " an error. Either use the data parameter, or the shape and dtype parameters."
+                )
+    codecs = given.get("codecs")
+    if _same(_format_of(given), 2):
+        _refuse_in_2(given)
+    elif codecs is not None and len(codecs) > 1 and any(map(_is_sharding, codecs)):
+        _warn(
+            "Combining a `sharding_indexed` codec disables partial reads and writes, which may lead"
+            " to inefficient performance.",
+            ZarrUserWarning,
+        )
+    common(given)
+
+
+def _refuse_in_2(given: dict[str, Any]) -> None:
+    if given.get("shards") is not None:
+        raise ValueError(
+            "Zarr format 2 arrays can only be created with `shard_shape` set to `None`. Got"
+            f" `shard_shape={given['shards']}` instead."
+        )
+    serializer = given.get("serializer", "auto")
+    if not (serializer is None or (isinstance(serializer, str) and serializer == "auto")):
+        raise ValueError("Zarr format 2 arrays do not support `serializer`.")
+    if given.get("dimension_names") is not None:
+        raise ValueError("Zarr format 2 arrays do not support dimension names.")
+
+
+def _is_sharding(codec: Any) -> bool:
+    named = codec.to_dict() if hasattr(codec, "to_dict") else codec
+    return isinstance(named, dict) and named.get("name") == "sharding_indexed"
 
 
 def common(given: dict[str, Any]) -> None:
@@ -57,10 +133,8 @@ def common(given: dict[str, Any]) -> None:
             "Automatic shard shape inference is experimental and may change without notice.",
             ZarrUserWarning,
         )
-    asked = given.get("zarr_format") or given.get("zarr_version")
-    chosen = config.get("default_zarr_format") if asked is None else asked
     with suppress(ValueError):  # a format that zarr-python does not have
-        for_format(chosen, lambda: _format_2, lambda: _format_3)(given)
+        for_format(_format_of(given), lambda: _format_2, lambda: _format_3)(given)
 
 
 def _pack(given: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import omnizarr
 from omnizarr.compat.zarr3._calls import location, translated
 from omnizarr.compat.zarr3._calls import opened as opened_for
-from omnizarr.compat.zarr3._creation import common, copied, legacy, like, opened
+from omnizarr.compat.zarr3._creation import copied, created, legacy, like, opened
 from omnizarr.compat.zarr3.core.common import for_format
 from omnizarr.errors import NodeNotFoundError, ZarrDeprecationWarning, ZarrUserWarning
 
@@ -101,6 +101,9 @@ def _saving(function: Callable[..., R], first: int) -> Callable[..., R]:
 
 
 def _consolidate(*args: Any, **kwargs: Any) -> omnizarr.Group:
+    store: Any = args[0] if args else kwargs.get("store")
+    if not getattr(store, "supports_consolidated_metadata", True):
+        raise TypeError(f"The Zarr Store in use ({store}) doesn't support consolidated metadata")
     found = omnizarr.consolidate_metadata(*args, **kwargs)
     for_format(found.zarr_format, lambda: None, _warn_of_consolidated)
     return found
@@ -145,7 +148,7 @@ copy = omnizarr.copy
 copy_all = omnizarr.copy_all
 copy_store = omnizarr.copy_store
 create = translated(omnizarr.create, prepare=legacy)
-create_array = translated(omnizarr.create_array, path="name", prepare=common)
+create_array = translated(omnizarr.create_array, path="name", prepare=created)
 create_group = translated(omnizarr.create_group)
 create_hierarchy = translated(omnizarr.create_hierarchy)
 empty = translated(omnizarr.empty, prepare=legacy)
