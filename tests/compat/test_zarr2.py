@@ -221,6 +221,23 @@ def test_a_dimension_separator_that_the_store_does_not_have(tmp_path: Path) -> N
         zarr.create(3, store=store, dimension_separator=".")
 
 
+def test_the_digest_of_an_array_of_n5_is_that_of_zarr_python_2(tmp_path: Path) -> None:
+    store = zarr.N5Store(tmp_path / "a")
+    array = zarr.create(1050, chunks=100, dtype="<i4", compressor=zarr.Zlib(1), store=store)
+    array.attrs["foo"] = "bar"
+    assert array.hexdigest() == "4fdf4475d786d6694110db5619acd30c80dfc372"
+
+
+def test_a_group_loads_its_arrays_when_they_are_asked_for() -> None:
+    store = zarr.KVStore({})
+    zarr.save(store, foo=np.arange(3), bar=np.arange(2))
+    loaded = zarr.load(store)
+    assert sorted(loaded) == ["bar", "foo"] and len(loaded) == 2 and "baz" not in loaded
+    assert loaded["foo"].tolist() == [0, 1, 2] and loaded["foo"] is loaded["foo"]
+    assert repr(loaded) == "<LazyLoader: bar, foo>"
+    assert zarr.load(store, "bar").tolist() == [0, 1]
+
+
 def test_a_mapping_gives_its_values_as_they_are() -> None:
     given: dict[str, Any] = {"a": 1, "b/c": 2}
     store = zarr.KVStore(given)

@@ -85,6 +85,23 @@ class Array(omnizarr.Array):
             return super().filters or None
         return [get_codec(config) for config in document["filters"] or ()] or None
 
+    def digest(self, hashname: str = "sha1") -> bytes:
+        """Hash the array: chunks in grid order, then its documents.
+
+        Parameters
+        ----------
+        hashname
+            Any name that `hashlib.new` takes.
+
+        Returns
+        -------
+        bytes
+            The digest.
+        """
+        own = getattr(self.store, "digest", None)
+        found: bytes = super().digest(hashname) if own is None else own(self, hashname)
+        return found
+
     def info_items(self) -> list[tuple[str, str]]:
         """List what is known of the array, with what is stored. It lists the store.
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import omnizarr
-from omnizarr import copy_all, copy_store, load, tree
+from omnizarr import copy_all, copy_store, tree
 from omnizarr.compat.zarr2._defaults import array_arguments, settings, translated
 from omnizarr.compat.zarr2._nodes import Group
 from omnizarr.compat.zarr2._wrapping import opens
 from omnizarr.stores import StoreLike
 
 __all__ = [
+    "LazyLoader",
     "consolidate_metadata",
     "copy",
     "copy_all",
@@ -48,6 +50,58 @@ def save_array(store: StoreLike, arr: object, **arguments: Any) -> None:
         All keywords of `omnizarr.save_array`.
     """
     omnizarr.save_array(store, arr, **array_arguments(arguments, store))
+
+
+class LazyLoader(Mapping[str, Any]):
+    """The arrays of a group, read when they are first asked for.
+
+    Parameters
+    ----------
+    grp
+        The group.
+    """
+
+    def __init__(self, grp: omnizarr.Group) -> None:
+        self.grp = grp
+        self._read: dict[str, Any] = {}
+
+    def __getitem__(self, item: str) -> Any:
+        if item not in self._read:
+            self._read[item] = self.grp[item][...]  # type: ignore[index]  # a group is a KeyError
+        return self._read[item]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.grp)
+
+    def __len__(self) -> int:
+        return len(self.grp)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self.grp
+
+    def __repr__(self) -> str:
+        return f"<LazyLoader: {', '.join(self)}>"
+
+
+def load(store: StoreLike, path: str | None = None, **arguments: Any) -> Any:
+    """Read an array into memory, or the arrays of a group when they are asked for.
+
+    Parameters
+    ----------
+    store
+        A path, a URL, a mapping or a store.
+    path
+        Path in the store.
+    **arguments
+        All other keywords of `open`.
+
+    Returns
+    -------
+    ndarray or LazyLoader
+        The values, or a mapping of those of a group.
+    """
+    node = open(store, "r", path=path, **arguments)
+    return LazyLoader(node) if isinstance(node, omnizarr.Group) else node[...]
 
 
 def copy(source: Any, dest: Any, *args: Any, return_stats: bool = True, **arguments: Any) -> Any:

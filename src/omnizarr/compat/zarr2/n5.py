@@ -7,6 +7,8 @@ As a mapping such a store translates: ``store[".zarray"]`` is made from `attribu
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import re
 import struct
@@ -61,7 +63,9 @@ class _KeysOfFormat2(_Base):
             return own or None
         if kind == "group":
             return {"zarr_format": 2} if attributes and not is_array else None
-        return _array_document(omnizarr.open_array(self, "r", path=folder)) if is_array else None
+        if not is_array:
+            return None
+        return {**own, **_array_document(omnizarr.open_array(self, "r", path=folder))}
 
     def __getitem__(self, key: str) -> bytes:
         match = _DOCUMENT.match(key)
@@ -120,6 +124,25 @@ class _KeysOfFormat2(_Base):
             chunks = [".".join(reversed(key.split("/"))) for key in below if _is_chunk(key)]
             names = [name for name in names if not name.isdecimal()] + chunks
         return sorted([*names, *(f".z{kind}" for kind in kinds)])
+
+    def digest(self, array: omnizarr.Array, hashname: str = "sha1") -> bytes:
+        """Hash an array here: chunks in grid order, then its documents of format 2.
+
+        Parameters
+        ----------
+        array
+            The array.
+        hashname
+            Any name that `hashlib.new` takes.
+        """
+        folder = f"{array.path}/" if array.path else ""
+        chunks = itertools.product(*map(range, array.cdata_shape))
+        names = [*(".".join(map(str, chunk)) for chunk in chunks), ".zarray", ".zattrs"]
+        found = hashlib.new(hashname)
+        for key in (folder + name for name in names):
+            if key in self:
+                found.update(self[key])
+        return found.digest()
 
     def wrapped(self, array: omnizarr.Array, compressor: Any) -> N5ChunkWrapper:
         """Give the compressor of an array here as zarr-python 2 shows it.

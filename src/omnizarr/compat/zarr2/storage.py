@@ -25,7 +25,20 @@ from omnizarr.compat.zarr2._stores import (
     NestedDirectoryStore,
     opened,
 )
-from omnizarr.compat.zarr2.util import normalize_storage_path
+from omnizarr.compat.zarr2.context import Context
+from omnizarr.compat.zarr2.meta import encode_array_metadata, encode_group_metadata
+from omnizarr.compat.zarr2.util import (
+    buffer_size,
+    json_loads,
+    normalize_chunks,
+    normalize_dimension_separator,
+    normalize_dtype,
+    normalize_fill_value,
+    normalize_order,
+    normalize_shape,
+    normalize_storage_path,
+    retry_call,
+)
 from omnizarr.errors import (
     BadCompressorError,
     ContainsArrayError,
@@ -60,6 +73,7 @@ __all__ = [
     "ConsolidatedMetadataStore",
     "ContainsArrayError",
     "ContainsGroupError",
+    "Context",
     "DBMStore",
     "DictStore",
     "DirectoryStore",
@@ -82,20 +96,32 @@ __all__ = [
     "atexit_rmglob",
     "atexit_rmtree",
     "attrs_key",
+    "buffer_size",
     "contains_array",
     "contains_group",
     "data_root",
     "default_compressor",
+    "encode_array_metadata",
+    "encode_group_metadata",
     "getsize",
     "group_meta_key",
     "init_array",
     "init_group",
     "init_store",
+    "json_loads",
     "listdir",
     "meta_root",
     "migrate_1to2",
+    "normalize_chunks",
+    "normalize_dimension_separator",
+    "normalize_dtype",
+    "normalize_fill_value",
+    "normalize_order",
+    "normalize_shape",
+    "normalize_storage_path",
     "normalize_store_arg",
     "rename",
+    "retry_call",
     "rmdir",
 ]
 
@@ -126,14 +152,18 @@ def normalize_store_arg(
     mode
         ``"w"`` may replace a file that is no store.
     zarr_version
-        Without effect: a store holds any format.
+        Version of a format; any store holds all of them.
 
     Returns
     -------
     Store
         The store.
     """
+    if zarr_version is not None:
+        omnizarr.group(zarr_format=zarr_version)  # refuses a format that is not known
     found = opened(store, mode, storage_options)
+    if isinstance(found, str) and found.startswith("file://"):
+        return FSStore(found, mode=mode)
     if isinstance(found, Store):
         return found
     wanted = None if mode == "r" else mode

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -106,6 +107,8 @@ def normalize_shape(shape: Any) -> tuple[int, ...]:
     if shape is None:
         raise TypeError("shape is None")
     lengths = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    if not all(isinstance(length, int | np.integer) for length in lengths):
+        warnings.warn(f"shape={shape!r}: lengths are integers", UserWarning, stacklevel=2)
     return tuple(int(length) for length in lengths)
 
 
