@@ -36,7 +36,8 @@ class Limits:
     max_codec_depth: int = 16
     """Deepest nesting of sharding inside sharding."""
     max_requested_chunks: int = 10_000_000
-    """Most chunks of an array that `verify` asks for one by one, where they cannot be listed."""
+    """Most chunks of an array that are taken one by one because the metadata name them: by `verify`
+    where they cannot be listed, and in lists of chunk lengths."""
     scratch_bytes: int = 64 * MIB
     """Memory for chunks in flight, beyond the caller's output array."""
 

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from omnizarr.errors import MetadataError
+import omnizarr
+from omnizarr.errors import LimitError, MetadataError
 from omnizarr.model.grids import (
     Grid,
     RectilinearAxis,
     RegularAxis,
+    chunk_lengths,
     rectilinear_grid,
     regular_grid,
 )
@@ -134,3 +136,18 @@ def test_promises_beyond_any_index_do_not_overflow() -> None:
     axis = RectilinearAxis(10, (3, 2**70))
     assert axis.chunks_of(indices).tolist() == [0, 1]
     assert axis.size(1) == 2**70
+
+
+def test_lengths_are_cut_at_the_end_of_the_array() -> None:
+    assert chunk_lengths(regular_grid((10, 0, 3), (4, 2, 5))) == ((4, 4, 2), (), (3,))
+    assert chunk_lengths(rectilinear_grid((6, 6), ((4, 4, 9), 3))) == ((4, 2), (3, 3))
+    assert chunk_lengths(regular_grid((), ())) == ()
+
+
+def test_lengths_are_not_listed_beyond_the_limit() -> None:
+    with omnizarr.limits.override(max_requested_chunks=5):
+        assert chunk_lengths(regular_grid((3, 4), (1, 2))) == ((1, 1, 1), (2, 2))
+        with pytest.raises(LimitError, match="6 chunk lengths to list"):
+            chunk_lengths(regular_grid((3, 5), (1, 2)))
+    with pytest.raises(LimitError, match="max_requested_chunks"):
+        chunk_lengths(regular_grid((2**62,), (1,)))

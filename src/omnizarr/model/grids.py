@@ -1,7 +1,7 @@
 """Chunk grids: how an array's index space is cut into chunks.
 
 A grid answers per dimension, with integers only, and never lists its chunks: an array of 10¹²
-chunks costs as much as one of ten.
+chunks costs as much as one of ten. `chunk_lengths`, for callers that need the list, is bounded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.errors import MetadataError
+from omnizarr import limits
+from omnizarr.errors import LimitError, MetadataError
 from omnizarr.runtime.properties import cached_property
 
 Shape = tuple[int, ...]
@@ -161,6 +162,25 @@ class Grid:
                 edges = axis.edges + ((missing,) if missing > 0 else ())
                 axes.append(RectilinearAxis(length, edges))
         return Grid(tuple(axes))
+
+
+def chunk_lengths(grid: Grid) -> tuple[Shape, ...]:
+    """Length of every chunk along every dimension, cut at the end of the array."""
+    count, most = sum(grid.shape), limits.current.max_requested_chunks
+    if count > most:
+        raise LimitError(
+            f"an array of shape {grid.array_shape} with chunks {grid.chunk_shape} has {count} chunk"
+            f" lengths to list; limits.max_requested_chunks allows {most}"
+        ).advise("use larger chunks, or raise the limit if you trust the metadata")
+    return tuple(map(_cut_lengths, grid.axes))
+
+
+def _cut_lengths(axis: Axis) -> Shape:
+    last = axis.count - 1
+    if last < 0:
+        return ()
+    whole = (axis.chunk,) * last if isinstance(axis, RegularAxis) else axis.edges[:last]
+    return (*whole, min(axis.size(last), axis.length - axis.start(last)))
 
 
 def same_cuts(one: Grid, other: Grid) -> bool:

@@ -18,7 +18,7 @@ from omnizarr.errors import ErrorLocation, MetadataError, ReadOnlyError, ZarrErr
 from omnizarr.formats import Node, unnamed_options
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
-from omnizarr.model.grids import Grid, RegularAxis, regular_grid
+from omnizarr.model.grids import Grid, RegularAxis, chunk_lengths, regular_grid
 from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.data import stored_chunks
 from omnizarr.nodes.freshness import require_same
@@ -319,26 +319,22 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
         """Length of every chunk along every dimension, cut at the end of the array.
 
+        A LimitError if there are more than `limits.max_requested_chunks`.
+
         Examples
         --------
         >>> omnizarr.zeros(10, chunks=4).read_chunk_sizes
         ((4, 4, 2),)
         """
         inner = self._pipeline.inner_chunks
-        if inner is None:
-            return self.write_chunk_sizes
-        return tuple(
-            tuple(min(chunk, length - start) for start in range(0, length, chunk))
-            for length, chunk in zip(self.shape, inner, strict=True)
-        )
+        return chunk_lengths(self._model.grid if inner is None else regular_grid(self.shape, inner))
 
     @property
     def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Length of every unit of writing (chunk or shard) along every dimension."""
-        return tuple(
-            tuple(min(axis.size(i), axis.length - axis.start(i)) for i in range(axis.count))
-            for axis in self._model.grid.axes
-        )
+        """Length of every unit of writing (chunk or shard) along every dimension.
+
+        A LimitError if there are more than `limits.max_requested_chunks`."""
+        return chunk_lengths(self._model.grid)
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:

@@ -244,3 +244,13 @@ def test_importing_omnizarr_does_not_import_xarray() -> None:
     subprocess.run(
         [sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONPATH": path}
     )
+
+
+def test_shards_are_not_listed_to_tell_their_shape() -> None:
+    root = omnizarr.group()
+    many = {"shape": 2**62, "dtype": "i4", "chunks": 1, "shards": 2}
+    with omnizarr.limits.override(max_requested_chunks=1000):
+        root.create_array("a", dimension_names=["x"], **many)
+        encoding = opened(root)["a"].encoding
+    assert encoding["shards"] == (2,)
+    assert encoding["preferred_chunks"] == {"x": 2}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.errors import StoreError
+from omnizarr.errors import LimitError, StoreError
 
 da = pytest.importorskip("dask.array")
 
@@ -145,3 +145,16 @@ def test_writing_to_memory_from_processes_is_refused() -> None:
     with pytest.raises(StoreError, match="scheduler='threads'"):
         da.store(da.ones(4, chunks=2), target, lock=False, scheduler="processes", num_workers=1)
     assert (target[:] == 0).all()
+
+
+def test_more_blocks_than_the_limit_are_refused_before_any_is_made(tmp_path: Path) -> None:
+    array = omnizarr.create_array(tmp_path, shape=100, dtype="i4", chunks=1, shards=10)
+    with omnizarr.limits.override(max_requested_chunks=10):
+        assert array.to_dask().numblocks == (10,)
+        with pytest.raises(LimitError, match="100 chunk lengths"):
+            array.read_chunk_sizes  # noqa: B018
+    with (
+        omnizarr.limits.override(max_requested_chunks=9),
+        pytest.raises(LimitError, match="max_requested_chunks allows 9"),
+    ):
+        array.to_dask()

@@ -22,6 +22,7 @@ from xarray.backends.zarr import DIMENSION_KEY, FillValueCoder
 from xarray.core.indexing import LazilyIndexedArray
 
 from omnizarr import Array, Group
+from omnizarr.errors import LimitError
 from omnizarr.integrations.xarray.arrays import LazyArray
 
 
@@ -103,7 +104,10 @@ def _shards(array: Array) -> tuple[int | tuple[int, ...], ...] | None:
     """Lengths of shards; a tuple of all along a dimension where they differ."""
     if array.shards is None:
         return None
-    sizes = tuple(map(_compact, array.write_chunk_sizes))
+    try:
+        sizes = tuple(map(_compact, array.write_chunk_sizes))
+    except LimitError:
+        return array.shards  # one shape for all: only equal shards can be so many
     return sizes if any(isinstance(size, tuple) for size in sizes) else array.shards
 
 

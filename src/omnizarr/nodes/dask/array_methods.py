@@ -63,6 +63,8 @@ class InDask(ArrayFacts):
         ------
         MissingPackageError
             If Dask is not installed.
+        LimitError
+            If there are more blocks along the dimensions than `limits.max_requested_chunks`.
 
         Examples
         --------
