@@ -35,6 +35,6 @@ def test_the_document_of_another_codec_is_refused() -> None:
 
 
 def test_a_document_is_a_copy() -> None:
-    codec = codecs.ShardingCodec(chunk_shape=(2,))
-    codec.to_dict()["configuration"]["chunk_shape"].append(3)
-    assert codec.to_dict()["configuration"]["chunk_shape"] == [2]
+    codec = codecs.TransposeCodec(order=(1, 0))
+    codec.to_dict()["configuration"]["order"].append(3)
+    assert codec.to_dict()["configuration"]["order"] == [1, 0]

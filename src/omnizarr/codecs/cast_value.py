@@ -431,4 +431,4 @@ def _scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     try:
         return from_numpy(dtype).fill_from_json(value)
     except MetadataError as error:
-        raise ValueError(f"{value!r} is not representable in dtype {dtype}: {error}") from error
+        raise ValueError(f"{show(value)} is not representable in dtype {dtype}: {error}") from error

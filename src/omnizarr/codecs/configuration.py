@@ -21,6 +21,7 @@ from omnizarr.codecs.base import Context
 from omnizarr.codecs.document import CodecDocument
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.json import show
 
 REQUIRED: Any = object()
 # One simple type. NumPy's own parser is not made for strangers: "m8[s/0]" divides by zero.
@@ -80,11 +81,12 @@ def chunk_lengths(name: str, shape: Any) -> tuple[int, ...]:
     if lengths is None or not all(isinstance(n, int | np.integer) for n in lengths):
         raise TypeError(
             f"codec {name!r}: chunk_shape: Expected an integer or an iterable of integers, found"
-            f" {shape!r}"
+            f" {show(shape)}"
         )
     if any(n < 0 for n in lengths):
         raise MetadataError(
-            f"codec {name!r}: chunk_shape: Expected all values to be non-negative, found {shape!r}"
+            f"codec {name!r}: chunk_shape: Expected all values to be non-negative, found"
+            f" {show(shape)}"
         )
     for dimension, length in enumerate(lengths):
         if length < 1:

@@ -19,6 +19,7 @@ from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import from_numpy
 from omnizarr.model.grids import NDArray
+from omnizarr.model.json import show
 
 NAME = "scale_offset"
 
@@ -65,7 +66,7 @@ class ScaleOffsetCodec(ConfiguredCodec):
             return from_numpy(dtype).fill_from_json(value)
         except MetadataError as error:
             raise MetadataError(
-                f"codec {NAME!r}: {key} value {getattr(self, key)!r} is not representable in"
+                f"codec {NAME!r}: {key} value {show(getattr(self, key))} is not representable in"
                 f" {dtype}: {error}"
             ) from error
 

@@ -207,6 +207,10 @@ class AsyncGroup(_AsyncNode):
     ) -> Self:
         """Open a group that exists."""
         place = _calls.location(store)
+        if use_consolidated and not place.store.supports_consolidated_metadata:
+            raise ValueError(
+                f"The Zarr Store in use ({place.store}) doesn't support consolidated metadata"
+            )
         return cls(
             await aio.to_thread(
                 synchronous.open_group, place.store, "r" if place.read_only else "r+",

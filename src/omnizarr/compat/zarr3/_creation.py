@@ -53,6 +53,13 @@ def legacy(given: dict[str, Any]) -> None:
         )
     if given.get("chunk_shape") is not None and given.get("chunks") is not None:
         raise ValueError("Only one of chunk_shape or chunks can be provided.")
+    compressor = given.get("compressor")
+    named = hasattr(compressor, "to_dict") and not hasattr(compressor, "codec_id")
+    if named and _same(_format_of(given), 2):
+        raise ValueError(
+            "Cannot use a BytesBytesCodec as a compressor for zarr v2 arrays. Use a numcodecs codec"
+            " directly instead."
+        )
     _refuse(given, 2, _LEGACY_2)
     _refuse(given, 3, _LEGACY_3)
     common(given)

@@ -101,10 +101,10 @@ def _saving(function: Callable[..., R], first: int) -> Callable[..., R]:
 
 
 def _consolidate(*args: Any, **kwargs: Any) -> omnizarr.Group:
-    store: Any = args[0] if args else kwargs.get("store")
-    if not getattr(store, "supports_consolidated_metadata", True):
+    store = location(args[0] if args else kwargs.get("store")).store
+    if not store.supports_consolidated_metadata:
         raise TypeError(f"The Zarr Store in use ({store}) doesn't support consolidated metadata")
-    found = omnizarr.consolidate_metadata(*args, **kwargs)
+    found = translated(omnizarr.consolidate_metadata)(*args, **kwargs)
     for_format(found.zarr_format, lambda: None, _warn_of_consolidated)
     return found
 
@@ -143,7 +143,7 @@ def _tree(grp: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 array = translated(omnizarr.array, prepare=legacy)
-consolidate_metadata = translated(wraps(omnizarr.consolidate_metadata)(_consolidate))
+consolidate_metadata = wraps(omnizarr.consolidate_metadata)(_consolidate)
 copy = omnizarr.copy
 copy_all = omnizarr.copy_all
 copy_store = omnizarr.copy_store

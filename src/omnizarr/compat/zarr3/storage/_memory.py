@@ -69,7 +69,8 @@ class MemoryStore(ServedStore):
         return {key: cpu.Buffer.from_bytes(value) for key, value in self._inner.items()}
 
     def __str__(self) -> str:
-        return f"memory://{id(self._given if self._given is not None else self._inner.identity)}"
+        given = self._given
+        return f"memory://{id(given) if given is not None else abs(hash(self._inner.identity))}"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}('{self}')"
