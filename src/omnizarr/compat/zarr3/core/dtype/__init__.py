@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.compat.zarr3.core.dtype.npy.bool import Bool
 from omnizarr.compat.zarr3.core.dtype.npy.bytes import (
     NullTerminatedBytes,
     NullterminatedBytesJSON_V2,
@@ -22,13 +23,9 @@ from omnizarr.compat.zarr3.core.dtype.npy.bytes import (
     VariableLengthBytes,
     VariableLengthBytesJSON_V2,
 )
-from omnizarr.compat.zarr3.core.dtype.npy.numbers import (
-    Bool,
-    Complex64,
-    Complex128,
-    Float16,
-    Float32,
-    Float64,
+from omnizarr.compat.zarr3.core.dtype.npy.complex import Complex64, Complex128
+from omnizarr.compat.zarr3.core.dtype.npy.float import Float16, Float32, Float64
+from omnizarr.compat.zarr3.core.dtype.npy.int import (
     Int8,
     Int16,
     Int32,
