@@ -52,7 +52,13 @@ PUBLIC_ONLY: dict[str, set[str]] = {
 
 MOST_LINES = 500
 TYPICAL_LINES = 300
-LONG = {"nodes/group.py": "zarr-python's Group has 50 methods, each with a docstring"}
+LONG = {
+    "aio/nodes.py": "50 awaited methods and properties, each with an example",
+    "codecs/sharding.py": "the codec, the shard and its index, each method with an example",
+    "errors.py": "50 errors, and the tree of them",
+    "nodes/array_facts.py": "zarr-python's Array has 50 properties, each with an example",
+    "nodes/group.py": "zarr-python's Group has 50 methods, each with an example",
+}
 """Files that may be longer because of public docstrings. Their code alone must stay short."""
 
 PUBLIC = [
@@ -434,7 +440,7 @@ def lines_of(source: str, *, docstrings: bool = True) -> int:
     count = len(source.splitlines())
     if docstrings:
         return count
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, documented) and ast.get_docstring(node) is not None:
             text = node.body[0]

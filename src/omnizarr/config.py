@@ -327,17 +327,38 @@ class Config:
         ----------
         values
             Names and values, as `set` takes them.
+
+        Examples
+        --------
+        >>> omnizarr.config.update({"array.order": "F"})
+        >>> omnizarr.config["array.order"]
+        'F'
+        >>> omnizarr.config.update({"array.order": "C"})
         """
         self.set(values)
 
     def reset(self) -> None:
-        """Go back to the defaults and the environment."""
+        """Go back to the defaults and the environment.
+
+        Examples
+        --------
+        >>> omnizarr.config.update({"array.order": "F"})
+        >>> omnizarr.config.reset()
+        >>> omnizarr.config["array.order"]
+        'C'
+        """
         self._values = self._fresh()
 
     refresh = reset
 
     def to_dict(self) -> dict[str, object]:
-        """Give all names and their values."""
+        """Give all names and their values.
+
+        Examples
+        --------
+        >>> omnizarr.config.to_dict()["array.order"]
+        'C'
+        """
         return dict(self._current)
 
     @property
@@ -359,7 +380,13 @@ class Config:
         return nested
 
     def pprint(self) -> None:
-        """Print all values."""
+        """Print all values.
+
+        Examples
+        --------
+        >>> omnizarr.config.pprint()
+        {'array': {...'order': 'C',...
+        """
         from pprint import pprint
 
         pprint(self.config)  # noqa: T203 - what it is for

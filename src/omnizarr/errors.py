@@ -65,7 +65,14 @@ from typing import Literal, Self
 
 @dataclass(frozen=True)
 class ErrorLocation:
-    """Where an error arose. What is not known, or does not apply, is None."""
+    """Where an error arose. What is not known, or does not apply, is None.
+
+    Examples
+    --------
+    >>> store = omnizarr.MemoryStore()
+    >>> str(ErrorLocation.of(store, key="a/c/0", chunk=(0,)))
+    "MemoryStore(<0 keys>), key 'a/c/0', chunk (0,)"
+    """
 
     store: str | None = None
     """The repr of the store."""
@@ -128,7 +135,18 @@ Option = tuple[str, object]
 
 
 class ZarrError(Exception):
-    """The root of every error that omnizarr raises on purpose."""
+    """The root of every error that omnizarr raises on purpose.
+
+    Examples
+    --------
+    >>> array = omnizarr.ones(2)
+    >>> array.store["c/0"] = b"damaged"
+    >>> try:
+    ...     array[:]
+    ... except omnizarr.errors.ZarrError as error:
+    ...     error.location.key, error.reason, error.hint
+    ('c/0', "codec 'zstd': no frame at byte 0: found 64616d61", None)
+    """
 
     where: tuple[ErrorLocation | str, ...] = ()
     """What `at` was given, the outermost first."""
@@ -282,6 +300,11 @@ class UnsupportedError(MetadataError):
         What cannot be done, and why.
     what
         The part of the node that the format has no words for, where that is the reason.
+
+    Examples
+    --------
+    >>> UnsupportedError("format 2 has no names of dimensions", what="dimension_names").what
+    'dimension_names'
     """
 
     def __init__(self, message: str = "", what: Part | None = None) -> None:
@@ -393,6 +416,11 @@ class HTTPStatusError(StoreError):
         What was asked for, and the answer.
     status
         The status of the answer.
+
+    Examples
+    --------
+    >>> HTTPStatusError("the server answered 500", status=500).status
+    500
     """
 
     def __init__(self, message: str = "", status: int | None = None) -> None:

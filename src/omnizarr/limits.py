@@ -21,7 +21,13 @@ GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """All caps. `omnizarr.limits.current` holds those of the process."""
+    """All caps. `omnizarr.limits.current` holds those of the process.
+
+    Examples
+    --------
+    >>> omnizarr.limits.Limits(max_json_depth=64).max_json_depth
+    64
+    """
 
     max_document_bytes: int = 128 * MIB
     """Largest metadata document that is parsed (consolidated metadata can be large)."""

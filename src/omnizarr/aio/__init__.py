@@ -70,21 +70,46 @@ async def open(  # noqa: A001 - the name that every user of Zarr knows
 
 @like(omnizarr.open_array)
 async def open_array(store: Any = None, mode: Any = None, **arguments: Any) -> AsyncArray:
-    """Open an array, or create it as `mode` says: `omnizarr.open_array`."""
+    """Open an array, or create it as `mode` says: `omnizarr.open_array`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> asyncio.run(omnizarr.aio.open_array({}, "w", shape=4, dtype="i4")).shape
+    (4,)
+    """
     opened = await call(lambda: omnizarr.open_array(store, mode, **arguments), reads=mode == "r")
     return AsyncArray(opened)
 
 
 @like(omnizarr.open_group)
 async def open_group(store: Any = None, mode: Any = None, **arguments: Any) -> AsyncGroup:
-    """Open a group, or create it as `mode` says: `omnizarr.open_group`."""
+    """Open a group, or create it as `mode` says: `omnizarr.open_group`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> asyncio.run(omnizarr.aio.open_group({}, "w", attributes={"title": "sea"})).attrs
+    {'title': 'sea'}
+    """
     opened = await call(lambda: omnizarr.open_group(store, mode, **arguments), reads=mode == "r")
     return AsyncGroup(opened)
 
 
 @like(omnizarr.open_consolidated)
 async def open_consolidated(store: Any, mode: Any = "r+", **arguments: Any) -> AsyncGroup:
-    """Open a group through its consolidated metadata: `omnizarr.open_consolidated`."""
+    """Open a group through its consolidated metadata: `omnizarr.open_consolidated`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> group = omnizarr.group({})
+    >>> _ = group.create_array("a", shape=4, dtype="i4")
+    >>> _ = omnizarr.consolidate_metadata(group.store)
+    >>> opened = asyncio.run(omnizarr.aio.open_consolidated(group.store))
+    >>> asyncio.run(opened.contains("a"))
+    True
+    """
     return AsyncGroup(
         await call(lambda: omnizarr.open_consolidated(store, mode, **arguments), reads=True)
     )
@@ -109,13 +134,29 @@ async def create_array(store: Any = None, **arguments: Any) -> AsyncArray:
 
 @like(omnizarr.create_group)
 async def create_group(store: Any = None, **arguments: Any) -> AsyncGroup:
-    """Create a group: `omnizarr.create_group`."""
+    """Create a group: `omnizarr.create_group`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> asyncio.run(omnizarr.aio.create_group({}, attributes={"title": "sea"})).attrs
+    {'title': 'sea'}
+    """
     return AsyncGroup(await call(lambda: omnizarr.create_group(store, **arguments), reads=False))
 
 
 @like(omnizarr.save)
 async def save(store: Any, *args: Any, **kwargs: Any) -> None:
-    """Save one array, or several as a group: `omnizarr.save`."""
+    """Save one array, or several as a group: `omnizarr.save`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> store = {}
+    >>> asyncio.run(omnizarr.aio.save(store, np.arange(3)))
+    >>> omnizarr.load(store)
+    array([0, 1, 2])
+    """
     await call(lambda: omnizarr.save(store, *args, **kwargs), reads=False)
 
 
@@ -125,7 +166,14 @@ Values = npt.NDArray[Any] | dict[str, "Values"]
 
 @like(omnizarr.load)
 async def load(store: Any, path: str | None = None, **arguments: Any) -> Values:
-    """Load the values of an array; of a group, a dict with those of all its members."""
+    """Load the values of an array; of a group, a dict with those of all its members.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> asyncio.run(omnizarr.aio.load(omnizarr.array([1, 2, 3]).store))
+    array([1, 2, 3])
+    """
 
     def loaded() -> Values:
         opened = omnizarr.open(store, "r", path=path, **arguments)
@@ -183,17 +231,41 @@ async def list_keys(
 
 @awaits(omnizarr.convert)
 async def convert(source: Any, destination: Any = None, **arguments: Any) -> Any:
-    """Convert a store from any format into any other: `omnizarr.convert`."""
+    """Convert a store from any format into any other: `omnizarr.convert`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> source = omnizarr.array([1, 2, 3], zarr_format=2)
+    >>> store = omnizarr.MemoryStore()
+    >>> _ = asyncio.run(omnizarr.aio.convert(source.store, store, zarr_format=3))
+    >>> omnizarr.open(store).zarr_format
+    3
+    """
     return await to_thread(omnizarr.convert, source, destination, **arguments)
 
 
 @awaits(omnizarr.check)
 async def check(store: Any, path: str = "", **arguments: Any) -> Any:
-    """Report every departure from the specification: `omnizarr.check`."""
+    """Report every departure from the specification: `omnizarr.check`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> asyncio.run(omnizarr.aio.check(omnizarr.array([1, 2, 3]).store)).findings
+    ()
+    """
     return await call(lambda: omnizarr.check(store, path, **arguments), reads=True)
 
 
 @awaits(omnizarr.verify)
 async def verify(store: Any, path: str = "", **arguments: Any) -> Any:
-    """Decode every stored chunk and list the bad ones: `omnizarr.verify`."""
+    """Decode every stored chunk and list the bad ones: `omnizarr.verify`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> asyncio.run(omnizarr.aio.verify(omnizarr.array([1, 2, 3]).store)).ok
+    True
+    """
     return await to_thread(omnizarr.verify, store, path, **arguments)

@@ -63,7 +63,13 @@ class _AsyncNode(Generic[N]):
 
     @property
     def attrs(self) -> dict[str, Json]:
-        """A copy of the attributes as they were last read. `update_attributes` changes them."""
+        """A copy of the attributes as they were last read. `update_attributes` changes them.
+
+        Examples
+        --------
+        >>> omnizarr.aio.AsyncArray(omnizarr.zeros(3, attributes={"units": "K"})).attrs
+        {'units': 'K'}
+        """
         return dict(json.plain(self.sync._stored.attributes))
 
     async def update_attributes(self, attributes: Mapping[str, Json]) -> Self:
@@ -73,6 +79,13 @@ class _AsyncNode(Generic[N]):
         ----------
         attributes
             Names and JSON values.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.zeros(3))
+        >>> asyncio.run(array.update_attributes({"units": "K"})).attrs
+        {'units': 'K'}
         """
         await call(lambda: self.sync.attrs.update(attributes), reads=False)
         return self
@@ -84,16 +97,40 @@ class _AsyncNode(Generic[N]):
         ----------
         attributes
             Names and JSON values.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.zeros(3, attributes={"units": "K"}))
+        >>> asyncio.run(array.put_attributes({"title": "sea"})).attrs
+        {'title': 'sea'}
         """
         await call(lambda: self.sync.attrs.put(attributes), reads=False)
         return self
 
     async def refresh(self) -> None:
-        """Read the metadata again, which another process may have changed."""
+        """Read the metadata again, which another process may have changed.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> plain = omnizarr.zeros(3)
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.open(plain.store))
+        >>> plain.resize(5)
+        >>> asyncio.run(array.refresh())
+        >>> array.shape
+        (5,)
+        """
         await call(self.sync.refresh, reads=True)
 
     async def close(self) -> None:
-        """Close the store."""
+        """Close the store.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> asyncio.run(omnizarr.aio.AsyncArray(omnizarr.zeros(3)).close())
+        """
         await call(self.sync.store.close, reads=False)
 
     async def __aenter__(self) -> Self:
@@ -108,7 +145,17 @@ class _AsyncNode(Generic[N]):
 
 @dataclass(frozen=True)
 class AsyncIndex:
-    """Another way to select: `await array.oindex.read(selection)`."""
+    """Another way to select: `await array.oindex.read(selection)`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> array = omnizarr.aio.AsyncArray(omnizarr.array([[1, 2], [3, 4]], chunks=(1, 2)))
+    >>> asyncio.run(array.oindex.read(([1], [0, 1])))
+    array([[3, 4]])
+    >>> asyncio.run(array.vindex.read(([0, 1], [1, 0])))
+    array([2, 3])
+    """
 
     _read: Callable[..., Any]
     _write: Callable[..., None]
@@ -140,6 +187,15 @@ class AsyncIndex:
             As the plain array takes it in brackets.
         values
             Values of the selection's shape, or that broadcast to it.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([[1, 2], [3, 4]], chunks=(1, 2)))
+        >>> asyncio.run(array.blocks.write((1, 0), 0))
+        >>> asyncio.run(array.read())
+        array([[1, 2],
+               [0, 0]])
         """
         await call(lambda: self._write(selection, values, fields=self._fields), reads=False)
 
@@ -156,6 +212,18 @@ class AsyncArray(_AsyncNode[Array]):
     ----------
     sync
         The plain array.
+
+    Examples
+    --------
+    >>> array = omnizarr.aio.AsyncArray(omnizarr.zeros((4, 6), chunks=(2, 3), dtype="i4"))
+    >>> array.shape, array.ndim, array.size, array.nbytes, array.dtype
+    ((4, 6), 2, 24, 96, dtype('int32'))
+    >>> array.chunks, array.shards, array.dims, array.fill_value
+    ((2, 3), None, None, np.int32(0))
+    >>> array.path, array.name, array.basename, array.zarr_format, array.read_only
+    ('', '/', '', 3, False)
+    >>> array.store is array.sync.store
+    True
     """
 
     @property
@@ -224,6 +292,13 @@ class AsyncArray(_AsyncNode[Array]):
         -------
         ndarray or scalar
             The values.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([1, 2, 3]))
+        >>> asyncio.run(array.read(slice(1, None)))
+        array([2, 3])
         """
         if out is None:
             return await call(lambda: self.sync[selection], reads=True)
@@ -238,6 +313,14 @@ class AsyncArray(_AsyncNode[Array]):
             As the plain array takes it in brackets.
         values
             Values of the selection's shape, or that broadcast to it.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([1, 2, 3]))
+        >>> asyncio.run(array.write(slice(0, 2), 0))
+        >>> array.sync[:]
+        array([0, 0, 3])
         """
         await call(lambda: self.sync.__setitem__(selection, values), reads=False)
 
@@ -248,6 +331,13 @@ class AsyncArray(_AsyncNode[Array]):
         ----------
         selection
             As the plain array takes it in brackets.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([1, 2, 3]))
+        >>> asyncio.run(array.getitem(slice(1, None)))
+        array([2, 3])
         """
         return await self.read(selection)
 
@@ -260,22 +350,54 @@ class AsyncArray(_AsyncNode[Array]):
             As the plain array takes it in brackets.
         values
             Values of the selection's shape, or that broadcast to it.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([1, 2, 3]))
+        >>> asyncio.run(array.setitem(0, 7))
+        >>> array.sync[:]
+        array([7, 2, 3])
         """
         await self.write(selection, values)
 
     @property
     def oindex(self) -> AsyncIndex:
-        """Every axis on its own: `await array.oindex.read(([0, 2], mask))`."""
+        """Every axis on its own: `await array.oindex.read(([0, 2], mask))`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([[1, 2], [3, 4]]))
+        >>> asyncio.run(array.oindex.read(([1], [0, 1])))
+        array([[3, 4]])
+        """
         return AsyncIndex(self.sync.get_orthogonal_selection, self.sync.set_orthogonal_selection)
 
     @property
     def vindex(self) -> AsyncIndex:
-        """Points: `await array.vindex.read(([0, 2], [1, 3]))`."""
+        """Points: `await array.vindex.read(([0, 2], [1, 3]))`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([[1, 2], [3, 4]]))
+        >>> asyncio.run(array.vindex.read(([0, 1], [1, 0])))
+        array([2, 3])
+        """
         return AsyncIndex(self.sync.get_coordinate_selection, self.sync.set_coordinate_selection)
 
     @property
     def blocks(self) -> AsyncIndex:
-        """Whole chunks: `await array.blocks.read((0, slice(1, 3)))`."""
+        """Whole chunks: `await array.blocks.read((0, slice(1, 3)))`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([1, 2, 3, 4], chunks=2))
+        >>> asyncio.run(array.blocks.read(1))
+        array([3, 4])
+        """
         return AsyncIndex(self.sync.get_block_selection, self.sync.set_block_selection)
 
     def field(self, name: str | list[str]) -> AsyncIndex:
@@ -285,6 +407,14 @@ class AsyncArray(_AsyncNode[Array]):
         ----------
         name
             Name of a field, or a list of names.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> points = np.array([(1, 2.0), (3, 4.0)], dtype=[("x", "i4"), ("y", "f4")])
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array(points))
+        >>> asyncio.run(array.field("x").read(slice(0, 2)))
+        array([1, 3], dtype=int32)
         """
         get, put = self.sync.get_basic_selection, self.sync.set_basic_selection
         return AsyncIndex(get, put, name)
@@ -297,6 +427,14 @@ class AsyncArray(_AsyncNode[Array]):
         ----------
         shape
             New length of every dimension.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([1, 2, 3]))
+        >>> asyncio.run(array.resize(5))
+        >>> array.sync[:]
+        array([1, 2, 3, 0, 0])
         """
         await call(lambda: self.sync.resize(shape), reads=False)
 
@@ -314,6 +452,13 @@ class AsyncArray(_AsyncNode[Array]):
         -------
         tuple of int
             The new shape.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> array = omnizarr.aio.AsyncArray(omnizarr.array([1, 2, 3]))
+        >>> asyncio.run(array.append([4, 5]))
+        (5,)
         """
         return await call(lambda: self.sync.append(data, axis), reads=False)
 
@@ -325,6 +470,17 @@ class AsyncGroup(_AsyncNode[Group]):
     ----------
     sync
         The plain group.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> group = omnizarr.aio.AsyncGroup(omnizarr.group({}))
+    >>> async def fill():
+    ...     await group.create_array("a", shape=4, dtype="i4")
+    ...     await group.create_group("b")
+    ...     return [name async for name, _ in group.members()]
+    >>> asyncio.run(fill())
+    ['a', 'b']
     """
 
     async def getitem(self, path: str) -> AsyncArray | AsyncGroup:
@@ -339,6 +495,14 @@ class AsyncGroup(_AsyncNode[Group]):
         ------
         NodeNotFoundError
             If there is none. It is a KeyError.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> plain = omnizarr.group({})
+        >>> _ = plain.create_array("a", shape=4, dtype="i4")
+        >>> asyncio.run(omnizarr.aio.AsyncGroup(plain).getitem("a")).shape
+        (4,)
         """
         return wrapped(await call(lambda: self.sync[path], reads=True))
 
@@ -351,6 +515,13 @@ class AsyncGroup(_AsyncNode[Group]):
             Path of the member, relative to the group.
         default
             What to give if there is no such member.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> group = omnizarr.aio.AsyncGroup(omnizarr.group({}))
+        >>> asyncio.run(group.get("a", "none"))
+        'none'
         """
         found = await call(lambda: self.sync.get(path), reads=True)
         return default if found is None else wrapped(found)
@@ -362,6 +533,13 @@ class AsyncGroup(_AsyncNode[Group]):
         ----------
         path
             Path of the member, relative to the group.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> group = omnizarr.aio.AsyncGroup(omnizarr.group({}))
+        >>> asyncio.run(group.contains("a"))
+        False
         """
         return await call(lambda: path in self.sync, reads=True)
 
@@ -379,39 +557,97 @@ class AsyncGroup(_AsyncNode[Group]):
         ----------
         max_depth
             How many levels of groups to enter; None: all.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> plain = omnizarr.group({})
+        >>> _ = plain.create_array("b/a", shape=4, dtype="i4")
+        >>> async def names(group):
+        ...     return [name async for name, _ in group.members(max_depth=None)]
+        >>> asyncio.run(names(omnizarr.aio.AsyncGroup(plain)))
+        ['b', 'b/a']
         """
         async for name, member in iterate(lambda: self.sync._walk(max_depth)):
             yield name, wrapped(member)
 
     async def arrays(self) -> AsyncIterator[tuple[str, AsyncArray]]:
-        """Iterate over names and arrays directly below this group."""
+        """Iterate over names and arrays directly below this group.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> plain = omnizarr.group({})
+        >>> _ = plain.create_array("a", shape=4, dtype="i4"), plain.create_group("b")
+        >>> async def shapes(group):
+        ...     return {name: array.shape async for name, array in group.arrays()}
+        >>> asyncio.run(shapes(omnizarr.aio.AsyncGroup(plain)))
+        {'a': (4,)}
+        """
         async for name, member in self.members():
             if isinstance(member, AsyncArray):
                 yield name, member
 
     async def groups(self) -> AsyncIterator[tuple[str, AsyncGroup]]:
-        """Iterate over names and groups directly below this group."""
+        """Iterate over names and groups directly below this group.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> plain = omnizarr.group({})
+        >>> _ = plain.create_array("a", shape=4, dtype="i4"), plain.create_group("b")
+        >>> async def names(group):
+        ...     return [name async for name, _ in group.groups()]
+        >>> asyncio.run(names(omnizarr.aio.AsyncGroup(plain)))
+        ['b']
+        """
         async for name, member in self.members():
             if isinstance(member, AsyncGroup):
                 yield name, member
 
     @like_method(Group.create_array)
     async def create_array(self, name: str, **arguments: Any) -> AsyncArray:
-        """Create an array in this group: `Group.create_array`."""
+        """Create an array in this group: `Group.create_array`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> group = omnizarr.aio.AsyncGroup(omnizarr.group({}))
+        >>> asyncio.run(group.create_array("a", shape=4, dtype="i4")).name
+        '/a'
+        """
         return AsyncArray(
             await call(lambda: self.sync.create_array(name, **arguments), reads=False)
         )
 
     @like_method(Group.create_group)
     async def create_group(self, name: str, **arguments: Any) -> AsyncGroup:
-        """Create a group in this group: `Group.create_group`."""
+        """Create a group in this group: `Group.create_group`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> group = omnizarr.aio.AsyncGroup(omnizarr.group({}))
+        >>> asyncio.run(group.create_group("b", attributes={"title": "sea"})).attrs
+        {'title': 'sea'}
+        """
         return AsyncGroup(
             await call(lambda: self.sync.create_group(name, **arguments), reads=False)
         )
 
     @like_method(Group.require_array)
     async def require_array(self, name: str, shape: Any = None, **arguments: Any) -> AsyncArray:
-        """Give the array of this name, and create it if there is none: `Group.require_array`."""
+        """Give the array of this name, and create it if there is none: `Group.require_array`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> group = omnizarr.aio.AsyncGroup(omnizarr.group({}))
+        >>> asyncio.run(group.require_array("a", 4, dtype="i4")).shape
+        (4,)
+        >>> asyncio.run(group.require_array("a", 4, dtype="i4")).shape
+        (4,)
+        """
         return AsyncArray(
             await call(lambda: self.sync.require_array(name, shape, **arguments), reads=False)
         )
@@ -425,6 +661,13 @@ class AsyncGroup(_AsyncNode[Group]):
             Path of the member, relative to the group.
         overwrite
             Replace an existing member.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> group = omnizarr.aio.AsyncGroup(omnizarr.group({}))
+        >>> asyncio.run(group.require_group("b")).name
+        '/b'
         """
         return AsyncGroup(await call(lambda: self.sync.require_group(name, overwrite), reads=False))
 
@@ -435,6 +678,15 @@ class AsyncGroup(_AsyncNode[Group]):
         ----------
         name
             Path of the member, relative to the group.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> plain = omnizarr.group({})
+        >>> _ = plain.create_group("b")
+        >>> asyncio.run(omnizarr.aio.AsyncGroup(plain).delete("b"))
+        >>> list(plain)
+        []
         """
         await call(lambda: self.sync.__delitem__(name), reads=False)
 
@@ -445,6 +697,15 @@ class AsyncGroup(_AsyncNode[Group]):
         ----------
         source, dest
             Old and new path, relative to the group.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> plain = omnizarr.group({})
+        >>> _ = plain.create_group("b")
+        >>> asyncio.run(omnizarr.aio.AsyncGroup(plain).move("b", "c"))
+        >>> list(plain)
+        ['c']
         """
         await call(lambda: self.sync.move(source, dest), reads=False)
 

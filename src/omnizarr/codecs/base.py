@@ -33,7 +33,14 @@ CodecKind = Literal["array-array", "array-bytes", "bytes-bytes"]
 
 @dataclass(frozen=True, slots=True)
 class ArrayStage:
-    """An array of known shape and type."""
+    """An array of known shape and type.
+
+    Examples
+    --------
+    >>> stage = omnizarr.codecs.ArrayStage((2, 3), np.dtype("i4"))
+    >>> stage.size, stage.nbytes, stage.variable
+    (6, 24, False)
+    """
 
     shape: Shape
     """Length of every dimension."""
@@ -62,7 +69,14 @@ class ArrayStage:
 
 @dataclass(frozen=True, slots=True)
 class BytesStage:
-    """Bytes of known size, or at least of known greatest size."""
+    """Bytes of known size, or at least of known greatest size.
+
+    Examples
+    --------
+    >>> stage = omnizarr.codecs.BytesStage(size=24, limit=24)
+    >>> omnizarr.codecs.Crc32cCodec().prepare(stage).output.size
+    28
+    """
 
     size: int | None
     """Exactly this many, where it is known."""
@@ -120,7 +134,15 @@ class ColumnCoder(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A codec prepared for a stage."""
+    """A codec prepared for a stage.
+
+    Examples
+    --------
+    >>> stage = omnizarr.codecs.ArrayStage((2, 3), np.dtype("i4"))
+    >>> step = omnizarr.codecs.TransposeCodec((1, 0)).prepare(stage)
+    >>> step.output.shape, step.encode(np.zeros((2, 3), "i4")).shape
+    ((3, 2), (3, 2))
+    """
 
     output: Stage
     """The stage behind the codec."""
@@ -164,7 +186,14 @@ def split_at_serializer(
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a codec may know when it is made from metadata."""
+    """What a codec may know when it is made from metadata.
+
+    Examples
+    --------
+    >>> context = omnizarr.codecs.Context(allow_pickle=True)
+    >>> context.deeper()
+    Context(allow_pickle=True, depth=1)
+    """
 
     allow_pickle: bool = False
     """Whether codecs may run code from the data."""
@@ -228,11 +257,23 @@ class Codec(Protocol):
         ------
         MetadataError
             If the configuration cannot be honoured.
+
+        Examples
+        --------
+        >>> spec = omnizarr.codecs.CodecSpec("gzip", {"level": 1})
+        >>> omnizarr.codecs.GzipCodec.from_spec(spec, omnizarr.codecs.Context())
+        GzipCodec(level=1, name='gzip')
         """
         ...
 
     def spec(self) -> CodecSpec:
-        """Give the metadata that describes the codec."""
+        """Give the metadata that describes the codec.
+
+        Examples
+        --------
+        >>> omnizarr.codecs.GzipCodec(level=1).spec()
+        CodecSpec(name='gzip', configuration={'level': 1}, must_understand=True)
+        """
         ...
 
     def prepare(self, stage: Any) -> Step:
@@ -247,6 +288,12 @@ class Codec(Protocol):
         ------
         MetadataError
             If the codec cannot be used there.
+
+        Examples
+        --------
+        >>> step = omnizarr.codecs.Crc32cCodec().prepare(omnizarr.codecs.BytesStage(3, 3))
+        >>> step.output.size, bytes(step.decode(step.encode(b"abc")))
+        (7, b'abc')
         """
         ...
 

@@ -50,7 +50,14 @@ ChainArguments = tuple[Sequence[CodecSpec], ArrayStage, Context]
 class Scratch:
     """Memory that one thread uses for one chunk after the other.
 
-    Fresh memory costs a page fault for every 4 KiB, often as much as decoding into it."""
+    Fresh memory costs a page fault for every 4 KiB, often as much as decoding into it.
+
+    Examples
+    --------
+    >>> scratch = omnizarr.codecs.Scratch()
+    >>> scratch.take(4).shape
+    (4,)
+    """
 
     __slots__ = ("_buffer",)
 
@@ -93,6 +100,15 @@ class Chain:
         The codecs' metadata.
     origin
         Arguments of `build`, for a pickle.
+
+    Examples
+    --------
+    >>> from omnizarr.model.dtypes.registry import from_json
+    >>> specs = [omnizarr.codecs.codec_spec(name) for name in ("bytes", "gzip")]
+    >>> prepared = omnizarr.codecs.chain(specs, (3,), from_json("uint8"), 0)
+    >>> data = prepared.encode(np.array([1, 2, 3], "u1"))
+    >>> prepared.decode(data), prepared.nbytes
+    (array([1, 2, 3], dtype=uint8), 3)
     """
 
     __slots__ = (
@@ -204,6 +220,14 @@ def chain(
         If the codecs cannot be used for such chunks.
     LimitError
         If a chunk would pass a cap of `omnizarr.limits`.
+
+    Examples
+    --------
+    >>> from omnizarr.model.dtypes.registry import from_json
+    >>> specs = [omnizarr.codecs.codec_spec({"name": "bytes", "configuration": {"endian": "big"}})]
+    >>> prepared = omnizarr.codecs.chain(specs, (2,), from_json("uint16"), 0)
+    >>> bytes(prepared.encode(np.array([1, 2], "u2"))).hex()
+    '00010002'
     """
     stage = ArrayStage(tuple(shape), data_type.numpy, fill, data_type.name)
     return build(tuple(specs), stage, Context(allow_pickle=allow_pickle))

@@ -19,7 +19,13 @@ class Endian(StrEnum):
 
 
 class BloscShuffle(StrEnum):
-    """Shuffles of `BloscCodec`."""
+    """Shuffles of `BloscCodec`.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.BloscCodec(shuffle=omnizarr.codecs.BloscShuffle.shuffle).shuffle
+    'shuffle'
+    """
 
     noshuffle = "noshuffle"
     shuffle = "shuffle"
@@ -46,7 +52,13 @@ class BloscShuffle(StrEnum):
 
 
 class BloscCname(StrEnum):
-    """Compressors of `BloscCodec`."""
+    """Compressors of `BloscCodec`.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.BloscCodec(cname=omnizarr.codecs.BloscCname.zstd).cname
+    'zstd'
+    """
 
     lz4 = "lz4"
     lz4hc = "lz4hc"
@@ -57,14 +69,28 @@ class BloscCname(StrEnum):
 
 
 class ShardingCodecIndexLocation(StrEnum):
-    """Places of the index in a shard of `ShardingCodec`."""
+    """Places of the index in a shard of `ShardingCodec`.
+
+    Examples
+    --------
+    >>> start = omnizarr.codecs.ShardingCodecIndexLocation.start
+    >>> omnizarr.codecs.ShardingCodec(chunk_shape=(2,), index_location=start).index_location
+    'start'
+    """
 
     start = "start"
     end = "end"
 
 
 class SubchunkWriteOrder(StrEnum):
-    """Orders in which `ShardingCodec` may write inner chunks; readers do not depend on it."""
+    """Orders in which `ShardingCodec` may write inner chunks; readers do not depend on it.
+
+    Examples
+    --------
+    >>> order = omnizarr.codecs.SubchunkWriteOrder.morton
+    >>> omnizarr.codecs.ShardingCodec((2,), subchunk_write_order=order).subchunk_write_order.value
+    'morton'
+    """
 
     morton = "morton"
     unordered = "unordered"

@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from omnizarr.codecs.base import Context
+from omnizarr.codecs.base import Codec, Context
 from omnizarr.codecs.registry import codec_spec, spec_document
 from omnizarr.errors import MetadataError
 from omnizarr.model import json
-from omnizarr.model.codec import CodecSpec, Json
+from omnizarr.model.codec import Json
 
 
-class CodecDocument:
+class CodecDocument(Codec):
     """Base class of codecs: it turns them into their metadata and back."""
 
     __slots__ = ()
-
-    def spec(self) -> CodecSpec:
-        """Give the metadata that describes the codec."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Json]:
         """Give the codec's metadata as a document of format 3 has it.

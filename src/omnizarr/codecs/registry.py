@@ -130,6 +130,12 @@ def register_codec(name: str, codec: type[Codec] | type[_HasDict]) -> None:
     ------
     TypeError
         If the class lacks a method.
+
+    Examples
+    --------
+    >>> omnizarr.codecs.register_codec("example.gzip", omnizarr.codecs.GzipCodec)
+    >>> omnizarr.codecs.get_codec(omnizarr.codecs.codec_spec("example.gzip"))
+    GzipCodec(level=1, name='example.gzip')
     """
     if _is_codec(codec):
         _plugged.pop(name, None)

@@ -61,6 +61,15 @@ class ShardIndex:
     ----------
     table
         Offset and length of every inner chunk, in an array of shape `(*grid_shape, 2)`.
+
+    Examples
+    --------
+    >>> table = np.array([[0, 8], [2**64 - 1, 2**64 - 1]], "u8")
+    >>> index = omnizarr.codecs.ShardIndex(table)
+    >>> index.lookup((0,)), index.lookup((1,)), list(index.items())
+    ((0, 8), None, [((0,), 0, 8)])
+    >>> index.entries[0]
+    [0, 8]
     """
 
     __slots__ = ("_entries", "_lookups", "_shape", "table")
@@ -108,7 +117,24 @@ class ShardIndex:
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """The layout of one shard."""
+    """The layout of one shard.
+
+    Examples
+    --------
+    >>> codec = omnizarr.codecs.ShardingCodec(chunk_shape=(2,))
+    >>> shard = codec.shard(omnizarr.codecs.ArrayStage((4,), np.dtype("u1")))
+    >>> data = shard.encode(np.array([1, 2, 0, 0], "u1"), fill=np.array(0, "u1"))
+    >>> {place: bytes(chunk) for place, chunk in shard.split(data).items()}
+    {(0,): b'\\x01\\x02'}
+    >>> list(shard.decode_index(data[-shard.index_bytes :]).items())
+    [((0,), 0, 2)]
+    >>> shard.assemble({(0,): b"\\x01\\x02"}) == data, shard.assemble({})
+    (True, None)
+    >>> out = np.empty(4, "u1")
+    >>> shard.decode_into(data, out, fill=np.array(0, "u1"))
+    >>> out
+    array([1, 2, 0, 0], dtype=uint8)
+    """
 
     grid: Grid
     """The inner chunks within the shard."""
@@ -142,6 +168,14 @@ class Shard:
         ------
         DecodeError
             If the index is damaged.
+
+        Examples
+        --------
+        >>> codec = omnizarr.codecs.ShardingCodec(chunk_shape=(2,))
+        >>> shard = codec.shard(omnizarr.codecs.ArrayStage((4,), np.dtype("u1")))
+        >>> store = omnizarr.MemoryStore({"c/0": shard.assemble({(1,): b"ab"})})
+        >>> list(shard.read_index(lambda part: store.get("c/0", part)).items())
+        [((1,), 0, 2)]
         """
         wanted = self.index_bytes
         if self.location == "start":
@@ -250,7 +284,15 @@ class Shard:
         return self._assembled(chunks) if chunks else None
 
     def empty(self) -> bytes:
-        """A shard without a single chunk."""
+        """A shard without a single chunk.
+
+        Examples
+        --------
+        >>> codec = omnizarr.codecs.ShardingCodec(chunk_shape=(2,))
+        >>> shard = codec.shard(omnizarr.codecs.ArrayStage((4,), np.dtype("u1")))
+        >>> shard.split(shard.empty())
+        {}
+        """
         return self._assembled({})
 
     def _assembled(self, chunks: Mapping[Shape, Buffer]) -> bytes:
@@ -435,6 +477,12 @@ class ShardingCodec(CodecDocument):
         ------
         MetadataError
             If the inner chunks do not divide the shard.
+
+        Examples
+        --------
+        >>> codec = omnizarr.codecs.ShardingCodec(chunk_shape=(2,))
+        >>> codec.shard(omnizarr.codecs.ArrayStage((4,), np.dtype("u1"))).shape
+        (2,)
         """
         from omnizarr.codecs.chain import build
 

@@ -70,7 +70,13 @@ class Store(Batches, Versions, Exclusion, MappingMethods):
         adapt(cls)
 
     def list(self) -> Iterator[str]:
-        """Iterate over every key, sorted."""
+        """Iterate over every key, sorted.
+
+        Examples
+        --------
+        >>> list(omnizarr.MemoryStore({"b": b"2", "a/c/0": b"1"}).list())
+        ['a/c/0', 'b']
+        """
         return self.list_prefix("")
 
     def check_storable(self, key: str) -> None:
@@ -80,6 +86,14 @@ class Store(Batches, Versions, Exclusion, MappingMethods):
         ----------
         key
             Key of the value, such as `"a/zarr.json"`.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().check_storable("a/c/0")
+        >>> omnizarr.MemoryStore().check_storable("../a")
+        Traceback (most recent call last):
+            ...
+        omnizarr.errors.InvalidKeyError: invalid store key '../a': ...
         """
         self.check_writable()
         check_key(key)
@@ -110,27 +124,59 @@ class Store(Batches, Versions, Exclusion, MappingMethods):
 
     @property
     def supports_writes(self) -> bool:
-        """Whether values can be set: True of every store that is not read-only."""
+        """Whether values can be set: True of every store that is not read-only.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore()
+        >>> store.supports_writes, store.with_read_only(True).supports_writes
+        (True, False)
+        """
         return not self.read_only
 
     @property
     def supports_deletes(self) -> bool:
-        """Whether values can be deleted: True of every store that is not read-only."""
+        """Whether values can be deleted: True of every store that is not read-only.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore()
+        >>> store.supports_deletes, store.with_read_only(True).supports_deletes
+        (True, False)
+        """
         return not self.read_only
 
     @property
     def supports_listing(self) -> bool:
-        """Whether keys can be listed: `capabilities.listable`."""
+        """Whether keys can be listed: `capabilities.listable`.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().supports_listing
+        True
+        """
         return self.capabilities.listable
 
     @property
     def supports_partial_writes(self) -> bool:
-        """Whether part of a value can be replaced: never, a value is replaced whole."""
+        """Whether part of a value can be replaced: never, a value is replaced whole.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().supports_partial_writes
+        False
+        """
         return False
 
     @property
     def supports_consolidated_metadata(self) -> bool:
-        """Whether groups here gain from consolidated metadata: True unless the store says so."""
+        """Whether groups here gain from consolidated metadata: True unless the store says so.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().supports_consolidated_metadata
+        True
+        """
         return not self.capabilities.hierarchies_only
 
     def __enter__(self) -> Self:

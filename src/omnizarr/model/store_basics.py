@@ -63,6 +63,12 @@ class BasicStore(ABC):
             If the key could leave the store, or no store can hold it.
         StoreError
             If the store fails. A failure is never reported as a missing key.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/c/0": b"012345"})
+        >>> store.get("a/c/0"), store.get("a/c/0", omnizarr.ByteRange(2, 4)), store.get("a/c/1")
+        (b'012345', b'23', None)
         """
 
     def size(self, key: str) -> int | None:
@@ -72,6 +78,12 @@ class BasicStore(ABC):
         ----------
         key
             Key of the value, such as `"a/zarr.json"`.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/c/0": b"012345"})
+        >>> store.size("a/c/0"), store.size("a/c/1")
+        (6, None)
         """
         value = self.get(key)
         return None if value is None else len(value)
@@ -83,6 +95,12 @@ class BasicStore(ABC):
         ----------
         key
             Key of the value, such as `"a/zarr.json"`.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/c/0": b""})
+        >>> store.exists("a/c/0"), store.exists("a/c/1")
+        (True, False)
         """
         return self.size(key) is not None
 
@@ -96,6 +114,13 @@ class BasicStore(ABC):
             Key of the value, such as `"a/zarr.json"`.
         value
             The bytes. The store keeps a copy of its own.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore()
+        >>> store.set("a/c/0", b"012345")
+        >>> store.get("a/c/0")
+        b'012345'
         """
 
     @abstractmethod
@@ -106,6 +131,14 @@ class BasicStore(ABC):
         ----------
         key
             Key of the value, such as `"a/zarr.json"`.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/c/0": b"012345"})
+        >>> store.delete("a/c/0")
+        >>> store.delete("a/c/0")
+        >>> store.get("a/c/0") is None
+        True
         """
 
     @abstractmethod
@@ -116,6 +149,12 @@ class BasicStore(ABC):
         ----------
         prefix
             `""` or a prefix that ends with "/".
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/c/1": b"1", "a/c/0": b"0", "b/c/0": b"2"})
+        >>> list(store.list_prefix("a/"))
+        ['a/c/0', 'a/c/1']
         """
 
     def list_dir(self, prefix: str) -> Listing:
@@ -125,18 +164,50 @@ class BasicStore(ABC):
         ----------
         prefix
             `""` or a prefix that ends with "/".
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/zarr.json": b"{}", "a/c/0": b"0", "b/c/0": b"1"})
+        >>> store.list_dir("a/")
+        Listing(keys=['a/zarr.json'], prefixes=['a/c/'])
         """
         return listing_of(self.list_prefix(prefix), prefix)
 
     @property
     def identity(self) -> Hashable:
-        """Equal for two stores that hold the same values, so that they share in-process locks."""
+        """Equal for two stores that hold the same values, so that they share in-process locks.
+
+        Examples
+        --------
+        >>> values, others = {}, {}
+        >>> store = omnizarr.MemoryStore(values)
+        >>> store.identity == omnizarr.MemoryStore(values).identity
+        True
+        >>> store.identity == omnizarr.MemoryStore(others).identity
+        False
+        """
         return id(self)
 
     def close(self) -> None:  # noqa: B027 - most stores hold nothing
-        """Release what the store holds; closing twice is not an error."""
+        """Release what the store holds; closing twice is not an error.
+
+        Examples
+        --------
+        >>> store = omnizarr.TempStore()
+        >>> store.close()
+        >>> store.close()
+        """
 
     def check_writable(self) -> None:
-        """Raise `ReadOnlyError` if the store is read-only."""
+        """Raise `ReadOnlyError` if the store is read-only.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore(read_only=True)
+        >>> store.check_writable()
+        Traceback (most recent call last):
+            ...
+        omnizarr.errors.ReadOnlyError: MemoryStore(<0 keys>): the store can only be read
+        """
         if self.read_only:
             raise ReadOnlyError("the store can only be read").at(self)

@@ -41,7 +41,16 @@ Read = Callable[[ByteRange | None], Buffer | None]
 
 
 class Versioned(NamedTuple):
-    """A value, or part of one, with its version."""
+    """A value, or part of one, with its version.
+
+    Examples
+    --------
+    >>> from omnizarr.stores import SQLiteStore
+    >>> with SQLiteStore(":memory:") as store:
+    ...     store.set("key", b"value")
+    ...     store.get_versioned("key")
+    Versioned(value=b'value', version=b'value')
+    """
 
     value: Buffer
     """The bytes."""

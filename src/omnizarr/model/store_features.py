@@ -37,6 +37,12 @@ class Batches(BasicStore):
         -------
         list
             One answer per request, in order, as `get` gives it.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a": b"0123", "b": b"4567"})
+        >>> store.get_many([("a", None), ("b", omnizarr.ByteRange(-2)), ("c", None)])
+        [b'0123', b'67', None]
         """
         found: list[Buffer | None] = []
         for key, byte_range in requests:
@@ -58,6 +64,11 @@ class Batches(BasicStore):
         -------
         Feeder or None
             None where a thread for each request is as good.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().feeder(None, requests=8) is None
+        True
         """
         return None
 
@@ -84,6 +95,14 @@ class Versions(BasicStore):
         ------
         StoreError
             If `capabilities.versions` is False.
+
+        Examples
+        --------
+        >>> from omnizarr.stores import SQLiteStore
+        >>> with SQLiteStore(":memory:") as store:
+        ...     store.set("key", b"value")
+        ...     bytes(store.get_versioned("key").value)
+        b'value'
         """
         raise StoreError(f"{self!r} does not tell versions of a value apart")
 
@@ -108,6 +127,17 @@ class Versions(BasicStore):
         ------
         StoreError
             If `capabilities.versions` is False.
+
+        Examples
+        --------
+        >>> from omnizarr.stores import SQLiteStore
+        >>> with SQLiteStore(":memory:") as store:
+        ...     store.set("key", b"old")
+        ...     seen = store.get_versioned("key").version
+        ...     print(store.set_if_version("key", b"new", seen))
+        ...     print(store.set_if_version("key", b"late", seen))
+        True
+        False
         """
         raise StoreError(f"{self!r} does not tell versions of a value apart")
 
@@ -129,6 +159,16 @@ class Versions(BasicStore):
         ------
         StoreError
             If neither `capabilities.versions` nor `capabilities.validators` is True.
+
+        Examples
+        --------
+        >>> from omnizarr.stores import SQLiteStore
+        >>> with SQLiteStore(":memory:") as store:
+        ...     store.set("key", b"old")
+        ...     seen = store.version("key")
+        ...     store.set("key", b"new")
+        ...     store.version("key") == seen, store.version("missing")
+        (False, None)
         """
         found = self.get_versioned(key, ByteRange(0, 0))
         return None if found is None else found.version
@@ -153,6 +193,14 @@ class Versions(BasicStore):
         ------
         ValueChangedError
             By the function, if the value was replaced since the first read.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"key": b"head body"})
+        >>> with store.snapshot("key") as read:
+        ...     store.set("key", b"replaced!")
+        ...     read(omnizarr.ByteRange(0, 4)), read(omnizarr.ByteRange(5))
+        (b'head', b'body')
         """
         if not self.capabilities.versions:
             return nullcontext(lambda byte_range: self.get(key, byte_range))
@@ -191,6 +239,14 @@ class Exclusion(BasicStore):
         bool
             True if the value was set. With `capabilities.conditional`, only one of several
             processes gets True.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore()
+        >>> store.set_if_absent("key", b"first"), store.set_if_absent("key", b"second")
+        (True, False)
+        >>> store.get("key")
+        b'first'
         """
         if self.exists(key):
             return False
@@ -207,11 +263,34 @@ class Exclusion(BasicStore):
         ----------
         key
             Key of the value, such as `"a/zarr.json"`.
+
+        Examples
+        --------
+        >>> store = omnizarr.TempStore()
+        >>> with store.lock("counter"):
+        ...     store.set("counter", bytes([1 + (store.get("counter") or b"0")[0]]))
+        >>> store.get("counter")
+        b'1'
+        >>> store.close()
         """
         return nullcontext()
 
     def fresh_reads(self) -> AbstractContextManager[object]:
-        """Bypass every cache in front of the values, for reads of this thread inside the block."""
+        """Bypass every cache in front of the values, for reads of this thread inside the block.
+
+        Examples
+        --------
+        >>> from omnizarr.stores import CacheStore
+        >>> values = {"key": b"old"}
+        >>> store = CacheStore(omnizarr.MemoryStore(values), validate="never")
+        >>> first = store.get("key")
+        >>> values["key"] = b"new"
+        >>> store.get("key")
+        b'old'
+        >>> with store.fresh_reads():
+        ...     store.get("key")
+        b'new'
+        """
         return nullcontext()
 
     def locate(self, key: str) -> tuple[Hashable, str]:
@@ -221,6 +300,13 @@ class Exclusion(BasicStore):
         ----------
         key
             Key of the value, such as `"a/zarr.json"`.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore()
+        >>> below = omnizarr.PrefixStore(store, "a")
+        >>> below.locate("c/0") == store.locate("a/c/0")
+        True
         """
         return self.identity, key
 
@@ -238,6 +324,13 @@ class Prefixes(BasicStore):
         ----------
         prefix
             `""` or a prefix that ends with "/".
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/zarr.json": b"{}", "a/c/0": b"0", "b": b"1"})
+        >>> store.delete_prefix("a/")
+        >>> list(store)
+        ['b']
         """
         self.check_writable()
         workers = self.capabilities.requests if self.capabilities.concurrent_writes else 1
@@ -251,6 +344,14 @@ class Prefixes(BasicStore):
         ----------
         prefix
             `""` or a prefix that ends with "/".
+
+        Examples
+        --------
+        >>> store = omnizarr.TempStore()
+        >>> store.make_prefix("a/")
+        >>> store.list_dir("").prefixes
+        ['a/']
+        >>> store.close()
         """
         self.check_writable()
         check_prefix(prefix)
@@ -272,6 +373,13 @@ class Prefixes(BasicStore):
             If the store is read-only.
         StoreError
             If a key exists below `target`, or `target` is inside `source`.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/zarr.json": b"{}", "a/c/0": b"0"})
+        >>> store.move_prefix("a/", "b/")
+        >>> list(store)
+        ['b/c/0', 'b/zarr.json']
         """
         self.check_move(source, target)
         for step in reversed(deletion_steps(self.list_prefix(source))):
@@ -288,6 +396,15 @@ class Prefixes(BasicStore):
         ----------
         source, target
             Prefixes, which end with "/".
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/zarr.json": b"{}"})
+        >>> store.check_move("a/", "b/")
+        >>> store.check_move("a/", "a/b/")
+        Traceback (most recent call last):
+            ...
+        omnizarr.errors.StoreError: MemoryStore(<1 keys>): cannot move 'a/' into itself ('a/b/')
         """
         self.check_writable()
         check_prefix(source)
@@ -309,6 +426,14 @@ class Prefixes(BasicStore):
         ----------
         names
             Names of directories, such as "c".
+
+        Examples
+        --------
+        >>> store = omnizarr.TempStore()
+        >>> inner = omnizarr.LocalStore(store.root / "a" / "c")
+        >>> [outer.root.name for outer in inner.above(["c"])]
+        ['a']
+        >>> store.close()
         """
         return iter(())
 

@@ -51,15 +51,33 @@ class MappingMethods(Prefixes):
         return True  # an empty store is a store
 
     def keys(self) -> Iterator[str]:
-        """Iterate over every key, sorted."""
+        """Iterate over every key, sorted.
+
+        Examples
+        --------
+        >>> list(omnizarr.MemoryStore({"b": b"2", "a": b"1"}).keys())
+        ['a', 'b']
+        """
         return iter(self)
 
     def items(self) -> Iterator[tuple[str, bytes]]:
-        """Iterate over every key and its value."""
+        """Iterate over every key and its value.
+
+        Examples
+        --------
+        >>> list(omnizarr.MemoryStore({"b": b"2", "a": b"1"}).items())
+        [('a', b'1'), ('b', b'2')]
+        """
         return ((key, self[key]) for key in self)
 
     def values(self) -> Iterator[bytes]:
-        """Iterate over every value."""
+        """Iterate over every value.
+
+        Examples
+        --------
+        >>> list(omnizarr.MemoryStore({"b": b"2", "a": b"1"}).values())
+        [b'1', b'2']
+        """
         return (self[key] for key in self)
 
     def update(self, values: Mapping[str, Buffer] | None = None, /, **more: Buffer) -> None:
@@ -71,6 +89,13 @@ class MappingMethods(Prefixes):
             The bytes of every key.
         **more
             More of them, with keys that are names.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore()
+        >>> store.update({"a/c/0": b"1"}, b=b"2")
+        >>> list(store.items())
+        [('a/c/0', b'1'), ('b', b'2')]
         """
         given = {**(values or {}), **more}
         self.setitems({key: plain_bytes(value) for key, value in given.items()})
@@ -84,6 +109,12 @@ class MappingMethods(Prefixes):
             Key of the value.
         default
             What to return if there is no such key, in place of a KeyError.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a": b"1"})
+        >>> store.pop("a"), store.pop("a", None)
+        (b'1', None)
         """
         value = self.get(key)
         if value is not None:
@@ -94,7 +125,13 @@ class MappingMethods(Prefixes):
         return default
 
     def popitem(self) -> tuple[str, bytes]:
-        """Remove one key and return it with its value; KeyError if there is none."""
+        """Remove one key and return it with its value; KeyError if there is none.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore({"a": b"1"}).popitem()
+        ('a', b'1')
+        """
         for key in self:
             return key, self.pop(key)
         raise KeyError("the store is empty")
@@ -108,13 +145,27 @@ class MappingMethods(Prefixes):
             Key of the value.
         default
             The bytes to set.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore()
+        >>> store.setdefault("a", b"1"), store.setdefault("a", b"2")
+        (b'1', b'1')
         """
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Remove every key."""
+        """Remove every key.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a": b"1"})
+        >>> store.clear()
+        >>> len(store)
+        0
+        """
         self.delete_prefix("")
 
     def getitems(self, keys: Sequence[str], *, contexts: object = None) -> Mapping[str, bytes]:
@@ -126,6 +177,11 @@ class MappingMethods(Prefixes):
             The keys.
         contexts
             zarr-python 2's keyword, without effect.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore({"a": b"1", "b": b"2"}).getitems(["a", "c"])
+        {'a': b'1'}
         """
         found = ((key, self.get(key)) for key in keys)
         return {key: bytes(value) for key, value in found if value is not None}
@@ -137,6 +193,13 @@ class MappingMethods(Prefixes):
         ----------
         values
             The bytes of every key.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore()
+        >>> store.setitems({"a": b"1", "b": b"2"})
+        >>> list(store)
+        ['a', 'b']
         """
         for key, value in values.items():
             self.set(key, value)
@@ -148,6 +211,13 @@ class MappingMethods(Prefixes):
         ----------
         keys
             The keys.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a": b"1", "b": b"2"})
+        >>> store.delitems(["a", "c"])
+        >>> list(store)
+        ['b']
         """
         for key in keys:
             self.delete(key)
@@ -159,6 +229,11 @@ class MappingMethods(Prefixes):
         ----------
         path
             A path, with or without slashes at its ends.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore({"a/zarr.json": b"{}", "a/c/0": b"0"}).listdir("a")
+        ['c', 'zarr.json']
         """
         prefix = prefix_of(path)
         keys, prefixes = self.list_dir(prefix)
@@ -171,6 +246,13 @@ class MappingMethods(Prefixes):
         ----------
         path
             A path, with or without slashes at its ends.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/c/0": b"0", "b": b"1"})
+        >>> store.rmdir("a")
+        >>> list(store)
+        ['b']
         """
         self.delete_prefix(prefix_of(path))
 
@@ -183,6 +265,13 @@ class MappingMethods(Prefixes):
             The key or path to move.
         dst_path
             Where to. Keys that are there already are replaced.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/c/0": b"0"})
+        >>> store.rename("a", "b")
+        >>> list(store)
+        ['b/c/0']
         """
         source, target = normalize_path(src_path), normalize_path(dst_path)
         if source and target and self.exists(source):
@@ -196,6 +285,12 @@ class MappingMethods(Prefixes):
         ----------
         path
             A key, or a path; 0 if there is neither.
+
+        Examples
+        --------
+        >>> store = omnizarr.MemoryStore({"a/0": b"123", "a/1": b"45"})
+        >>> store.getsize("a/0"), store.getsize("a")
+        (3, 5)
         """
         normal = normalize_path(path)
         size = self.size(normal) if normal else None
@@ -204,19 +299,43 @@ class MappingMethods(Prefixes):
         return sum(self.size(key) or 0 for key in self.list_dir(prefix_of(normal)).keys)
 
     def is_readable(self) -> bool:
-        """Tell whether values can be read: always."""
+        """Tell whether values can be read: always.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().is_readable()
+        True
+        """
         return True
 
     def is_writeable(self) -> bool:
-        """Tell whether values can be set."""
+        """Tell whether values can be set.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore(read_only=True).is_writeable()
+        False
+        """
         return not self.read_only
 
     def is_erasable(self) -> bool:
-        """Tell whether values can be removed."""
+        """Tell whether values can be removed.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore(read_only=True).is_erasable()
+        False
+        """
         return not self.read_only
 
     def is_listable(self) -> bool:
-        """Tell whether the keys can be listed."""
+        """Tell whether the keys can be listed.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().is_listable()
+        True
+        """
         return self.capabilities.listable
 
 

@@ -108,7 +108,13 @@ class Array(ArrayConstructors, Protocols):
     def info(self) -> ArrayInfo:
         """Report of the array's facts, as text and as HTML. It does not read the store.
 
-        `info_complete` counts the stored chunks as well."""
+        `info_complete` counts the stored chunks as well.
+
+        Examples
+        --------
+        >>> str(omnizarr.zeros((4, 6), chunks=(2, 3)).info).splitlines()[4:6]
+        ['Shape              : (4, 6)', 'Chunk shape        : (2, 3)']
+        """
         return ArrayInfo(self)
 
     def info_complete(self) -> ArrayInfo:

@@ -104,7 +104,14 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         """Whether the array may not be written; text that is shown as bytes never may.
 
         It can be assigned, as in zarr-python 2: `array.read_only = True`. False is a ReadOnlyError
-        if the store is read-only."""
+        if the store is read-only.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(3)
+        >>> a.read_only, omnizarr.open_array(a.store, "r").read_only
+        (False, True)
+        """
         return self._options.text == "bytes" or super().read_only
 
     @read_only.setter
@@ -180,7 +187,13 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def write_empty_chunks(self) -> bool:
-        """Whether a chunk that holds nothing but the fill value is stored."""
+        """Whether a chunk that holds nothing but the fill value is stored.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).write_empty_chunks
+        False
+        """
         return self._source.write_empty_chunks
 
     @property
@@ -196,17 +209,35 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def ndim(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions.
+
+        Examples
+        --------
+        >>> omnizarr.zeros((4, 6)).ndim
+        2
+        """
         return len(self._model.shape)
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Number of elements.
+
+        Examples
+        --------
+        >>> omnizarr.zeros((4, 6)).size
+        24
+        """
         return prod(self._model.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy dtype of the values that are read."""
+        """NumPy dtype of the values that are read.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, dtype="i4").dtype
+        dtype('int32')
+        """
         return self._source.model.dtype
 
     @property
@@ -222,7 +253,13 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element in memory."""
+        """Bytes of one element in memory.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, dtype="i4").itemsize
+        4
+        """
         return self.dtype.itemsize
 
     @property
@@ -256,7 +293,13 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def order(self) -> Order:
-        """Memory order of the values that are read."""
+        """Memory order of the values that are read.
+
+        Examples
+        --------
+        >>> omnizarr.zeros((4, 6), order="F").order
+        'F'
+        """
         chosen = self._options.order
         if chosen is None and not self._place.format.states_order:
             chosen = self._options.usual_order
@@ -264,7 +307,14 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def is_view(self) -> bool:
-        """Whether `view` made this handle."""
+        """Whether `view` made this handle.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(3, dtype="i4")
+        >>> a.is_view, a.view(dtype="u4").is_view
+        (False, True)
+        """
         return self._options.view is not None
 
     @property
@@ -333,7 +383,13 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
         """Length of every unit of writing (chunk or shard) along every dimension.
 
-        A LimitError if there are more than `limits.max_requested_chunks`."""
+        A LimitError if there are more than `limits.max_requested_chunks`.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(7, chunks=2, shards=4).write_chunk_sizes
+        ((4, 3),)
+        """
         return chunk_lengths(self._model.grid)
 
     @property
@@ -352,7 +408,13 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def nchunks(self) -> int:
-        """Number of chunks, stored or not."""
+        """Number of chunks, stored or not.
+
+        Examples
+        --------
+        >>> omnizarr.zeros((4, 6), chunks=(2, 3)).nchunks
+        4
+        """
         return prod(self.cdata_shape)
 
     def _stored_chunks(self) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -385,13 +447,29 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     def nchunks_initialized(self) -> int:
         """Number of chunks that are stored; every chunk of a stored shard counts.
 
-        It lists the store."""
+        It lists the store.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(6, chunks=2)
+        >>> a[0] = 1
+        >>> a.nchunks_initialized
+        1
+        """
         per_shard = self._pipeline.chunks_per_shard(self._model.grid.chunk_shape)
         return len(self.stored_chunks()) * per_shard
 
     @property
     def initialized(self) -> int:
-        """Number of chunks that are stored: zarr-python's other name of it."""
+        """Number of chunks that are stored: zarr-python's other name of it.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(6, chunks=2)
+        >>> a[0] = 1
+        >>> a.initialized
+        1
+        """
         return self.nchunks_initialized
 
     @property
@@ -399,7 +477,16 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         """Bytes that chunks and metadata take in the store. It lists the store.
 
         zarr-python 2 has a property here, zarr-python 3 a method: `nbytes_stored` and
-        `nbytes_stored()` both work."""
+        `nbytes_stored()` both work.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(6, chunks=2)
+        >>> before = a.nbytes_stored
+        >>> a[0] = 1
+        >>> a.nbytes_stored > before
+        True
+        """
         chunks = self._stored_chunks()
         return CallableInt(stored_chunks.bytes_stored(self._place, self._source.store, chunks))
 
@@ -474,18 +561,36 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @property
     def serializer(self) -> ShownCodec | None:
-        """Codec that turns an array into bytes; None where the format implies it."""
+        """Codec that turns an array into bytes; None where the format implies it.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, dtype="i4").serializer
+        BytesCodec(endian='little')
+        """
         return self._pipeline.serializer
 
     @property
     def compressors(self) -> tuple[ShownCodec, ...]:
-        """Codecs from bytes to bytes, checksums among them."""
+        """Codecs from bytes to bytes, checksums among them.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, compressors="gzip").compressors
+        (GzipCodec(level=5, name='gzip'),)
+        """
         return self._pipeline.compressors
 
     @property
     def compressor(self) -> ShownCodec | None:
         """The compressor, as zarr-python 2 has it: the last of `compressors` that is more than a
-        checksum; None if there is none."""
+        checksum; None if there is none.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, compressors=["gzip", "crc32c"]).compressor
+        GzipCodec(level=5, name='gzip')
+        """
         return self._pipeline.compressor
 
     @property

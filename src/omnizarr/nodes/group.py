@@ -416,11 +416,26 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         iterator of str
             The names, as `arrays` gives them.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_array("a", shape=3, dtype="i4"), group.create_group("b")
+        >>> list(group.array_keys())
+        ['a']
         """
         return (name for name, _ in self.arrays(recurse))
 
     def array_values(self) -> Iterator[Array]:
-        """Iterate over the arrays in this group, without their names."""
+        """Iterate over the arrays in this group, without their names.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_array("a", shape=3, dtype="i4"), group.create_group("b")
+        >>> [array.shape for array in group.array_values()]
+        [(3,)]
+        """
         return (array for _, array in self.arrays())
 
     def groups(self) -> Iterator[tuple[str, Group]]:
@@ -441,11 +456,27 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         return ((name, each) for name, each in self._walk(0) if not isinstance(each, Array))
 
     def group_keys(self) -> Iterator[str]:
-        """Iterate over the names of the groups in this group."""
+        """Iterate over the names of the groups in this group.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_array("a", shape=3, dtype="i4"), group.create_group("b")
+        >>> list(group.group_keys())
+        ['b']
+        """
         return (name for name, _ in self.groups())
 
     def group_values(self) -> Iterator[Group]:
-        """Iterate over the groups in this group, without their names."""
+        """Iterate over the groups in this group, without their names.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_array("a", shape=3, dtype="i4"), group.create_group("b")
+        >>> [member.name for member in group.group_values()]
+        ['/b']
+        """
         return (group for _, group in self.groups())
 
     # -- visiting -----------------------------------------------------------------------------
@@ -488,6 +519,14 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         object
             What `func` returned last.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_array("b/a", shape=3, dtype="i4")
+        >>> group.visitvalues(lambda node: print(node.name))
+        /b
+        /b/a
         """
         return self._first(func(member) for _, member in self._walk(None))
 
@@ -504,6 +543,14 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         object
             What `func` returned last.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_array("b/a", shape=3, dtype="i4")
+        >>> group.visititems(lambda path, node: print(path, type(node).__name__))
+        b Group
+        b/a Array
         """
         return self._first(func(path, member) for path, member in self._walk(None))
 
@@ -649,6 +696,12 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         Array
             The new array.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> group.create_dataset("a", shape=3, dtype="i4", fillvalue=7)[:]
+        array([7, 7, 7], dtype=int32)
         """
         return self._create(name, renamed_of_h5py(arguments))
 
@@ -894,6 +947,12 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         Array
             The new array.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(6, chunks=2, dtype="i4")
+        >>> omnizarr.group({}).empty_like("a", a).chunks
+        (2,)
         """
         return self._create(
             name, {"fill_value": None, **like(data, arguments, filled=True), **arguments}
@@ -916,6 +975,11 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         Array
             The new array.
+
+        Examples
+        --------
+        >>> omnizarr.group({}).zeros_like("a", omnizarr.ones(3, dtype="i4"))[:]
+        array([0, 0, 0], dtype=int32)
         """
         return self._create(name, {"fill_value": 0, **like(data, arguments), **arguments})
 
@@ -936,6 +1000,11 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         Array
             The new array.
+
+        Examples
+        --------
+        >>> omnizarr.group({}).ones_like("a", omnizarr.zeros(3, dtype="i4"))[:]
+        array([1, 1, 1], dtype=int32)
         """
         return self._create(name, {"fill_value": 1, **like(data, arguments), **arguments})
 
@@ -961,6 +1030,11 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         Array
             The new array.
+
+        Examples
+        --------
+        >>> omnizarr.group({}).full_like("a", omnizarr.zeros(3, dtype="i4"), 7)[:]
+        array([7, 7, 7], dtype=int32)
         """
         if fill_value is None:
             fill_value = getattr(data, "fill_value", None)
@@ -1021,6 +1095,13 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         tuple of Group
             The new groups.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_groups("a", "b")
+        >>> list(group)
+        ['a', 'b']
         """
         return tuple(self.create_group(name, overwrite, attributes=attributes) for name in names)
 
@@ -1078,6 +1159,13 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         -------
         tuple of Group
             The groups.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_group("a")
+        >>> [member.name for member in group.require_groups("a", "b")]
+        ['/a', '/b']
         """
         return tuple(self.require_group(name) for name in names)
 
@@ -1127,7 +1215,16 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
             self._options.chunk_store.delete_prefix(path + "/")
 
     def clear(self) -> None:
-        """Delete every member."""
+        """Delete every member.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_groups("a", "b")
+        >>> group.clear()
+        >>> list(group)
+        []
+        """
         for name in list(self):
             del self[name]
 

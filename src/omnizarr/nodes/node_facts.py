@@ -134,19 +134,38 @@ class NodeFacts(Generic[N]):
 
     @property
     def store(self) -> Store:
-        """Store that holds the node's metadata, and its chunks unless `chunk_store` differs."""
+        """Store that holds the node's metadata, and its chunks unless `chunk_store` differs.
+
+        Examples
+        --------
+        >>> omnizarr.create_group(omnizarr.MemoryStore()).store
+        MemoryStore(<1 keys>)
+        """
         store = self._place.store
         shown: Any = store if store.face is None else store.face
         return shown  # type: ignore[no-any-return]  # what `compat` serves behaves like one
 
     @property
     def chunk_store(self) -> Store:
-        """Store that holds chunks: `store`, unless `chunk_store=` named another one."""
+        """Store that holds chunks: `store`, unless `chunk_store=` named another one.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(3)
+        >>> a.chunk_store is a.store
+        True
+        """
         return self._options.chunk_store or self.store
 
     @property
     def path(self) -> str:
-        """Path in the store, without a leading slash; empty at the root."""
+        """Path in the store, without a leading slash; empty at the root.
+
+        Examples
+        --------
+        >>> omnizarr.group({}).create_group("a/b").path
+        'a/b'
+        """
         return self._place.path
 
     @property
@@ -163,19 +182,38 @@ class NodeFacts(Generic[N]):
 
     @property
     def basename(self) -> str:
-        """Last part of the path."""
+        """Last part of the path.
+
+        Examples
+        --------
+        >>> omnizarr.group({}).create_group("a/b").basename
+        'b'
+        """
         return paths.name_of(self.path)
 
     @property
     def store_path(self) -> StorePath:
-        """Store and path together, as zarr-python 3 has them."""
+        """Store and path together, as zarr-python 3 has them.
+
+        Examples
+        --------
+        >>> omnizarr.group(omnizarr.MemoryStore()).create_group("a/b").store_path
+        StorePath(store=MemoryStore(<3 keys>), path='a/b')
+        """
         face = self._place.store.face
         shown: Any = None if face is None else face.__omnizarr_path__(self.path)
         return StorePath(self.store, self.path) if shown is None else shown
 
     @property
     def read_only(self) -> bool:
-        """Whether writing is refused, by this handle or by the store."""
+        """Whether writing is refused, by this handle or by the store.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> group.read_only, omnizarr.open_group(group.store, "r").read_only
+        (False, True)
+        """
         return self._options.read_only or self._place.store.read_only
 
     def _check_writable(self) -> None:
@@ -184,19 +222,37 @@ class NodeFacts(Generic[N]):
 
     @property
     def synchronizer(self) -> Synchronizer | None:
-        """The synchronizer that was given with `synchronizer=`; None if there is none."""
+        """The synchronizer that was given with `synchronizer=`; None if there is none.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).synchronizer is None
+        True
+        """
         return self._options.synchronizer
 
     @property
     def meta_array(self) -> npt.NDArray[Any]:
         """A 0-d array of the kind that values are read as: NumPy's, or a subclass of it that was
-        given with `meta_array=`."""
+        given with `meta_array=`.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).meta_array
+        array(0.)
+        """
         kind = self._options.array_type
         return np.zeros(()) if kind is None else np.zeros(()).view(kind)
 
     @property
     def zarr_format(self) -> int | str:
-        """Format that the node is stored in: 0, 1, 2, 3 or a name such as ``"n5"``."""
+        """Format that the node is stored in: 0, 1, 2, 3 or a name such as ``"n5"``.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, zarr_format=2).zarr_format
+        2
+        """
         return self._place.format.name
 
     @property

@@ -58,6 +58,16 @@ class WatchedStore(WrapperStore):
             Name of the method; a read of a snapshot is a "get".
         key
             Its key or prefix.
+
+        Examples
+        --------
+        >>> class OnlyMetadata(omnizarr.testing.WatchedStore):
+        ...     def before(self, operation, key):
+        ...         assert key.endswith("zarr.json"), key
+        >>> OnlyMetadata(omnizarr.MemoryStore()).get("c/0")
+        Traceback (most recent call last):
+            ...
+        AssertionError: c/0
         """
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -165,7 +175,16 @@ class CountingStore(WatchedStore):
             self.asked.setdefault(operation, []).append(key)
 
     def reset(self) -> None:
-        """Forget all calls."""
+        """Forget all calls.
+
+        Examples
+        --------
+        >>> store = omnizarr.testing.CountingStore(omnizarr.MemoryStore())
+        >>> store.set("key", b"value")
+        >>> store.reset()
+        >>> store.counts["set"]
+        0
+        """
         with _counting:
             self.counts.clear()
             self.asked.clear()
@@ -267,6 +286,17 @@ class FaultStore(WatchedStore):
             Number of the first such call to fail, counted from now and from 1.
         times
             How many calls fail; None: all from then on.
+
+        Examples
+        --------
+        >>> store = omnizarr.testing.FaultStore(omnizarr.MemoryStore({"a": b"1", "b": b"2"}))
+        >>> store.fail("get", OSError("reset"), key="a", times=None)
+        >>> store.get("b")
+        b'2'
+        >>> store.get("a")
+        Traceback (most recent call last):
+            ...
+        OSError: reset
         """
         if at < 1:
             raise ValueError(f"calls are counted from 1, found at={at}")
@@ -283,11 +313,27 @@ class FaultStore(WatchedStore):
             How long to wait.
         key
             Only calls for this key; None: for any.
+
+        Examples
+        --------
+        >>> store = omnizarr.testing.FaultStore(omnizarr.MemoryStore({"key": b"value"}))
+        >>> store.delay("get", 0.001)
+        >>> store.get("key")
+        b'value'
         """
         self._faults.append(_Fault(operation, key, 0, None, None, seconds))
 
     def heal(self) -> None:
-        """Remove all faults and delays."""
+        """Remove all faults and delays.
+
+        Examples
+        --------
+        >>> store = omnizarr.testing.FaultStore(omnizarr.MemoryStore({"key": b"value"}))
+        >>> store.fail("get", OSError("reset"))
+        >>> store.heal()
+        >>> store.get("key")
+        b'value'
+        """
         self._faults.clear()
 
     def before(self, operation: str, key: str) -> None:

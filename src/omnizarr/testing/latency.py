@@ -88,6 +88,11 @@ class LatencyStore(CountingStore):
         ----------
         nbytes
             Number of bytes.
+
+        Examples
+        --------
+        >>> store = omnizarr.testing.LatencyStore(omnizarr.MemoryStore(), bandwidth=1e6)
+        >>> store.transfer(1000)
         """
         if self.bandwidth is None or nbytes == 0:
             return

@@ -40,7 +40,14 @@ SAMPLE = {
 
 
 class ReadingSuite:
-    """Subclass it, name the subclass `Test…`, and define `store_with`."""
+    """Subclass it, name the subclass `Test…`, and define `store_with`.
+
+    Examples
+    --------
+    >>> class TestMyStore(omnizarr.testing.ReadingSuite):
+    ...     def store_with(self, folder, values):
+    ...         return omnizarr.MemoryStore(dict(values), read_only=True)
+    """
 
     picklable = True
     listable = True
@@ -57,6 +64,14 @@ class ReadingSuite:
             An empty directory for its use.
         values
             The bytes of every key.
+
+        Examples
+        --------
+        >>> class TestMyStore(omnizarr.testing.ReadingSuite):
+        ...     def store_with(self, folder, values):
+        ...         return omnizarr.MemoryStore(dict(values), read_only=True)
+        >>> list(TestMyStore().store_with(None, {"a": b"1"}))
+        ['a']
         """
         raise AssertionError(f"{type(self).__name__} must define store_with(folder, values)")
 

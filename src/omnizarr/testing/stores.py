@@ -62,6 +62,14 @@ class StoreSuite(StoreConcurrency, ReadingSuite):
         ----------
         folder
             An empty directory for its use.
+
+        Examples
+        --------
+        >>> class TestMyStore(omnizarr.testing.StoreSuite):
+        ...     def make_store(self, folder):
+        ...         return omnizarr.MemoryStore()
+        >>> TestMyStore().make_store(None)
+        MemoryStore(<0 keys>)
         """
         raise AssertionError(f"{type(self).__name__} must define make_store(folder)")
 
@@ -78,6 +86,15 @@ class StoreSuite(StoreConcurrency, ReadingSuite):
         ----------
         store
             The store.
+
+        Examples
+        --------
+        >>> class TestMyStore(omnizarr.testing.StoreSuite):
+        ...     def make_store(self, folder):
+        ...         return omnizarr.LocalStore(folder / "x")
+        ...
+        ...     def reopen(self, store):
+        ...         return omnizarr.LocalStore(store.root)
         """
         return store
 
@@ -88,6 +105,11 @@ class StoreSuite(StoreConcurrency, ReadingSuite):
         ----------
         store
             The store.
+
+        Examples
+        --------
+        >>> omnizarr.testing.StoreSuite().as_read_only(omnizarr.MemoryStore()).read_only
+        True
         """
         return ReadOnlyStore(store)
 

@@ -77,7 +77,18 @@ class LoneArray(AbstractDataStore):
 
 
 class OmnizarrBackend(BackendEntrypoint):
-    """The engine `omnizarr` of xarray: every format and store that `omnizarr.open` takes."""
+    """The engine `omnizarr` of xarray: every format and store that `omnizarr.open` takes.
+
+    Examples
+    --------
+    >>> import xarray
+    >>> group = omnizarr.group({})
+    >>> _ = group.create_array("t", data=np.array([1.5, 2.5]), dimension_names=["x"])
+    >>> xarray.open_dataset(group, engine=OmnizarrBackend)["t"].values
+    array([1.5, 2.5])
+    >>> dict(xarray.open_datatree(group, engine=OmnizarrBackend).sizes)
+    {'x': 2}
+    """
 
     description = "Open Zarr (every version) and N5 in any store, with omnizarr"
     supports_groups = True
@@ -97,6 +108,12 @@ class OmnizarrBackend(BackendEntrypoint):
         -------
         bool
             Whether it looks like data of this engine.
+
+        Examples
+        --------
+        >>> backend = OmnizarrBackend()
+        >>> backend.guess_can_open("data.n5"), backend.guess_can_open("data.nc")
+        (True, False)
         """
         if isinstance(filename_or_obj, Store | Group | Array):
             return True
@@ -156,6 +173,13 @@ use_cftime, decode_timedelta
         -------
         Dataset
             Its values are read when they are asked for.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_array("t", data=np.array([1.5, 2.5]), dimension_names=["x"])
+        >>> OmnizarrBackend().open_dataset(group)["t"].values
+        array([1.5, 2.5])
         """
         found = open_node(
             _normalize_path(filename_or_obj),
@@ -219,6 +243,13 @@ zarr_format, use_zarr_fill_value_as_mask
         -------
         dict
             A dataset for every group, by its path below `group`.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_group("a")
+        >>> list(OmnizarrBackend().open_groups_as_dict(group))
+        ['/', '/a']
         """
         root = OmnizarrDataStore.open_group(
             _normalize_path(filename_or_obj),
@@ -274,6 +305,13 @@ zarr_format, use_zarr_fill_value_as_mask
         -------
         DataTree
             The tree; its values are read when they are asked for.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> _ = group.create_array("a/t", data=np.array([1.5, 2.5]), dimension_names=["x"])
+        >>> OmnizarrBackend().open_datatree(group)["a/t"].values
+        array([1.5, 2.5])
         """
         return datatree_from_dict_with_io_cleanup(
             self.open_groups_as_dict(

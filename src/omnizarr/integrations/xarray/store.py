@@ -60,6 +60,19 @@ class OmnizarrDataStore(ZarrStore):
         Whether values that equal an array's fill value are missing; None: as the format has it.
     **rules
         All other arguments of xarray's `ZarrStore`.
+
+    Examples
+    --------
+    >>> group = omnizarr.group({})
+    >>> _ = group.create_array("a/t", data=np.array([1.5, 2.5]), dimension_names=["x"])
+    >>> store = OmnizarrDataStore(group)
+    >>> list(store.members), list(store.below())
+    (['a'], ['', 'a'])
+    >>> child = store.get_child_store("a")
+    >>> child.array_keys(), dict(child.arrays())["t"].shape, child.get_dimensions()
+    (('t',), (2,), {'x': 2})
+    >>> child.open_store_variable("t").dims
+    ('x',)
     """
 
     __slots__ = ("_convention",)
@@ -121,6 +134,11 @@ use_zarr_fill_value_as_mask
         -------
         OmnizarrDataStore
             The store.
+
+        Examples
+        --------
+        >>> OmnizarrDataStore.open_group(omnizarr.group({}).store).array_keys()
+        ()
         """
         found = open_node(
             store,
@@ -257,6 +275,16 @@ use_zarr_fill_value_as_mask
             What collects the values to write.
         unlimited_dims
             Refused: Zarr has none.
+
+        Examples
+        --------
+        >>> import xarray
+        >>> from xarray.backends.common import ArrayWriter
+        >>> group, writer = omnizarr.group({}), ArrayWriter()
+        >>> store = OmnizarrDataStore.open_group(group, mode="a")
+        >>> store.store({"t": xarray.Variable("x", [1.5, 2.5])}, {"title": "sea"}, writer=writer)
+        >>> group["t"].dims, group["t"][:]
+        (('x',), array([1.5, 2.5]))
         """
         stored = set() if self._mode == "w" else set(self.array_keys()).intersection(variables)
         if self._mode == "r+" and len(stored) < len(variables):
@@ -309,7 +337,15 @@ use_zarr_fill_value_as_mask
         }
 
     def consolidate(self) -> None:
-        """Write the consolidated metadata of the whole store."""
+        """Write the consolidated metadata of the whole store.
+
+        Examples
+        --------
+        >>> group = omnizarr.group({})
+        >>> OmnizarrDataStore(group).consolidate()
+        >>> omnizarr.open_consolidated(group.store).name
+        '/'
+        """
         group = self.zarr_group
         try:
             omnizarr.consolidate_metadata(group.store, zarr_format=group.zarr_format)

@@ -97,6 +97,14 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             Its metadata.
         store
             Its store.
+
+        Examples
+        --------
+        >>> import zarr
+        >>> array = zarr.create_array({}, shape=4, chunks=2, dtype="i4")
+        >>> made = CodecPipeline.from_array_metadata_and_store(array.metadata, array.store)
+        >>> made.array is not None
+        True
         """
         from zarr.codecs._v2 import V2Codec
         from zarr.core.metadata.v2 import ArrayV2Metadata

@@ -86,6 +86,15 @@ class OmnizarrStore(ZarrStore):
         Refuse every change.
     storage_options
         Arguments of the store that a URL or path opens.
+
+    Examples
+    --------
+    >>> import zarr
+    >>> store = OmnizarrStore({})
+    >>> array = zarr.create_array(store, shape=3, chunks=3, dtype="i4")
+    >>> array[:] = 7
+    >>> list(store.store)
+    ['c/0', 'zarr.json']
     """
 
     supports_writes: bool = True
@@ -187,6 +196,12 @@ class OmnizarrStore(ZarrStore):
             Maker of the buffer; None: zarr-python's default.
         byte_range
             The part to read; None: the whole value.
+
+        Examples
+        --------
+        >>> store = OmnizarrStore({"key": b"value"})
+        >>> store.get_sync("key").to_bytes()
+        b'value'
         """
         value = self.store.get(key, _range(byte_range))
         return _buffer(value, prototype or default_buffer_prototype())
@@ -221,6 +236,14 @@ class OmnizarrStore(ZarrStore):
             Key of the value.
         value
             The bytes.
+
+        Examples
+        --------
+        >>> from zarr.core.buffer import default_buffer_prototype
+        >>> store = OmnizarrStore({})
+        >>> store.set_sync("key", default_buffer_prototype().buffer.from_bytes(b"value"))
+        >>> store.store["key"]
+        b'value'
         """
         self._check_writable()
         self.store.set(key, _bytes(value))
@@ -240,6 +263,13 @@ class OmnizarrStore(ZarrStore):
         ----------
         key
             Key of the value.
+
+        Examples
+        --------
+        >>> store = OmnizarrStore({"key": b"value"})
+        >>> store.delete_sync("key")
+        >>> list(store.store)
+        []
         """
         self._check_writable()
         self.store.delete(key)
@@ -282,6 +312,13 @@ class OmnizarrStore(ZarrStore):
         ----------
         *args, **kwargs
             Those of the class.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> store = asyncio.run(OmnizarrStore.open({"key": b"value"}))
+        >>> asyncio.run(store.exists("key"))
+        True
         """
         store = cls(*args, **kwargs)
         await store._open()
