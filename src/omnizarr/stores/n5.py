@@ -29,6 +29,12 @@ class N5FSStore(FSStore):
     """An `FSStore` for N5.
 
     The parameters are those of `FSStore`.
+
+    Examples
+    --------
+    >>> store = omnizarr.stores.N5FSStore("memory://example/data.n5")
+    >>> omnizarr.zeros((4, 6), chunks=(2, 3), store=store, overwrite=True).zarr_format
+    'n5'
     """
 
     preferred_format = "n5"

@@ -28,6 +28,11 @@ class ABSStore(WrapperStore):
         What new arrays have between chunk coordinates; None: the default of the format.
     client
         Not supported: a client of the Azure SDK. Give the account instead.
+
+    Examples
+    --------
+    >>> omnizarr.stores.ABSStore("container", prefix="data.zarr", account_name="account")
+    ABSStore(ObjectStore('az://container/data.zarr', account='account'))
     """
 
     @suggests

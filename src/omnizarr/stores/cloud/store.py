@@ -72,9 +72,11 @@ class ObjectStore(Store):
 
     Examples
     --------
-    >>> import obstore.store  # doctest: +SKIP
-    >>> bucket = obstore.store.S3Store("bucket", region="eu-central-1")  # doctest: +SKIP
-    >>> store = omnizarr.stores.ObjectStore(bucket, prefix="data.zarr")  # doctest: +SKIP
+    >>> import obstore.store
+    >>> store = omnizarr.stores.ObjectStore(obstore.store.MemoryStore(), prefix="data.zarr")
+    >>> store.set("a/c/0", b"value")
+    >>> list(store), store.prefix, store.url
+    (['a/c/0'], 'data.zarr', None)
     """
 
     @suggests

@@ -165,7 +165,15 @@ class DBMStore(FileDatabase):
 
     @property
     def flavour(self) -> str | None:
-        """Which module reads and writes the database; None if that is a function of yours."""
+        """Which module reads and writes the database; None if that is a function of yours.
+
+        Examples
+        --------
+        >>> import dbm.dumb
+        >>> with omnizarr.stores.DBMStore("data.dbm", open=dbm.dumb.open) as store:
+        ...     store.flavour
+        'dbm.dumb'
+        """
         import dbm
 
         if self.open is not None:
@@ -190,7 +198,14 @@ class DBMStore(FileDatabase):
         return found
 
     def flush(self) -> None:
-        """Every change is in the files when the call returns; here for zarr-python 2's users."""
+        """Every change is in the files when the call returns; here for zarr-python 2's users.
+
+        Examples
+        --------
+        >>> with omnizarr.stores.DBMStore("data.dbm") as store:
+        ...     store.set("key", b"value")
+        ...     store.flush()
+        """
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:

@@ -58,8 +58,10 @@ class LMDBStore(FileDatabase):
 
     Examples
     --------
-    >>> with omnizarr.stores.LMDBStore("data.lmdb") as store:  # doctest: +SKIP
+    >>> with omnizarr.stores.LMDBStore("data.lmdb") as store:
     ...     store.set("key", b"value")
+    ...     list(store)
+    ['key']
     """
 
     capabilities = Capabilities(conditional=True, versions=True, concurrent_writes=False)

@@ -80,6 +80,12 @@ class FsspecConstructors:
         -------
         FsspecStore
             The store, on the mapper's filesystem.
+
+        Examples
+        --------
+        >>> import fsspec
+        >>> omnizarr.stores.FsspecStore.from_mapper(fsspec.get_mapper("memory://example"))
+        FsspecStore('memory://example')
         """
         return cls(fs_map.fs, fs_map.root, read_only=read_only)
 
@@ -99,5 +105,11 @@ class FsspecConstructors:
         -------
         FsspecStore
             The store, on the path's filesystem.
+
+        Examples
+        --------
+        >>> from upath import UPath
+        >>> omnizarr.stores.FsspecStore.from_upath(UPath("memory://example"))
+        FsspecStore('memory://example')
         """
         return cls(upath.fs, upath.path, read_only=read_only)

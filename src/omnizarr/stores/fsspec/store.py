@@ -72,7 +72,10 @@ class FsspecStore(FsspecConstructors, Store):
 
     Examples
     --------
-    >>> store = omnizarr.stores.FsspecStore("ftp://example.org/data.zarr")  # doctest: +SKIP
+    >>> store = omnizarr.stores.FsspecStore("memory://example/data.zarr")
+    >>> store.set("key", b"value")
+    >>> store.fs.cat_file("/example/data.zarr/key")
+    b'value'
     """
 
     @suggests
@@ -399,6 +402,12 @@ class FSStore(FsspecStore):
         Create the directory.
     **storage_options
         Arguments for the filesystem of `url`.
+
+    Examples
+    --------
+    >>> store = omnizarr.stores.FSStore("memory://example/old.zarr", key_separator="/")
+    >>> omnizarr.zeros((4, 6), chunks=(2, 3), store=store, overwrite=True).zarr_format
+    3
     """
 
     def __init__(

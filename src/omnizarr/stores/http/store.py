@@ -128,8 +128,8 @@ class HTTPStore(Store):
     Examples
     --------
     >>> store = omnizarr.stores.HTTPStore("https://example.org/data.zarr", retries=2)
-    >>> store
-    HTTPStore('https://example.org/data.zarr')
+    >>> store, store.url
+    (HTTPStore('https://example.org/data.zarr'), 'https://example.org/data.zarr')
     >>> root = omnizarr.open_group(store, "r")  # doctest: +SKIP
     """
 

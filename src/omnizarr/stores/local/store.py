@@ -76,8 +76,10 @@ class LocalStore(Store):
     --------
     >>> store = omnizarr.LocalStore("data.zarr")
     >>> array = omnizarr.create_array(store, shape=(4,), chunks=2, dtype="i4")
-    >>> sorted(store)
-    ['zarr.json']
+    >>> sorted(store), store.root.name
+    (['zarr.json'], 'data.zarr')
+    >>> store.leftovers(), store.sweep()
+    ((0, 0), [])
     """
 
     @suggests

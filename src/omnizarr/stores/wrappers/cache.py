@@ -100,6 +100,11 @@ class CacheStore(WrapperStore):
     >>> store = omnizarr.stores.CacheStore(omnizarr.MemoryStore({"key": b"1"}), validate="never")
     >>> store.get("key"), store.get("key"), store.hits
     (b'1', b'1', 1)
+    >>> store.invalidate()
+    >>> store.get("key"), store.hits
+    (b'1', 1)
+    >>> store.invalidate_values()  # the same by the names of zarr-python 2
+    >>> store.invalidate_keys()
     """
 
     @suggests
@@ -476,6 +481,12 @@ class LRUStoreCache(CacheStore):
         A store, or a mapping from str to bytes.
     max_size
         Size of all entries together, in bytes; None: no bound.
+
+    Examples
+    --------
+    >>> store = omnizarr.stores.LRUStoreCache({"key": b"value"}, max_size=1024)
+    >>> store.get("key"), store.get("key"), store.hits
+    (b'value', b'value', 1)
     """
 
     @suggests

@@ -217,6 +217,15 @@ class ConsolidatedMetadataStore(ConsolidatedStore):
         A store, or a mapping from str to bytes.
     metadata_key
         Key of the consolidated document.
+
+    Examples
+    --------
+    >>> group = omnizarr.group({}, zarr_format=2)
+    >>> _ = group.create_array("a", shape=3, dtype="i4")
+    >>> _ = omnizarr.consolidate_metadata(group.store)
+    >>> store = omnizarr.stores.ConsolidatedMetadataStore(group.store)
+    >>> store.list_dir("").prefixes
+    ['a/']
     """
 
     @suggests

@@ -79,9 +79,12 @@ class ZarrPythonStore(Store):
 
     Examples
     --------
-    >>> import zarr  # doctest: +SKIP
-    >>> inner = zarr.storage.MemoryStore()  # doctest: +SKIP
-    >>> store = omnizarr.stores.ZarrPythonStore(inner)  # doctest: +SKIP
+    >>> import zarr
+    >>> inner = zarr.storage.MemoryStore()
+    >>> store = omnizarr.stores.ZarrPythonStore(inner)
+    >>> array = omnizarr.save_array(store, np.arange(3))
+    >>> zarr.open_array(inner)[:]
+    array([0, 1, 2])
     """
 
     @suggests

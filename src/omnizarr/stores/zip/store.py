@@ -337,7 +337,18 @@ class ZipStore(Store):
 
     # -- life ---------------------------------------------------------------------------------
     def flush(self) -> None:
-        """Make the archive hold everything that was written so far."""
+        """Make the archive hold everything that was written so far.
+
+        Examples
+        --------
+        >>> store = omnizarr.ZipStore("data.zip", mode="w")
+        >>> store.set("key", b"value")
+        >>> store.flush()
+        >>> with omnizarr.ZipStore("data.zip", mode="r") as reader:
+        ...     list(reader)
+        ['key']
+        >>> store.close()
+        """
         self._check_open()
         if self.read_only:
             return
@@ -365,7 +376,16 @@ class ZipStore(Store):
 
     @property
     def closed(self) -> bool:
-        """The store was closed."""
+        """The store was closed.
+
+        Examples
+        --------
+        >>> with omnizarr.ZipStore("data.zip", mode="w") as store:
+        ...     store.closed
+        False
+        >>> store.closed
+        True
+        """
         return self._closed
 
     def __del__(self) -> None:
