@@ -119,7 +119,7 @@ def test_transposed_shard_divides_the_transposed_shape() -> None:
     [
         ({"chunk_shape": [3]}, "do not divide"),
         ({"chunk_shape": [2, 2]}, "do not divide"),
-        ({"chunk_shape": [0]}, "must be >= 1"),
+        ({"chunk_shape": [0]}, "at least 1"),
         ({"chunk_shape": [2.5]}, "integers"),
         ({"chunk_shape": "2"}, "integers"),
         ({"index_codecs": [LITTLE, "gzip"]}, "fixed size"),

@@ -72,28 +72,18 @@ def integer(
     return value
 
 
-def chunk_lengths(name: str, shape: Any) -> tuple[int, ...]:
+def inner_chunk_shape(name: str, shape: Any) -> tuple[int, ...]:
     """The shape of the inner chunks of a codec: one length, or several."""
     given = (shape,) if isinstance(shape, int | np.integer) else shape
-    lengths: list[Any] | None = None
+    lengths: list[Any] = [None]
     with suppress(TypeError):
-        lengths = None if isinstance(given, str | bytes) else [*given]
-    if lengths is None or not all(isinstance(n, int | np.integer) for n in lengths):
-        raise TypeError(
-            f"codec {name!r}: chunk_shape: Expected an integer or an iterable of integers, found"
-            f" {show(shape)}"
-        )
-    if any(n < 0 for n in lengths):
+        lengths = [*given]
+    if not all(isinstance(n, int | np.integer) for n in lengths):
+        raise TypeError(f"codec {name!r}: chunk_shape must be integers, found {show(shape)}")
+    if any(n < 1 for n in lengths):
         raise MetadataError(
-            f"codec {name!r}: chunk_shape: Expected all values to be non-negative, found"
-            f" {show(shape)}"
+            f"codec {name!r}: chunk_shape must be integers of at least 1, found {show(shape)}"
         )
-    for dimension, length in enumerate(lengths):
-        if length < 1:
-            raise MetadataError(
-                f"codec {name!r}: chunk_shape: Dimension {dimension}: chunk edge length must be >="
-                f" 1, got {int(length)}"
-            )
     return tuple(int(n) for n in lengths)
 
 

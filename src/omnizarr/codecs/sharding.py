@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step
-from omnizarr.codecs.configuration import choice, chunk_lengths, only
+from omnizarr.codecs.configuration import choice, inner_chunk_shape, only
 from omnizarr.codecs.document import CodecDocument
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
@@ -416,7 +416,7 @@ class ShardingCodec(CodecDocument):
     they are always written in C order."""
 
     def __post_init__(self) -> None:
-        shape = chunk_lengths(NAME, self.chunk_shape)
+        shape = inner_chunk_shape(NAME, self.chunk_shape)
         choice(
             CodecSpec(NAME, {"subchunk_write_order": str(self.subchunk_write_order)}),
             "subchunk_write_order",
