@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import omnizarr
+from omnizarr.compat.zarr2._stores import opened
 from omnizarr.errors import ReadOnlyError
 from omnizarr.stores import StoreLike, as_store
 
@@ -47,7 +48,7 @@ class Attributes(MutableMapping[str, Any]):
         cache: bool = True,
         synchronizer: Any = None,
     ) -> None:
-        self.store = as_store(store)
+        self.store = as_store(opened(store))
         self.key = key
         self.read_only = read_only
         self.cache = cache
