@@ -222,3 +222,29 @@ def test_other_threads_and_processes_write_parts(tmp_path: Path) -> None:
         found = xr.open_dataset(tmp_path / "processes.zarr", engine="omnizarr", chunks={})
         assert float(found.v.sum().compute()) == 780
     assert values(tmp_path / "threads.zarr") == values(tmp_path / "processes.zarr")
+
+
+@pytest.mark.parametrize("chunks", [None, {}])
+@pytest.mark.parametrize("name", ["data.zarr", "data.zarr.zip"])
+def test_a_dataset_does_not_replace_what_it_is_read_from(
+    tmp_path: Path, chunks: Any, name: str
+) -> None:
+    path = str(tmp_path / name)
+    made = xr.Dataset({"t": (("y", "x"), np.arange(6.0).reshape(2, 3))})
+    to_zarr(made, path)
+    with xr.open_dataset(path, engine="omnizarr", chunks=chunks) as found:
+        with pytest.raises(omnizarr.errors.OverlapError, match=r"variable 't'.*load"):
+            to_zarr(found, path, mode="w")
+        xr.testing.assert_identical(found.compute(), made)
+        loaded = found.load()
+    to_zarr(loaded, path, mode="w")
+    xr.testing.assert_identical(xr.open_dataset(path, engine="omnizarr").load(), made)
+
+
+def test_chunks_of_the_whole_axis_and_of_no_length() -> None:
+    made = xr.Dataset({"t": (("y", "x"), np.zeros((50, 40)))})
+    group: dict[str, Any] = {}
+    to_zarr(made, group, encoding={"t": {"chunks": (-1, 20)}})
+    assert omnizarr.open_group(group)["t"].chunks == (50, 20)
+    with pytest.raises(ValueError, match="chunk"):
+        to_zarr(made, {}, encoding={"t": {"chunks": (0, 20)}})

@@ -384,8 +384,9 @@ use_zarr_fill_value_as_mask
                 )
             encoding["write_empty_chunks"] = self._write_empty
         encoding.pop("fill_value", None)
-        if isinstance(encoding["chunks"], tuple):  # Dask has chunks of length 0
-            encoding["chunks"] = tuple(max(1, length) for length in encoding["chunks"])
+        if isinstance(encoding["chunks"], tuple):  # Dask has chunks of length 0 in empty arrays
+            pairs = zip(encoding["chunks"], shape, strict=True)
+            encoding["chunks"] = tuple(chunk if chunk or length else 1 for chunk, length in pairs)
         facts = {"shape": shape, "attributes": attrs, **encoding}
         facts["dtype"] = str if check_vlen_dtype(dtype) is str else dtype
         create = self.zarr_group.create_array

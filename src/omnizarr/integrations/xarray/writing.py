@@ -24,9 +24,13 @@ from xarray.backends.common import ArrayWriter, _normalize_path
 from xarray.backends.writers import _validate_dataset_names, dump_to_store
 from xarray.backends.zarr import _choose_default_mode
 
-from omnizarr.integrations.xarray.opening import Target, consolidates
+import omnizarr
+from omnizarr.errors import OverlapError
+from omnizarr.integrations.xarray.opening import Target, consolidates, is_ours_to_close
 from omnizarr.integrations.xarray.store import OmnizarrDataStore, Region
 from omnizarr.keywords import suggests
+from omnizarr.storage import check_apart
+from omnizarr.stores import as_store
 
 if TYPE_CHECKING:
     from dask.delayed import Delayed
@@ -131,6 +135,8 @@ def to_zarr(
     for _, dataset, _ in parts:
         _validate_dataset_names(dataset)
     chosen = _choose_default_mode(mode=mode, append_dim=append_dim, region=region)
+    if chosen == "w":
+        _check_apart(parts, store, group, storage_options)
     root = OmnizarrDataStore.open_group(
         _normalize_path(store),
         mode=chosen,
@@ -158,6 +164,38 @@ def to_zarr(
         if compute:
             root.close()
     return root if compute else delayed_close_after_writes(writes, root)
+
+
+def _check_apart(
+    parts: list[tuple[str, xarray.Dataset, Encoding]],
+    store: Target,
+    group: str | None,
+    storage_options: Mapping[str, object] | None,
+) -> None:
+    """Raise an OverlapError if the group that is replaced holds values that are not read yet."""
+    path = (group or "").strip("/")
+    if isinstance(store, omnizarr.Group):
+        path = "/".join(filter(None, (store.path, path)))
+        store = store.store
+    try:
+        found = as_store(_normalize_path(store), mode="r", storage_options=storage_options)
+    except (OSError, omnizarr.errors.ZarrError):
+        return  # nothing is stored there
+    try:
+        for _, dataset, _ in parts:
+            for name, variable in dataset.variables.items():
+                data = variable._data
+                while hasattr(data, "array"):  # xarray's wrappers around what an engine has opened
+                    data = data.array
+                try:
+                    check_apart(data, found, path)
+                except OverlapError as error:
+                    raise OverlapError(
+                        f"variable {name!r}: {error}; load() of the dataset reads them first"
+                    ) from error
+    finally:
+        if is_ours_to_close(store):
+            found.close()
 
 
 def _dataset(array: xarray.DataArray) -> xarray.Dataset:
