@@ -154,6 +154,8 @@ def test_arguments_that_zarr_python_2_warns_of() -> None:
         assert zarr.create((3.0,), chunks=(2.0,)).chunks == (2,)
     with pytest.warns(DeprecationWarning, match="string"):
         Attributes({})[1] = "a"  # type: ignore[index]  # what is warned of
+    with pytest.raises(ValueError, match="unit"):
+        zarr.create(3, dtype="M8")
     with pytest.raises(ValueError, match="takes a str"):
         zarr.full(3, fill_value=b"a", dtype="U1")
 

@@ -85,6 +85,8 @@ def _check_type(given: dict[str, Any], preferred: int | str | None) -> None:
         return
     if dtype.kind == "U" and isinstance(given.get("fill_value"), bytes):
         raise ValueError(f"fill_value={given['fill_value']!r}: an array of text takes a str")
+    if dtype.kind in "mM" and np.datetime_data(dtype)[0] == "generic":
+        raise ValueError(f"dtype={dtype}: times need a unit, as in 'M8[s]'")
     if dtype.names is not None and preferred is not None:
         raise TypeError(f"the store holds {preferred} alone, which has no records: {dtype}")
     if dtype.hasobject and given.get("filters") and given.get("object_codec") is None:
