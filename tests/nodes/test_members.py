@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 import pytest
 
 import omnizarr
 from omnizarr import MemoryStore
+from omnizarr.errors import MetadataError
 
 
 def test_absolute_paths_start_at_the_root() -> None:
@@ -80,3 +84,58 @@ def test_require_dataset_takes_what_can_be_written() -> None:
     assert root.require_array("a", shape=3, dtype="f8").dtype == "f4"
     with pytest.raises(TypeError, match="dtype"):
         root.require_dataset("a", shape=3, dtype="i2", exact=True)
+
+
+def sharded(**changes: Any) -> list[Any]:
+    inner = {"chunk_shape": [2, 2], "codecs": ["bytes"], "index_codecs": ["bytes"]}
+    return [{"name": "sharding_indexed", "configuration": {**inner, **changes}}]
+
+
+def transposed(order: Any, rest: list[Any]) -> list[Any]:
+    return [{"name": "transpose", "configuration": {"order": order}}, *rest]
+
+
+@pytest.mark.parametrize(
+    "codecs",
+    [
+        transposed([0, 5], sharded()),
+        transposed([0, 0], sharded()),
+        transposed([0], ["bytes"]),
+        transposed(7, sharded()),
+        transposed(None, ["bytes"]),
+        transposed(["a", "b"], ["bytes"]),
+        transposed({}, sharded()),
+        sharded(chunk_shape=[2]),
+        sharded(chunk_shape=[2, 2, 2]),
+        sharded(chunk_shape="22"),
+        sharded(codecs=transposed([0, 2], ["bytes"])),
+        sharded(index_codecs=transposed([0, 1], ["bytes"])),
+    ],
+)
+def test_members_are_refused_as_items_are(codecs: list[Any]) -> None:
+    store: dict[str, bytes] = {}
+    omnizarr.group(store).create_array("a", shape=(4, 4), dtype="i1", chunks=(4, 4))
+    document = json.loads(store["a/zarr.json"])
+    store["a/zarr.json"] = json.dumps({**document, "codecs": codecs}).encode()
+    group = omnizarr.open_group(store)
+    with pytest.raises(MetadataError) as alone:
+        group["a"]
+    with pytest.raises(MetadataError) as listed:
+        group.members()
+    assert str(alone.value) == str(listed.value)
+    assert "a/zarr.json" in str(listed.value)
+    with pytest.raises(MetadataError):
+        omnizarr.load(store)["a"]
+    with pytest.raises(MetadataError):
+        omnizarr.convert(store, {}, zarr_format=2)
+    assert "a" in group._repr_html_()
+
+
+def test_shards_of_a_reshaped_chunk_are_not_those_of_the_array() -> None:
+    values = np.arange(16, dtype="i1").reshape(4, 4)
+    reshape = {"name": "reshape", "configuration": {"shape": [[0, 1]]}}
+    array = omnizarr.create_array(
+        {}, data=values, chunks=(4, 4), codecs=[reshape, *sharded(chunk_shape=[8])]
+    )
+    assert (array.chunks, array.shards) == ((4, 4), None)
+    assert (array[...] == values).all()

@@ -13,11 +13,10 @@ from typing import Any, ClassVar, Literal
 from omnizarr.codecs.base import ArrayStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import only, option
 from omnizarr.codecs.document import CodecDocument
-from omnizarr.errors import MetadataError
 from omnizarr.keywords import suggesting
+from omnizarr.model.axes import permutation
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import NDArray
-from omnizarr.model.json import show
 
 
 @suggesting
@@ -41,20 +40,10 @@ class TransposeCodec(CodecDocument):
     """A permutation of the axes, "C" or "F"."""
 
     def __post_init__(self) -> None:
-        if self.order in ("C", "F"):
-            return
-        if isinstance(self.order, str) or not isinstance(self.order, Sequence):
-            raise MetadataError(
-                f"codec 'transpose': order must be a permutation, found {show(self.order)}"
-            )
-        order: tuple[Any, ...] = tuple(self.order)
-        whole = all(isinstance(axis, int) and not isinstance(axis, bool) for axis in order)
-        if not whole or sorted(order) != list(range(len(order))):
-            raise MetadataError(
-                f"codec 'transpose': order must be a permutation of 0 to {len(order) - 1},"
-                f" found {show(list(order))}"
-            )
-        object.__setattr__(self, "order", order)
+        if self.order not in ("C", "F"):
+            order: Any = self.order
+            count = len(order) if isinstance(order, Sequence) else 0
+            object.__setattr__(self, "order", permutation(order, count))
 
     @classmethod
     def from_spec(cls, spec: CodecSpec, context: Context) -> TransposeCodec:
@@ -65,21 +54,8 @@ class TransposeCodec(CodecDocument):
         order = self.order if isinstance(self.order, str) else list(self.order)
         return CodecSpec("transpose", {"order": order})
 
-    def _permutation(self, stage: ArrayStage) -> tuple[int, ...]:
-        ndim = len(stage.shape)
-        if self.order == "C":
-            return tuple(range(ndim))
-        if self.order == "F":
-            return tuple(reversed(range(ndim)))
-        if len(self.order) != ndim:
-            raise MetadataError(
-                f"codec 'transpose': order {show(list(self.order))} is for {len(self.order)}"
-                f" dimensions, the chunk {stage.shape} has {ndim}"
-            )
-        return tuple(int(axis) for axis in self.order)
-
     def prepare(self, stage: ArrayStage) -> Step:
-        order = self._permutation(stage)
+        order = permutation(self.order, len(stage.shape))
         inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
         output = ArrayStage(
             tuple(stage.shape[axis] for axis in order), stage.dtype, stage.fill, stage.type_name

@@ -9,7 +9,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from omnizarr import codecs
+from omnizarr.codecs.registry import option_specs
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.axes import SHARDING, axes_before, inner_chunks
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import Bytes, String
 from omnizarr.runtime.properties import cached_property
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     ShownCodec: TypeAlias = codecs.Codec | numcodecs.abc.Codec
 
-SHARDING = "sharding_indexed"
 N5_BLOCK = "n5_default"
 _CHECKSUM = re.compile(r"(crc32c?|adler32|fletcher32|jenkins_lookup3)\Z")
 
@@ -39,20 +40,14 @@ class CodecView:
     ) -> CodecView:
         """unnamed: options that the document does not name, by codec."""
         unnamed = unnamed or {}
-        axes = tuple(range(model.ndim))
-        for spec in model.codecs:
-            if spec.name == "transpose":
-                order = spec.configuration.get("order", axes)
-                if order == "F":
-                    order = axes[::-1]
-                axes = axes if order == "C" else tuple(axes[i] for i in order)
-            elif spec.name == SHARDING:
-                lengths = dict(zip(axes, spec.configuration["chunk_shape"], strict=True))
-                inner = tuple(int(lengths[axis]) for axis in range(model.ndim))
-                return cls(_inner_specs(spec), model.order, inner, unnamed)
-            elif spec.name == N5_BLOCK and axes == tuple(range(model.ndim))[::-1]:
-                # The block's own transposition brings the axes back: neither is seen from outside.
-                return cls(_inner_specs(spec)[1:], model.order, None, unnamed)
+        inner = inner_chunks(model.codecs, model.ndim)
+        shard = axes_before(model.codecs, SHARDING, model.ndim)
+        if inner is not None and shard is not None:
+            return cls(_inner_specs(shard[0]), model.order, inner, unnamed)
+        block = axes_before(model.codecs, N5_BLOCK, model.ndim)
+        if block is not None and block[1] == tuple(range(model.ndim))[::-1]:
+            # The block's own transposition brings the axes back: neither is seen from outside.
+            return cls(_inner_specs(block[0])[1:], model.order, None, unnamed)
         return cls(model.codecs, model.order, None, unnamed)
 
     def chunks_per_shard(self, shard: tuple[int, ...]) -> int:
@@ -128,7 +123,7 @@ class CodecView:
 
 
 def _inner_specs(sharding: CodecSpec) -> tuple[CodecSpec, ...]:
-    return tuple(codecs.codec_spec(codec) for codec in sharding.configuration.get("codecs", ()))
+    return option_specs(sharding, "codecs") or ()
 
 
 def _shown(spec: CodecSpec) -> ShownCodec:

@@ -19,8 +19,9 @@ from omnizarr.formats.translation.chunk_bytes import (
     same_fill,
     same_keys,
 )
-from omnizarr.formats.translation.codecs import inner_chunks, parts_of, portable
+from omnizarr.formats.translation.codecs import parts_of, portable
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.axes import inner_chunks
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes import from_numpy
 from omnizarr.model.grids import regular_grid

@@ -27,12 +27,12 @@ from omnizarr.formats.core_codecs import (
     to_core,
 )
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.axes import SHARDING, permutation
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import from_json as type_from_json
 from omnizarr.model.json import show
 from omnizarr.model.keys import ChunkKeys
 
-SHARDING = "sharding_indexed"
 VIEWING: Mapping[str, tuple[str, str]] = {
     "numcodecs.astype": ("decode_dtype", "encode_dtype"),
     "numcodecs.delta": ("dtype", "astype"),
@@ -125,7 +125,7 @@ def _encoding(
     stage = dtype
     for spec in without_idle_bytes(specs):
         if spec.name == "transpose":
-            axes = axes_of(spec, ndim)
+            axes = permutation(spec.configuration.get("order"), ndim)
             if list(axes) != list(range(ndim)):
                 steps.append(_line("transpose", list(axes)))
         elif spec.name == "bytes":
@@ -199,14 +199,6 @@ def _sharding(configuration: Mapping[str, Json], dtype: np.dtype[Any], type_name
         told = _encoding([from_json(item) for item in index], wide, len(shape) + 1, "uint64")
     location = configuration.get("index_location", "end")
     return _line(SHARDING, [shape, repr(inner), repr(told), location])
-
-
-def axes_of(spec: CodecSpec, ndim: int) -> tuple[int, ...]:
-    """The permutation of a transpose."""
-    order = spec.configuration.get("order")
-    if order == "F":
-        return tuple(range(ndim))[::-1]
-    return tuple(range(ndim)) if order in (None, "C") else tuple(order)
 
 
 def viewed_types(spec: CodecSpec, stage: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:

@@ -25,9 +25,7 @@ from omnizarr.formats.core_codecs import (
     with_inner,
 )
 from omnizarr.formats.translation.chunk_bytes import (
-    SHARDING,
     VIEWING,
-    axes_of,
     element_size,
     stage_after,
     viewed_types,
@@ -35,6 +33,7 @@ from omnizarr.formats.translation.chunk_bytes import (
     without_idle_bytes,
 )
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.axes import SHARDING, permutation
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import ArrowBinary, ArrowString, DataType, from_numpy, numpy_determines
 from omnizarr.model.grids import Shape
@@ -98,13 +97,17 @@ def _without_blocks(specs: Sequence[CodecSpec], ndim: int) -> list[CodecSpec]:
     joined: list[CodecSpec] = []
     for spec in result:
         if spec.name == "transpose" and joined and joined[-1].name == "transpose":
-            before = axes_of(joined.pop(), ndim)
-            order = [before[axis] for axis in axes_of(spec, ndim)]
+            before = _axes(joined.pop(), ndim)
+            order = [before[axis] for axis in _axes(spec, ndim)]
             if order != list(range(ndim)):
                 joined.append(CodecSpec("transpose", {"order": order}))
         else:
             joined.append(spec)
     return joined
+
+
+def _axes(spec: CodecSpec, ndim: int) -> Shape:
+    return permutation(spec.configuration.get("order"), ndim)
 
 
 def _plain_blosc(spec: CodecSpec) -> CodecSpec:
@@ -283,21 +286,6 @@ def _says_checksum(value: Json) -> bool:
     if isinstance(value, Mapping):
         return value.get("checksum") is True or any(map(_says_checksum, value.values()))
     return isinstance(value, list) and any(map(_says_checksum, value))
-
-
-# -- shards -----------------------------------------------------------------------------------
-
-
-def inner_chunks(specs: Sequence[CodecSpec], ndim: int) -> Shape | None:
-    """The shape of a chunk inside a shard, in the array's own axes; None without shards."""
-    axes = tuple(range(ndim))
-    for spec in specs:
-        if spec.name == "transpose":
-            axes = tuple(axes[axis] for axis in axes_of(spec, ndim))
-        elif spec.name == SHARDING:
-            lengths = dict(zip(axes, spec.configuration["chunk_shape"], strict=True))
-            return tuple(int(lengths[axis]) for axis in range(ndim))
-    return None
 
 
 def parts_of(specs: Sequence[CodecSpec]) -> Parts:

@@ -22,9 +22,8 @@ from omnizarr.formats.core_codecs import (
     PREFIX,
     inner_specs,
 )
-from omnizarr.formats.translation.chunk_bytes import SHARDING, same_encoding, same_fill
+from omnizarr.formats.translation.chunk_bytes import same_encoding, same_fill
 from omnizarr.formats.translation.codecs import (
-    inner_chunks,
     parts_of,
     portable,
     readable,
@@ -33,6 +32,7 @@ from omnizarr.formats.translation.codecs import (
 from omnizarr.formats.translation.fill_values import FillValues, Meaning, translated
 from omnizarr.formats.v3.document import ARRAY_MEMBERS, CONSOLIDATED, GROUP_MEMBERS
 from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.axes import SHARDING, inner_chunks
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import Object
 from omnizarr.model.grids import Grid, RegularAxis, Shape

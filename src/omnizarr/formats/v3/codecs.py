@@ -17,6 +17,7 @@ from omnizarr.formats.core_codecs import (
     shuffle_name,
     to_json,
 )
+from omnizarr.model.axes import SHARDING, permutation, rank_behind
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import (
     ArrowBinary,
@@ -30,8 +31,8 @@ from omnizarr.model.dtypes import (
     Struct,
     from_json,
 )
+from omnizarr.model.json import show
 
-SHARDING = "sharding_indexed"
 CODEC_LIST = members.Constraint("a list of codecs", lambda value: isinstance(value, list))
 
 
@@ -44,24 +45,23 @@ def decode(value: Json, ndim: int, data_type: DataType) -> tuple[CodecSpec, ...]
 def _decode_list(value: Json, member: str, ndim: int, data_type: DataType) -> list[CodecSpec]:
     CODEC_LIST.check(member, value)
     specs: list[CodecSpec] = []
+    rank: int | None = ndim
     for item in value:
-        spec = _modern(members.extension(item, member), ndim, data_type)
+        spec = _modern(members.extension(item, member), rank, data_type)
         data_type = _after(spec, data_type)
+        rank = rank_behind(spec, rank)
         specs.append(spec)
     return specs
 
 
-def _modern(found: members.Extension, ndim: int, data_type: DataType) -> CodecSpec:
+def _modern(found: members.Extension, ndim: int | None, data_type: DataType) -> CodecSpec:
     """One codec, dialects of 2023 put into the final words."""
     name, configuration = found.name, found.configuration
     if name == "endian":  # renamed in August 2023
         name = "bytes"
-    elif name == "transpose" and configuration.get("order") in ("C", "F"):
-        axes = list(range(ndim))
-        configuration = {
-            **configuration,
-            "order": axes if configuration["order"] == "C" else axes[::-1],
-        }
+    elif name == "transpose" and ndim is not None:
+        axes = permutation(members.required(configuration, "order"), ndim)
+        configuration = {**configuration, "order": list(axes)}
     elif name == "blosc":
         configuration = _modern_blosc(configuration, itemsize(data_type))
     elif name == SHARDING:
@@ -78,20 +78,26 @@ def _modern_blosc(configuration: Mapping[str, Json], itemsize: int) -> Mapping[s
 
 
 def _modern_sharding(
-    configuration: Mapping[str, Json], ndim: int, data_type: DataType
+    configuration: Mapping[str, Json], ndim: int | None, data_type: DataType
 ) -> Mapping[str, Json]:
     """Inner codecs are explicit; `index_codecs` stays missing where a writer of 2023 had none."""
     chunk_shape = members.lengths(
         members.required(configuration, "chunk_shape"), f"{SHARDING}: chunk_shape", 1
     )
+    if ndim is not None and len(chunk_shape) != ndim:
+        raise MetadataError(
+            f"{SHARDING}: chunk_shape {show(list(chunk_shape))} is for {len(chunk_shape)}"
+            f" dimensions, there are {ndim}"
+        )
     inner = _decode_list(
         configuration.get("codecs", []), f"{SHARDING}: codecs", len(chunk_shape), data_type
     )
     modern = {**configuration, "codecs": encode(with_serializer(inner, data_type))}
     if "index_codecs" in configuration:
         index_type = from_json("uint64")
+        rank = len(chunk_shape) + 1
         index = _decode_list(
-            configuration["index_codecs"], f"{SHARDING}: index_codecs", ndim + 1, index_type
+            configuration["index_codecs"], f"{SHARDING}: index_codecs", rank, index_type
         )
         modern["index_codecs"] = encode(with_serializer(index, index_type))
     return modern

@@ -20,8 +20,8 @@ from omnizarr.jobs.conversion.damage import OnDamage
 from omnizarr.jobs.conversion.report import Action, Row
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.axes import inner_chunks
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shards
 from omnizarr.nodes.node import NodeAddress, Options
 
@@ -54,7 +54,7 @@ class Wanted:
         chunks, shards = _by_path(self.chunks, path), _by_path(self.shards, path)
         itemsize = model.dtype.itemsize
         cut = None if chunks is None else normalize_chunks(chunks, model.shape, itemsize)
-        inner = cut or CodecView.of(model).inner_chunks or model.grid.chunk_shape
+        inner = cut or inner_chunks(model.codecs, model.ndim) or model.grid.chunk_shape
         split: Any = shards
         if shards is not None and shards is not False:
             split = normalize_shards(shards, model.shape, inner)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from omnizarr.errors import ZarrError
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.axes import inner_chunks
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import Grid
 from omnizarr.nodes.html import known, picture
@@ -214,12 +214,7 @@ def _member(name: str, model: Any) -> str:
 
 def chunks_of(model: ArrayModel) -> Any:
     """Shape of a chunk; inside shards, of an inner one."""
-    from omnizarr.nodes.codec_views import CodecView
-
-    try:
-        inner = CodecView.of(model).inner_chunks
-    except (ZarrError, ValueError, TypeError, LookupError):
-        inner = None
+    inner = inner_chunks(model.codecs, model.ndim)
     if inner is not None:
         return inner
     return model.grid.chunk_shape if model.grid.regular else "irregular"
