@@ -138,7 +138,12 @@ class Source:
                 f"a chunk of shape {shape} takes {nbytes} bytes in memory; the limit is"
                 f" {limits.current.max_chunk_bytes} (omnizarr.limits.set(max_chunk_bytes=…))"
             )
-        block = np.empty(shape, self.model.dtype)
+        try:
+            block = np.empty(shape, self.model.dtype)
+        except MemoryError as error:
+            raise LimitError(
+                f"a chunk of shape {shape} takes {nbytes} bytes, more than there is"
+            ) from error
         self.put_fill(block, ...)
         return block
 

@@ -23,13 +23,13 @@ from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedErro
 from omnizarr.formats import CURRENT, Format, Node, every_format
 from omnizarr.formats.rules import names_below, plural
 from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
-from omnizarr.jobs.conversion.chunks import Listed, all_places, per_portion, portions
+from omnizarr.jobs.conversion.chunks import Listed, per_portion, portions
 from omnizarr.jobs.conversion.damage import BadChunk, Facts
 from omnizarr.jobs.progress import size
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
-from omnizarr.model.grids import Shape
+from omnizarr.model.grids import Shape, all_places
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group

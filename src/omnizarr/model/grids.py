@@ -7,6 +7,7 @@ chunks costs as much as one of ten. `chunk_lengths`, for callers that need the l
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -181,6 +182,21 @@ def _cut_lengths(axis: Axis) -> Shape:
         return ()
     whole = (axis.chunk,) * last if isinstance(axis, RegularAxis) else axis.edges[:last]
     return (*whole, min(axis.size(last), axis.length - axis.start(last)))
+
+
+def all_places(shape: Shape) -> Iterator[Shape]:
+    """Every place of a grid in C order; `itertools.product` would keep all indices of each axis."""
+    for number in range(prod(shape)):
+        yield unravel(number, shape)
+
+
+def unravel(number: int, shape: Shape) -> Shape:
+    """The coordinates of a place that is counted in C order."""
+    coordinates = []
+    for length in reversed(shape):
+        number, coordinate = divmod(number, length)
+        coordinates.append(coordinate)
+    return tuple(reversed(coordinates))
 
 
 def same_cuts(one: Grid, other: Grid) -> bool:

@@ -25,7 +25,7 @@ import numpy as np
 from omnizarr.engine import Source
 from omnizarr.errors import StoreError, UnsupportedError
 from omnizarr.jobs.conversion.regions import Region, bounds_of, touched
-from omnizarr.model.grids import Grid, RegularAxis, Shape
+from omnizarr.model.grids import Grid, RegularAxis, Shape, all_places, unravel
 from omnizarr.model.keys import ChunkKeys
 from omnizarr.nodes.data.stored_chunks import spelled
 
@@ -127,7 +127,7 @@ class Listed:
     def __iter__(self) -> Iterator[Shape]:
         if self._numbers is None:
             return iter(self._coordinates)
-        return (_unravel(number, self._shape) for number in self._numbers)
+        return (unravel(number, self._shape) for number in self._numbers)
 
     def located(self) -> Iterator[tuple[str, Shape]]:
         """Each chunk's key and coordinates."""
@@ -219,13 +219,7 @@ def stored_blocks(listed: Listed, blocks: Blocks) -> Iterator[tuple[Shape, int]]
         return
     numbers = np.fromiter((_ravel(block, shape) for block in found), np.int64)
     for number, count in zip(*np.unique(numbers, return_counts=True), strict=True):
-        yield _unravel(int(number), shape), int(count)
-
-
-def all_places(shape: Shape) -> Iterator[Shape]:
-    """Every place of a grid; `itertools.product` would keep all indices of each axis."""
-    for number in range(prod(shape)):
-        yield _unravel(number, shape)
+        yield unravel(int(number), shape), int(count)
 
 
 def _ravel(coordinates: Shape, shape: Shape) -> int:
@@ -233,14 +227,6 @@ def _ravel(coordinates: Shape, shape: Shape) -> int:
     for coordinate, length in zip(coordinates, shape, strict=True):
         number = number * length + coordinate
     return number
-
-
-def _unravel(number: int, shape: Shape) -> Shape:
-    coordinates = []
-    for length in reversed(shape):
-        number, coordinate = divmod(number, length)
-        coordinates.append(coordinate)
-    return tuple(reversed(coordinates))
 
 
 def per_portion(nbytes: int) -> int:

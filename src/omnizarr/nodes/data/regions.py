@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
+from omnizarr.model.grids import all_places
 from omnizarr.nodes.data.lazy import REGION_BYTES
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def regions(array: ArrayFacts) -> Iterator[tuple[slice, ...]]:
         block[dimension] = min(
             block[dimension] * room, -(-length // block[dimension]) * block[dimension]
         )
-    steps = [range(0, length, size or 1) for length, size in zip(shape, block, strict=True)]
-    for starts in product(*steps):
+    counts = tuple(-(-length // (size or 1)) for length, size in zip(shape, block, strict=True))
+    for place in all_places(counts):
         yield tuple(
-            slice(start, min(start + size, length))
-            for start, size, length in zip(starts, block, shape, strict=True)
+            slice(at * size, min((at + 1) * size, length))
+            for at, size, length in zip(place, block, shape, strict=True)
         )
