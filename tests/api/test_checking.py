@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -524,3 +525,35 @@ def test_a_member_that_cannot_be_read_is_an_error_of_that_member(tmp_path: Path)
     errors = {found.path: found.message for found in report if found.level == "error"}
     assert sorted(errors) == ["fifo", "loop", "out"] and not report.ok
     assert "own parent" in errors["loop"] and "outside the store" in errors["out"]
+
+
+@pytest.mark.parametrize("name", [b"a//zarray", b"../zarray", b"/a/zarray", b"a/\x01zarray"])
+def test_members_of_an_archive_that_no_key_names(name: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zarr.ZipStore(path, mode="w") as store:
+        zarr.group(store, zarr_format=2).create_array("a", data=[1, 2, 3])
+    assert zarr.check(path).ok
+    assert zarr.verify(path).ok
+    data = path.read_bytes()
+    assert data.count(b"a/.zarray") == 2  # in front of the data, and in the directory
+    path.write_bytes(data.replace(b"a/.zarray", name))
+    shown = ascii(name)[1:]
+    report = zarr.check(path)
+    assert not report.ok
+    assert shown in str(report)
+    verified = zarr.verify(path)
+    assert verified.damaged
+    assert shown in str(verified)
+    with zarr.ZipStore(path, mode="r") as store:
+        assert store.unreachable() == [shown]
+
+
+def test_folders_in_an_archive_are_no_values(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    zarr.save_array(path, [1, 2, 3])
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.mkdir("c")
+        archive.writestr("__MACOSX/x", b"")
+    assert zarr.check(path).ok
+    with zarr.ZipStore(path, mode="r") as store:
+        assert store.unreachable() == []

@@ -20,12 +20,15 @@ from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
-from omnizarr.model.store_features import Sweepable
+from omnizarr.model.store_features import PartlyNamed, Sweepable
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.overlaps import innermost
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime import parallel
 from omnizarr.stores import StoreLike, WrapperStore, as_store
+
+_NAMED = 8
+"""How many unreachable values a finding names."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ def check(
         nodes += place.nodes
         for known, model in place.arrays:
             findings += _about_codecs(NodeAddress(backing, path, known), model, chosen)
-    remains = _leftovers(backing)
+    remains = [*_leftovers(backing), *map(_unnamed, unreachable(backing))]
     if not nodes:
         reason = "; ".join(
             [formats.explain_missing(backing, start), *(found.message for found in remains)]
@@ -185,6 +188,23 @@ def _leftovers(store: Store) -> list[Finding]:
         f" {rules.plural(files, 'file')}; {store!r}.sweep() removes them"
     )
     return [Finding("", ".~*", "warning", message, "docs/stores.md")]
+
+
+def _unnamed(message: str) -> Finding:
+    return Finding("", "", "error", message, "docs/stores.md")
+
+
+def unreachable(store: Store) -> list[str]:
+    """One sentence if a store holds values that no key names, else nothing."""
+    store = innermost(store)
+    names = store.unreachable() if isinstance(store, PartlyNamed) else []
+    if not names:
+        return []
+    shown = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+    return [
+        f"{rules.plural(len(names), 'value')} cannot be read, because the names are no keys:"
+        f" {shown}; rename them with the tool that wrote them"
+    ]
 
 
 def _about_codecs(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from omnizarr import formats, limits
 from omnizarr.api.arguments import StorageOptions
-from omnizarr.api.checking import Seen, lists
+from omnizarr.api.checking import Seen, lists, unreachable
 from omnizarr.engine.examination import examine
 from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
 from omnizarr.formats import CURRENT, Format, Node, every_format
@@ -258,7 +258,7 @@ def _verified(
     seen = store
     if not store.capabilities.listable and lists(store, start):
         seen = Seen(store, True)
-    bad_nodes: list[BadNode] = []
+    bad_nodes = [BadNode(start, message) for message in unreachable(store)]
     not_verified: list[NotVerified] = []
     works: list[_Work] = []
     for path, found in _nodes(seen, start):

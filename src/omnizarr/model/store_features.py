@@ -447,3 +447,11 @@ class Sweepable(Protocol):
 
     def leftovers(self) -> tuple[int, int]:
         """Count the names that `sweep` would remove, and the files in them."""
+
+
+@runtime_checkable
+class PartlyNamed(Protocol):
+    """A store that may hold values whose names are no keys, so that none of them can be read."""
+
+    def unreachable(self) -> list[str]:
+        """List their names."""

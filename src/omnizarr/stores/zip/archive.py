@@ -1,8 +1,9 @@
 """One ZIP archive: its members by key, appending to it, and writing it anew.
 
 Members whose names are not keys (directories, "../x", "/x") can neither be seen nor reached; they
-are kept when the archive is rewritten. Of several members of one name the last counts. An archive
-that holds one folder, which holds a store, has that folder as its root.
+are kept when the archive is rewritten, and `unreachable` lists those that are no directories. Of
+several members of one name the last counts. An archive that holds one folder, which holds a store,
+has that folder as its root.
 
 A replaced or removed member is left out of the next directory. Its bytes stay unused until they
 are worth the time of writing the archive anew.
@@ -154,6 +155,11 @@ class Archive:
         before.close()
 
     # -- members ------------------------------------------------------------------------------
+    def unreachable(self) -> list[str]:
+        """The names of members that have a content and no key."""
+        found = (entry for entry in self._others if _key_of(entry) is None)
+        return [ascii(entry.name)[1:] for entry in found if not _is_folder(entry)]
+
     def read(self, key: str, start: int = 0, stop: int | None = None) -> Buffer:
         entry = self.members[key]
         begin = self._starts.get(key)
@@ -346,6 +352,10 @@ def _unknown_name(what: str, entry: Member) -> StoreError:
         f"corrupt ZIP archive: {what}: no member begins at byte {entry.offset}, where the directory"
         f" has {entry.name!r}, which may be its damaged name"
     )
+
+
+def _is_folder(entry: Member) -> bool:
+    return entry.size == 0 and entry.name.endswith((b"/", b"\\"))
 
 
 def _key_of(entry: Member | Local) -> str | None:

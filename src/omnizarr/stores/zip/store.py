@@ -273,6 +273,20 @@ class ZipStore(Store):
             keys |= {root + key for key in keys}
         return keys
 
+    def unreachable(self) -> list[str]:
+        """List members whose names are no keys, such as ``a//b``: no key reads or removes them.
+
+        `omnizarr.check` and `omnizarr.verify` report them.
+
+        Returns
+        -------
+        list of str
+            Their names, quoted.
+        """
+        self._check_open()
+        with self._guard:
+            return self._archive.unreachable()
+
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         self._check_changeable()
