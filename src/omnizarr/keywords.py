@@ -15,6 +15,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 NONE: Mapping[str, str] = MappingProxyType({})
+_WORD = 3
+"""The beginning of a name is like it from this length on."""
 
 
 def nearest(name: object, known: Iterable[object]) -> str:
@@ -22,11 +24,15 @@ def nearest(name: object, known: Iterable[object]) -> str:
 
     >>> nearest("cunks", ("chunks", "shape"))
     "; did you mean 'chunks'?"
+    >>> nearest("fill", ("fill_value", "filters"))
+    "; did you mean 'fill_value'?"
     """
     from difflib import get_close_matches  # only for errors
 
-    text = str(name)
-    found = get_close_matches(text, map(str, known), n=1) if len(text) <= 200 else []
+    text, names = str(name), sorted(map(str, known), key=len)
+    found = get_close_matches(text, names, n=1) if len(text) <= 200 else []
+    if not found and len(text) >= _WORD:
+        found = [each for each in names if each.startswith(text)]
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
@@ -61,13 +67,13 @@ def suggests(function: Callable[P, R], instead: Mapping[str, str] = NONE) -> Cal
         known |= {each.name for each in spelt_out}
         signature = signature.replace(parameters=[*plain, *spelt_out])
     name = function.__name__
-    if name == "__init__":  # a call of the class
+    if name in ("__init__", "__new__"):  # a call of the class
         name = function.__qualname__.rpartition(".")[0]
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         if not known.issuperset(kwargs):
-            refuse_unknown(kwargs, known - {"self"}, name, instead)
+            refuse_unknown(kwargs, known - {"self", "_cls"}, name, instead)
         return function(*args, **kwargs)
 
     if signature is not None:
@@ -81,8 +87,11 @@ def suggests_instead(**instead: str) -> Callable[[Callable[P, R]], Callable[P, R
 
 
 def suggesting(cls: type[T]) -> type[T]:
-    """`suggests` for the constructor of a dataclass."""
-    setattr(cls, "__init__", suggests(cls.__init__))  # noqa: B010 - mypy refuses the assignment
+    """`suggests` for the constructor of a dataclass or of a named tuple."""
+    if issubclass(cls, tuple):
+        setattr(cls, "__new__", staticmethod(suggests(cls.__new__)))  # noqa: B010
+    else:
+        setattr(cls, "__init__", suggests(cls.__init__))  # noqa: B010 - mypy refuses the assignment
     return cls
 
 

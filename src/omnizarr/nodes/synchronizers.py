@@ -12,6 +12,7 @@ from collections import defaultdict
 from contextlib import AbstractContextManager
 from typing import Any
 
+from omnizarr.keywords import suggests
 from omnizarr.runtime import forks
 from omnizarr.stores import LocalStore
 
@@ -60,6 +61,7 @@ class ProcessSynchronizer:
     >>> a[:5] = 1
     """
 
+    @suggests
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self._store = LocalStore(self.path)
