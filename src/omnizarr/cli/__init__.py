@@ -1,4 +1,4 @@
-"""The command line: `omnizarr tree|info|convert|check`, also as `python -m omnizarr`.
+"""The command line: `omnizarr tree|info|convert|check|verify`, also as `python -m omnizarr`.
 
 One file per command. A command knows the public API (`import omnizarr`) alone: whatever it can
 do, a program can do.

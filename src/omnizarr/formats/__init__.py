@@ -1,4 +1,4 @@
-"""Formats: the only code that knows format versions. One file each.
+"""Formats: the only code that knows format versions. One folder each.
 
 A new format is one object in `CURRENT` or `older` (see `formats.base.Format`). They stand in the
 order in which they are preferred where a node has documents of two. Where none of the current

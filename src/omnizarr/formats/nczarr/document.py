@@ -76,13 +76,6 @@ def is_char(document: Mapping[str, Json]) -> bool:
     return "_NCZARR_ARRAY" in document and document.get("dtype") in ("<U1", ">U1")
 
 
-def is_marked(node: Node) -> bool:
-    """Whether netCDF-C has left a marker of its own in the documents of a node of format 2."""
-    if node.document.get("zarr_format") != 2:
-        return False
-    return any(name.lower().startswith(_PREFIX) for name in (*node.document, *node.attributes))
-
-
 def completed(store: Store, nodes: Mapping[str, N]) -> dict[str, N]:
     """The nodes, by path, with the names that objects of netCDF-C 4.8.0 give to their arrays."""
     result = dict(nodes)

@@ -7,7 +7,7 @@ such figures with a × between them: every point of the first figure holds all o
 Lengths are to scale, unless one would be too small to see. Thin lines are the borders of chunks,
 bold ones those of shards. Where the lines would be too close together they become a hatching. Up to
 three dimensions show which chunks (or shards) are stored, if that is known: these are filled. Of a
-box, the faces show those that lie there.
+box, the faces show those at the surface.
 
 This module knows grids and lengths. It must not know arrays.
 """

@@ -49,7 +49,6 @@ class Share:
 
 
 SHARES = (Share(0.90, 0.05), Share(0.50, 0.15), Share(0.25, 0.10), Share(0.10, 0.05))
-WORST = SHARES[0].worst
 LEAST = SHARES[-1].worst
 """With less of the deadline left, no request is sent."""
 

@@ -31,7 +31,6 @@ from omnizarr.model.store import (
     Capabilities,
     Listing,
     Read,
-    Store,
     Versioned,
     span,
 )
@@ -58,6 +57,7 @@ from omnizarr.stores.http.ranges import (
 from omnizarr.stores.http.snapshot import Snapshot
 from omnizarr.stores.options import count, mapping_of, refuse_unknown, seconds, switch
 from omnizarr.stores.secrets import Secret
+from omnizarr.stores.unwritable import UnwritableStore
 
 if TYPE_CHECKING:
     from omnizarr.stores.http.transport import Answer
@@ -87,7 +87,7 @@ class _Options:
         return "_Options(…)"
 
 
-class HTTPStore(Store):
+class HTTPStore(UnwritableStore):
     """The values below a URL of a web server, read-only.
 
     Requests go through the proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names, unless NO_PROXY
@@ -446,23 +446,6 @@ class HTTPStore(Store):
             raise error.at(self) from error.__cause__
 
     # -- writing: a web server takes nothing ------------------------------------------------------
-    def set(self, key: str, value: Buffer) -> None:
-        self.check_writable()
-
-    def set_if_absent(self, key: str, value: Buffer) -> bool:
-        self.check_writable()
-        return False
-
-    def set_if_version(self, key: str, value: Buffer, version: Hashable | None) -> bool:
-        self.check_writable()
-        return False
-
-    def delete(self, key: str) -> None:
-        self.check_writable()
-
-    def delete_prefix(self, prefix: str) -> None:
-        self.check_writable()
-
     def check_writable(self) -> None:
         raise (
             ReadOnlyError("web stores can only be read")

@@ -40,6 +40,7 @@ from omnizarr.stores.references.json import Document, FileSpan, Reference, parse
 from omnizarr.stores.references.options import digest
 from omnizarr.stores.references.targets import REMOTE, Target, Targets, WantedRange
 from omnizarr.stores.secrets import Secret, masked_url
+from omnizarr.stores.unwritable import UnwritableStore
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -55,7 +56,7 @@ class _References(Protocol):
     def list_dir(self, prefix: str) -> Listing: ...
 
 
-class ReferenceStore(Store):
+class ReferenceStore(UnwritableStore):
     """Chunks in other files, which a kerchunk reference file names; read-only.
 
     Parameters
@@ -292,19 +293,6 @@ class ReferenceStore(Store):
         return self._references.list_dir(check_prefix(prefix))
 
     # -- refusals -----------------------------------------------------------------------------
-    def set(self, key: str, value: Buffer) -> None:
-        self.check_writable()
-
-    def set_if_absent(self, key: str, value: Buffer) -> bool:
-        self.check_writable()
-        return False
-
-    def delete(self, key: str) -> None:
-        self.check_writable()
-
-    def delete_prefix(self, prefix: str) -> None:
-        self.check_writable()
-
     def check_writable(self) -> None:
         raise (
             ReadOnlyError("what a reference file names can only be read")
