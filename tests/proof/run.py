@@ -218,12 +218,13 @@ def reference_outcomes(suite: Suite, packages: Path, workers: int) -> Outcomes:
     return read(kept)
 
 
-def expected(name: str) -> dict[str, str]:
-    """The reasons of the tests that are not expected to pass, by pattern; those of `also` first."""
+def expected(name: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Reasons of the tests that are not expected to pass, by pattern: the list's own, and those
+    that it takes over from another one."""
     file = HERE / "expected" / f"{name}.toml"
     table = tomllib.loads(file.read_text()) if file.exists() else {}
     own = {test: group["reason"] for group in table.get("group", ()) for test in group["tests"]}
-    return (expected(table["also"]) if "also" in table else {}) | own
+    return own, expected(table["also"])[0] if "also" in table else {}
 
 
 def compare(suite: Suite, reference: Outcomes, ours: Outcomes, *, some: bool, show: bool) -> bool:
@@ -237,16 +238,16 @@ def compare(suite: Suite, reference: Outcomes, ours: Outcomes, *, some: bool, sh
         for test in sorted(counted)
         if ours.get(test, ("missing", ""))[0] != "passed"
     }
-    list_of_expected = expected(suite.name)
+    own, others = expected(suite.name)
     reasons: dict[str, str] = {}
     hits: collections.Counter[str] = collections.Counter()
     for test in failing:
-        for pattern, reason in list_of_expected.items():
+        for pattern, reason in (others | own).items():
             if test == pattern or fnmatch.fnmatchcase(test, pattern.replace("[", "[[]")):
                 reasons[test] = reason
                 hits[pattern] += 1
                 break
-    stale = [] if some else [pattern for pattern in list_of_expected if not hits[pattern]]
+    stale = [] if some else [pattern for pattern in own if not hits[pattern]]
     unexpected = {test: why for test, why in failing.items() if test not in reasons}
     passing = len(counted) - len(failing)
     if not counted:

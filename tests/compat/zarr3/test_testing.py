@@ -87,3 +87,14 @@ def test_a_wrapper_asks_the_store_inside() -> None:
     with pytest.raises(TypeError, match="does not support synchronous get"):
         WrapperStore(object()).get_sync("key")  # type: ignore[type-var]
     assert not logged._supports_sync_io
+
+
+def test_requests_to_a_slow_store_wait_together() -> None:
+    inner = MemoryStore()
+    root = zarr3.group(inner)
+    for number in range(10):
+        root.create_group(f"group_{number}")
+    slow = zarr3.open_group(LatencyStore(inner, get_latency=0.2))
+    begun = time.monotonic()
+    assert len(slow.members()) == 10
+    assert time.monotonic() - begun < 10 * 0.2

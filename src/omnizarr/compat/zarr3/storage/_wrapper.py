@@ -164,11 +164,11 @@ class WrapperStore(Store, Generic[S]):
     # -- without an event loop, where the other store can ---------------------------------------
     @property
     def _supports_sync_io(self) -> bool:
-        # A subclass that changes `get` alone must not be bypassed by `get_sync`.
+        # A subclass that changes `get` alone must not be bypassed; one that waits is awaited, so
+        # that several requests wait together.
         kind = type(self)
         changed = any(
             getattr(kind, name) is not getattr(WrapperStore, name)
-            and getattr(kind, f"{name}_sync") is getattr(WrapperStore, f"{name}_sync")
             for name in ("get", "set", "delete")
         )
         return not changed and _store_supports_sync_io(self._store)
