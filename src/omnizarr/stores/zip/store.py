@@ -282,6 +282,13 @@ class ZipStore(Store):
         -------
         list of str
             Their names, quoted.
+
+        Examples
+        --------
+        >>> with omnizarr.ZipStore("names.zip", mode="w") as store:
+        ...     store.set("a", b"value")
+        ...     store.unreachable()
+        []
         """
         self._check_open()
         with self._guard:
