@@ -333,6 +333,16 @@ def import_for_tests(
     return import_as_always(name, globals, locals, fromlist, level)
 
 
+def importorskip_for_tests(modname: str, *args: Any, **kwargs: Any) -> Any:
+    if modname.partition(".")[0] == PACKAGE and not is_public(modname):
+        return facade(modname)
+    return importorskip_as_always(modname, *args, **kwargs)
+
+
+importorskip_as_always = pytest.importorskip
+pytest.importorskip = importorskip_for_tests
+
+
 # -- private attributes, and private names in strings ------------------------------------------
 
 

@@ -80,7 +80,7 @@ def array_arguments(arguments: dict[str, Any], store: object = None) -> dict[str
 def _check_type(given: dict[str, Any], preferred: int | str | None) -> None:
     """Refuse, or warn of, what zarr-python 2 does."""
     try:
-        dtype = np.dtype(given.get("dtype"))
+        dtype: np.dtype[Any] = np.dtype(given.get("dtype"))
     except TypeError:  # "array:<i4" and others that NumPy does not know
         return
     if dtype.kind == "U" and isinstance(given.get("fill_value"), bytes):

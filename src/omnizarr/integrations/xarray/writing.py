@@ -29,7 +29,6 @@ from omnizarr.errors import OverlapError
 from omnizarr.integrations.xarray.opening import Target, consolidates, is_ours_to_close
 from omnizarr.integrations.xarray.store import OmnizarrDataStore, Region
 from omnizarr.keywords import suggests
-from omnizarr.storage import check_apart
 from omnizarr.stores import as_store
 
 if TYPE_CHECKING:
@@ -188,7 +187,7 @@ def _check_apart(
                 while hasattr(data, "array"):  # xarray's wrappers around what an engine has opened
                     data = data.array
                 try:
-                    check_apart(data, found, path)
+                    omnizarr.storage.check_apart(data, found, path)
                 except OverlapError as error:
                     raise OverlapError(
                         f"variable {name!r}: {error}; load() of the dataset reads them first"
