@@ -131,6 +131,25 @@ def test_members_are_refused_as_items_are(codecs: list[Any]) -> None:
     assert "a" in group._repr_html_()
 
 
+@pytest.mark.parametrize("inner", [3, True, "bytes", {"name": "bytes"}, [3], [{}]])
+def test_codecs_of_blocks_that_are_no_list(inner: Any) -> None:
+    store: dict[str, bytes] = {}
+    omnizarr.group(store).create_array("a", shape=(4, 4), dtype="i1", chunks=(4, 4))
+    document = json.loads(store["a/zarr.json"])
+    document["codecs"] = [{"name": "n5_default", "configuration": {"codecs": inner}}]
+    store["a/zarr.json"] = json.dumps(document).encode()
+    group = omnizarr.open_group(store)
+    with pytest.raises(MetadataError):
+        group["a"]
+    with pytest.raises(MetadataError):
+        omnizarr.convert(store, {}, zarr_format=2)
+    for _, array in group.members():
+        with pytest.raises(MetadataError):
+            array[...]
+        with pytest.raises(MetadataError):
+            array.codecs  # noqa: B018
+
+
 def test_shards_of_a_reshaped_chunk_are_not_those_of_the_array() -> None:
     values = np.arange(16, dtype="i1").reshape(4, 4)
     reshape = {"name": "reshape", "configuration": {"shape": [[0, 1]]}}

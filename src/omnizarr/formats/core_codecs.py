@@ -83,7 +83,10 @@ def from_json(item: Json) -> CodecSpec:
 
 def inner_specs(configuration: Mapping[str, Json]) -> list[CodecSpec]:
     """The codecs inside a codec that has some of its own, such as `sharding_indexed`."""
-    return [from_json(item) for item in configuration.get("codecs") or ()]
+    inner = configuration.get("codecs")
+    if inner is not None and not isinstance(inner, list | tuple):
+        raise MetadataError(f"codecs must be a list of codecs, found {show(inner)}")
+    return [from_json(item) for item in inner or ()]
 
 
 def with_inner(spec: CodecSpec, inner: Iterable[CodecSpec]) -> CodecSpec:
