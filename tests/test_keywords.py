@@ -33,7 +33,6 @@ def _group() -> zarr.Group:
 
 MASK = np.eye(4, dtype=bool)
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
-    "ByteRange": (lambda: zarr.ByteRange(1, sotp=2), "stop"),  # type: ignore[call-arg]
     "ProcessSynchronizer": (lambda: zarr.ProcessSynchronizer(pth="x"), "path"),
     "create_array, the beginning of a name": (
         lambda: zarr.create_array({}, shape=3, fill=1),  # type: ignore[call-arg]

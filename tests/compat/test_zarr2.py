@@ -339,3 +339,11 @@ def test_orthogonal_selections_of_numpy() -> None:
 def test_no_bytes_are_the_record_of_zeros() -> None:
     array = zarr.zeros(2, dtype=[("a", "S3"), ("b", "i4")], fill_value=b"")
     assert array[0].tolist() == (b"", 0)
+
+
+def test_missing_consolidated_metadata_is_a_key_error(tmp_path: Path) -> None:
+    zarr.group(str(tmp_path))
+    with pytest.raises(KeyError, match=r"\.zmetadata"):
+        zarr.open_consolidated(str(tmp_path))
+    zarr.consolidate_metadata(str(tmp_path))
+    assert list(zarr.open_consolidated(str(tmp_path))) == []

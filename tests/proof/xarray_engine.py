@@ -17,7 +17,7 @@ from xarray.core.utils import _default
 from xarray.namedarray.parallelcompat import guess_chunkmanager
 
 import omnizarr.aio
-from omnizarr.integrations.xarray import OmnizarrBackend, OmnizarrStore, to_zarr
+from omnizarr.integrations.xarray import OmnizarrBackend, OmnizarrDataStore, to_zarr
 
 
 def _format_of_the_test(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class Engine(OmnizarrBackend):
         return str(filename_or_obj).rstrip("/").endswith(".zarr")
 
 
-class Store(OmnizarrStore):
+class Store(OmnizarrDataStore):
     """The data store, for tests that make one themselves."""
 
     __slots__ = ()

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from omnizarr.errors import StoreError
-from omnizarr.keywords import suggesting
 from omnizarr.runtime import parallel
 
 Buffer = bytes | bytearray | memoryview
 """What a store takes and gives. A caller never writes into a buffer that a store gave."""
 
 
-@suggesting
 class ByteRange(NamedTuple):
     """Part of a value, with the meaning of Python's `value[start:stop]`.
 

@@ -10,7 +10,8 @@ from omnizarr import copy_all, copy_store, tree
 from omnizarr.compat.zarr2._defaults import array_arguments, settings, translated
 from omnizarr.compat.zarr2._nodes import Group
 from omnizarr.compat.zarr2._wrapping import opens
-from omnizarr.stores import StoreLike
+from omnizarr.errors import MetadataError, NodeNotFoundError
+from omnizarr.stores import StoreLike, as_store
 
 __all__ = [
     "LazyLoader",
@@ -199,12 +200,22 @@ def open_consolidated(
     -------
     Group
         The group.
+
+    Raises
+    ------
+    KeyError
+        If there is no such document.
     """
     if mode not in ("r", "r+"):
         raise ValueError(f"mode must be 'r' or 'r+', found {mode!r}")
     version = arguments.pop("zarr_version", None)
     given = arguments if version is None else {**arguments, "zarr_format": version}
-    group = omnizarr.open_consolidated(
-        store, "r" if mode == "r" else "r+", metadata_key=metadata_key, **settings(given)
-    )
+    try:
+        group = omnizarr.open_consolidated(
+            store, "r" if mode == "r" else "r+", metadata_key=metadata_key, **settings(given)
+        )
+    except (MetadataError, NodeNotFoundError) as error:
+        if metadata_key in as_store(store):
+            raise
+        raise KeyError(metadata_key) from error
     return group.as_type(Group)
