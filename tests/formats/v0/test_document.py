@@ -468,6 +468,7 @@ def test_a_pickled_fill_value_that_json_cannot_hold_is_not_lost(tmp_path: Path) 
         ({"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}]}, "codecs"),
         ({"dtype": str}, "data_type"),
         ({"dtype": object, "object_codec": "vlen-utf8"}, "data_type"),
+        ({"dtype": "M8"}, "data_type"),
         ({"dtype": [("a", "<i4", (2,))]}, "data_type"),
         ({"dtype": np.dtype([("a", "u1"), ("b", "i4")], align=True)}, "data_type"),
         ({"dtype": "c8", "fill_value": 1j}, "fill_value"),

@@ -127,6 +127,7 @@ def test_no_compressor(name: str) -> None:
         ({"dtype": bytes}, "data_type"),
         ({"dtype": object, "object_codec": {"id": "json2"}}, "data_type"),
         ({"dtype": "bfloat16"}, "data_type"),
+        ({"dtype": "M8"}, "data_type"),
         ({"chunks": ((1, 3),)}, "chunks"),
         ({"chunk_key_encoding": "default"}, "chunks"),
         ({"dimension_names": (None,)}, "dimension_names"),

@@ -32,7 +32,7 @@ from omnizarr.model.json import show
 _SIMPLE = re.compile(r"([<>|=]?)([biufcSUV?])([0-9]{0,10})\Z")
 _UNIT = "Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as|generic"
 _TIME = re.compile(rf"([<>|=]?)([mM])8(?:\[([1-9][0-9]{{0,9}})?({_UNIT})\])?\Z")
-"""Document 000 demands a unit; zarr-python writes times without one, too."""
+"""Document 000 demands a unit. zarr-python 3 writes times without one, which are read."""
 MAX_MULTIPLE = (1 << 31) - 1
 """The longest step of dates and durations, in its unit, that NumPy has."""
 OBJECT = ("|O", "|O8", "|O4", "O", "O8")
@@ -158,8 +158,11 @@ def encode(data_type: DataType) -> Json:
 def _encode(dtype: np.dtype[Any]) -> Json:
     if dtype.names is None:
         if dtype.kind in "mM" and np.datetime_data(dtype)[0] == "generic":
-            scale = np.datetime_data(dtype)[1]  # which `str` leaves out
-            return dtype.str if scale == 1 else f"{dtype.str}[{scale}generic]"
+            raise UnsupportedError(
+                f"{dtype.str!r} has no unit, which type strings need; give one, as in"
+                f" '{dtype.str}[ns]', or use zarr_format=3",
+                what="data_type",
+            )
         return dtype.name if dtype.name in SMALL_NAMES else dtype.str
     fields: list[Json] = []
     end = 0
