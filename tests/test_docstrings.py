@@ -202,7 +202,7 @@ def section(docstring: str, title: str) -> list[str]:
 
 
 def documented_parameters(docstring: str) -> set[str]:
-    lines = section(docstring, "Parameters") + section(docstring, "Other Parameters")
+    lines = section(docstring, "Parameters")
     heads = [line.partition(":")[0] for line in lines if line and not line[0].isspace()]
     return {name.strip().lstrip("*") for head in heads for name in head.split(",")}
 

@@ -79,30 +79,26 @@ def create_array(
         Replace the node that is there, and everything below it.
     write_data
         False takes shape and type from `data` and writes no values.
-    zarr_format, zarr_version
+    zarr_format
         The format: 0, 1, 2, 3, ``"3-draft2019"`` … By default that of the hierarchy it is created
         in, else `config`'s ``default_zarr_format``, 3.
+    zarr_version
+        Another name of `zarr_format`.
     storage_options
-        Options for the store of a URL: credentials, region, timeouts.
-    **arguments
-        The keywords under Other Parameters.
-
-    Returns
-    -------
-    Array
-        The new array.
-
-    Other Parameters
-    ----------------
-    chunks, chunk_shape
+        Options for the store of a URL: credentials, region, timeouts; not with an open store.
+    chunks
         Chunk shape: a tuple; one int for all dimensions; -1 or None for a whole dimension; a size
         such as ``"10 MB"``; False for one chunk; lists of lengths for chunks of several lengths.
         By default chosen: about 1 MiB.
+    chunk_shape
+        Another name of `chunks`.
     shards
         Shard shape, a multiple of the chunk shape, or a size; True chooses one. By default none.
-    compressors, compressor
+    compressors
         One codec or several (``"zstd"``, ``{"name": "gzip", "configuration": {"level": 1}}``, an
         object of `omnizarr.codecs` or numcodecs), ``"fast"``, or None for no compression.
+    compressor
+        Another name of `compressors`.
     filters
         Codecs before the serializer, in the same forms.
     serializer
@@ -123,8 +119,10 @@ def create_array(
         A name, or None, for every dimension.
     attributes
         The attributes of the array.
-    chunk_key_encoding, dimension_separator
-        How keys of chunks are written: ``"default"`` or ``"v2"``, and ``"."`` or ``"/"``.
+    chunk_key_encoding
+        How keys of chunks are written: ``"default"`` or ``"v2"``, or a mapping with the separator.
+    dimension_separator
+        What stands between the indices in a key: ``"."`` or ``"/"``.
     write_empty_chunks
         Store chunks that hold nothing but the fill value, too.
     on_missing
@@ -141,11 +139,22 @@ def create_array(
         A `ThreadSynchronizer` or `ProcessSynchronizer` to hold as well. Writes are safe without.
     cache_metadata, cache_attrs
         False reads the metadata, or the attributes, again at every use.
-    config, meta_array, partial_decompress
-        Keywords of zarr-python: a mapping with ``"order"``, ``"write_empty_chunks"`` and
-        ``"read_missing_chunks"``; NumPy's array type; without effect, since it changed speed alone.
+    config
+        zarr-python's mapping of settings: ``"order"``, ``"write_empty_chunks"`` and
+        ``"read_missing_chunks"``.
+    meta_array
+        zarr-python's type of the values that are read; only NumPy's is accepted.
+    partial_decompress
+        Accepted for scripts of zarr-python, where it changes the speed alone; without effect.
     storage_transformers
         None are defined: anything but an empty list is refused.
+    **arguments
+        The keywords from `chunks` on.
+
+    Returns
+    -------
+    Array
+        The new array.
 
     Raises
     ------

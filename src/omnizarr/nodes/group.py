@@ -623,17 +623,17 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         name
             Path below this group.
         shape
-            Length of every dimension; one int makes a 1-d array.
+            Length of every dimension; one int makes a 1-d array. That of `data` if it is not given.
         dtype
-            A NumPy dtype, or the name of a Zarr data type.
+            A NumPy dtype, or the name of a Zarr data type. That of `data`, else float64.
         data
-            Values to write; they give shape and type where those are left out.
+            Values to write: an array of any library, a scalar, or nested sequences.
         overwrite
-            Whether a node that is there is replaced, with everything below it.
+            Replace the node that is there, and everything below it.
         write_data
             False takes shape and type from `data` and writes no values.
         storage_options
-            Refused: the store is open already.
+            Options for the store of a URL: credentials, region, timeouts; not with an open store.
         **arguments
             All other keywords of `omnizarr.create_array`.
 

@@ -72,9 +72,12 @@ class Beneath:
     def path(self, directory: str) -> str:
         return f"{self.base}/{directory}" if directory else self.base or "/"
 
-    def open(self, key: str, flags: int) -> int:
-        """Open a file to read it; a negative number, or an error, if there is none. What stands in
-        its place may be a directory or a device; a link is not followed unless all are."""
+    def open(self, key: str, flags: int, parent: Folder | None = None) -> int:
+        """Open a file to read it, in the folder `parent` if that is open already; a negative
+        number, or an error, if there is none. What stands in its place may be a directory or a
+        device; a link is not followed unless all are."""
+        if parent is not None:
+            return os.open(key[key.rfind("/") + 1 :], flags, dir_fd=parent.fd)
         direct = self._direct
         if direct is not None:
             file = direct(self._prefix + key.encode(), flags)
@@ -84,14 +87,23 @@ class Beneath:
                 raise OSError(-file, os.strerror(-file), self.path(key))
         if self.follow_symlinks:
             return os.open(f"{self.base}/{key}", flags)
-        parent, _, name = key.rpartition("/")
-        with self.folder(parent) as folder:
+        directory, _, name = key.rpartition("/")
+        with self.folder(directory) as folder:
             if not HAS_DESCRIPTORS:  # Windows would follow a link, and refuse to open a directory
                 mode = folder.status(name).st_mode
                 if stat.S_ISLNK(mode) or stat.S_ISDIR(mode):
                     code = errno.ELOOP if stat.S_ISLNK(mode) else errno.ENOENT
                     raise OSError(code, os.strerror(code), self.path(key))
             return os.open(folder.of(name), flags | NOFOLLOW, dir_fd=folder.fd)
+
+    def shared(self, directory: str) -> Folder | None:
+        """A directory to open several files in; None where each is opened by its path."""
+        if self.follow_symlinks or not HAS_DESCRIPTORS:
+            return None
+        try:
+            return self.folder(directory)
+        except OSError:
+            return None  # opening the first file says why
 
     def folder(self, directory: str, flags: int = SEARCH) -> Folder:
         """Open a directory. FileNotFoundError or NotADirectoryError if there is none; StoreError if

@@ -18,6 +18,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from omnizarr.errors import InvalidKeyError, StoreError, UnsupportedError
@@ -43,6 +44,7 @@ _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_N
 T = TypeVar("T")
 _ATTEMPTS = 1000  # each means that another process removed the directory in between
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_SHARING = 4  # so many values of one directory are read through a descriptor of it
 _DAY = 24 * 60 * 60.0
 _CAPABILITIES = {
     locking: Capabilities(conditional=True, locks=locking, validators=True, known_sizes=True)
@@ -159,20 +161,26 @@ class LocalStore(Store):
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
         answers: list[Buffer | None] = []
-        last: str | None = None
-        file = -1
-        try:
-            for key, byte_range in requests:
-                if key != last:
-                    if file >= 0:
-                        file, closing = -1, file
-                        os.close(closing)
-                    file = self._open(key)
-                    last = key
-                answers.append(None if file < 0 else read_part(self, key, file, byte_range))
-        finally:
-            if file >= 0:
-                os.close(file)
+        for directory, group in groupby(requests, lambda request: request[0].rpartition("/")[0]):
+            together = list(group)
+            parent, file, last = None, -1, None
+            if len(together) >= _SHARING and together[0][0] != together[-1][0]:
+                check_key(together[0][0])
+                parent = self._beneath.shared(directory)
+            try:
+                for key, byte_range in together:
+                    if key != last:
+                        if file >= 0:
+                            file, closing = -1, file
+                            os.close(closing)
+                        file = self._open(key, parent)
+                        last = key
+                    answers.append(None if file < 0 else read_part(self, key, file, byte_range))
+            finally:
+                if file >= 0:
+                    os.close(file)
+                if parent is not None:
+                    parent.close()
         return answers
 
     @contextmanager
@@ -229,15 +237,15 @@ class LocalStore(Store):
         parent, _, name = key.rpartition("/")
         return parent, name
 
-    def _open(self, key: str) -> int:
-        """A descriptor, or -1 if there is no such key."""
+    def _open(self, key: str, parent: Folder | None = None) -> int:
+        """A descriptor, or -1 if there is no such key. `parent`: its directory, if that is open."""
         check_key(key)
         if RESERVED in key:
             self._check(key)
         if owned:
             self._locks.note_read(key)
         try:
-            return self._beneath.open(key, self._read_flags)
+            return self._beneath.open(key, self._read_flags, parent)
         except OSError as error:
             if is_missing(error):
                 return -1
