@@ -491,7 +491,7 @@ class NegativeStepError(SelectionError):
 
 
 class ZarrUserWarning(UserWarning):
-    """A name of zarr-python."""
+    """An array is not read as its document says, because no array can be so."""
 
 
 class ZarrFutureWarning(FutureWarning):

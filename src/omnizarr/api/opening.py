@@ -337,12 +337,16 @@ def _consolidated(place: NodeAddress, known: GroupModel | None = None) -> GroupM
     """The group with the nodes below that its consolidated metadata name; None if it has none.
 
     known: the group, if it was read just now."""
-    if known is None:
-        return formats.consolidated(place.format, place.store, place.path)
     try:
-        return formats.consolidated(place.format, place.store, place.path, known)
+        found = formats.consolidated(place.format, place.store, place.path, known)
     except MetadataError as error:
+        if known is None:
+            raise
         raise error.at(place.store, path=place.path) from error
+    below = {} if found is None else found.consolidated or {}
+    for name, model in below.items():
+        node.warn_of_repair(place.child(name), model)
+    return found
 
 
 def make_group(

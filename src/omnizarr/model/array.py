@@ -14,6 +14,17 @@ from omnizarr.model.grids import Grid, Shape
 from omnizarr.model.keys import ChunkKeys
 
 
+@dataclass(frozen=True)
+class Repair:
+    """A chunk grid is not read as its document says, because no grid can be so.
+
+    Other readers of the document would look for chunks elsewhere, so it is stored in valid form
+    before a chunk is written."""
+
+    warning: str = ""
+    """How it is read and what to do, where a user must know; else empty."""
+
+
 @dataclass(frozen=True, eq=False)
 class ArrayModel:
     """The facts of one array."""
@@ -33,6 +44,8 @@ class ArrayModel:
     """Memory order of what is read, and of the stored chunks where the format says so."""
     document: Mapping[str, Json] = field(default_factory=dict)
     """The stored document, so that rewriting it keeps members that are not known here."""
+    repair: Repair | None = None
+    """What the document needs before a chunk is written; None: nothing."""
 
     @property
     def ndim(self) -> int:

@@ -169,6 +169,8 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
             array = self._array_type._of(place, model, self._options)
             if self._stored.consolidated is not None:
                 array._freshness.forget()  # its own document was not read
+            else:
+                node.warn_of_repair(place, model)
             return array
         model = member_lookup.with_consolidated(self._place, self._stored, place.path, model)
         return type(self)._of(place, model, self._options)

@@ -25,6 +25,7 @@ from omnizarr.errors import (
     MetadataError,
     NodeNotFoundError,
     ReadOnlyError,
+    ZarrUserWarning,
 )
 from omnizarr.formats.base import Format, Node
 from omnizarr.keywords import nearest
@@ -32,6 +33,7 @@ from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
 from omnizarr.nodes.missing_nodes import beside
+from omnizarr.runtime.warning import warn
 
 if TYPE_CHECKING:
     from omnizarr.nodes.creation.arguments import Synchronizer
@@ -143,6 +145,21 @@ class StorePath(NamedTuple):
         return f"{self.store!r}/{self.path}"
 
 
+def store_path(place: NodeAddress) -> StorePath:
+    """Store and path of a node, as its store shows them."""
+    face: Any = place.store.face
+    shown = None if face is None else face.__omnizarr_path__(place.path)
+    if shown is None:
+        return StorePath(place.store if face is None else face, place.path)
+    return shown  # type: ignore[no-any-return]  # what `compat` serves behaves like one
+
+
+def warn_of_repair(place: NodeAddress, found: Node) -> None:
+    """Warn if an array that is opened is not read as its document says."""
+    if isinstance(found, ArrayModel) and found.repair is not None and found.repair.warning:
+        warn(f"Array {str(store_path(place))!r}: {found.repair.warning}", ZarrUserWarning)
+
+
 def find(
     store: Store, path: str, preferred: Format | None = None
 ) -> tuple[NodeAddress, Node] | None:
@@ -181,9 +198,11 @@ def require_group(
 def as_array(
     found: tuple[NodeAddress, Node] | None, store: Store, path: str, zarr_format: Any = None
 ) -> tuple[NodeAddress, ArrayModel]:
-    """What was found, if it is an array; an error otherwise."""
+    """What was found, if it is an array; an error otherwise. It is opened: a warning tells if it is
+    not read as its document says."""
     match found:
         case (place, ArrayModel() as model):
+            warn_of_repair(place, model)
             return place, model
         case (place, _):
             raise ContainsGroupError(f"{place}: expected an array, found a group; use open_group")
@@ -266,6 +285,8 @@ def change(
     def changed(before: Any) -> dict[str, bytes]:
         old = place.format.documents(place.path, before)
         new = place.format.documents(place.path, function(before))
+        if isinstance(before, ArrayModel) and before.repair is not None:
+            del old[place.format.keys(place.path)[0]]  # what is stored is not valid
         # An unchanged document is not written: another process may have changed it.
         return {key: document for key, document in new.items() if old.get(key) != document}
 

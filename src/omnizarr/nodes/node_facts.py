@@ -200,9 +200,7 @@ class NodeFacts(Generic[N]):
         >>> omnizarr.group(omnizarr.MemoryStore()).create_group("a/b").store_path
         StorePath(store=MemoryStore(<3 keys>), path='a/b')
         """
-        face = self._place.store.face
-        shown: Any = None if face is None else face.__omnizarr_path__(self.path)
-        return StorePath(self.store, self.path) if shown is None else shown
+        return node.store_path(self._place)
 
     @property
     def read_only(self) -> bool:

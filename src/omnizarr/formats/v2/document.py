@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
-from omnizarr.formats import dimensions, hierarchy, members, requests
+from omnizarr.formats import chunk_lengths, dimensions, hierarchy, members, requests
 from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.formats.nczarr import document as nczarr
 from omnizarr.formats.v2 import codecs, data_types, fill_values
@@ -23,7 +23,7 @@ from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
 from omnizarr.model.dtypes import DataType, Object
-from omnizarr.model.grids import Shape, regular_grid
+from omnizarr.model.grids import regular_grid
 from omnizarr.model.json import show
 from omnizarr.model.keys import ChunkKeys
 from omnizarr.model.paths import join, name_of
@@ -87,12 +87,15 @@ class V2(hierarchy.BelowPath):
         self, path: str, node: Node, *, attributes_only: bool = False
     ) -> dict[str, bytes]:
         attributes = {join(path, ATTRIBUTES): _text(node.attributes)}
-        if attributes_only:
+        repair = node.repair if isinstance(node, ArrayModel) else None
+        if attributes_only and repair is None:
             return attributes
         if isinstance(node, ArrayModel):
             own = {join(path, ARRAY): _text(_array_document(node))}
         else:
             own = {join(path, GROUP): _text({**node.document, "zarr_format": 2})}
+        if attributes_only:
+            return {**attributes, **own}
         return {**own, **attributes} if node.attributes else own
 
     # -- creating -----------------------------------------------------------------------------
@@ -153,8 +156,9 @@ def _group(document: Mapping[str, Json], attributes: dict[str, Json]) -> GroupMo
 
 def _array(document: Mapping[str, Json], attributes: dict[str, Json]) -> ArrayModel:
     _check_version(document)
-    shape = _lengths(document, "shape", 0)
-    chunks = _lengths(document, "chunks", 1)
+    shape = members.lengths(_listed(document, "shape"), "shape", 0)
+    stored, _, repair = chunk_lengths.chunk_shape(_listed(document, "chunks"), "chunks", shape)
+    chunks = members.lengths(stored, "chunks", 1)
     pipeline = codecs.decode(document)
     is_char = nczarr.is_char(document)
     data_type = data_types.decode("|S1" if is_char else members.required(document, "dtype"))
@@ -173,6 +177,7 @@ def _array(document: Mapping[str, Json], attributes: dict[str, Json]) -> ArrayMo
         dimension_names=_dimension_names(document, attributes, len(shape)),
         order=pipeline.order,
         document=document,
+        repair=repair,
     )
 
 
@@ -194,11 +199,10 @@ def _dimension_names(
     return nczarr.names(document, attributes, ndim) if found is None else found
 
 
-def _lengths(document: Mapping[str, Json], name: str, least: int) -> Shape:
+def _listed(document: Mapping[str, Json], name: str) -> Json:
     value = members.required(document, name)
-    if type(value) is int:
-        value = [value]  # Rarr writes the shape of a vector as a number
-    return members.lengths(value, name, least)
+    # Rarr writes the shape of a vector as a number.
+    return [value] if type(value) is int else value
 
 
 def _keys(document: Mapping[str, Json], ndim: int) -> ChunkKeys:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from omnizarr.errors import MetadataError
+from omnizarr.formats import chunk_lengths
 from omnizarr.formats.core_codecs import OBJECT_CODECS, PREFIX
 from omnizarr.formats.nczarr import document as nczarr
 from omnizarr.formats.rules import chunks, consolidated, numpy_types
@@ -120,6 +121,7 @@ def _array(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
                 META, f"{name} is the number {document[name]}, not a list; Rarr wrote vectors so"
             )
             del listed[name]
+    yield from _chunk_lengths(at, listed)
     yield from shape_and_chunks(at, META, listed)
     if nczarr.is_char(document):
         yield at.dialect(
@@ -132,6 +134,16 @@ def _array(look: Look, at: At, data: Buffer) -> Iterator[Finding]:
     if "fill_value" in document:
         yield from numpy_types.fill_value(at, document["fill_value"], _element_type(document))
     yield from no_tokens(at, META, document, "fill_value")
+
+
+def _chunk_lengths(at: At, document: dict[str, Json]) -> Iterator[Finding]:
+    """Report chunk lengths of 0 and true, and put what they are read as into the document."""
+    chunks, shape = document.get("chunks"), document.get("shape")
+    if isinstance(chunks, list) and isinstance(shape, list):
+        found = chunk_lengths.chunk_shape(chunks, "chunks", tuple(shape))
+        document["chunks"] = found.value
+        for departure in found.departures:
+            yield at.dialect(META, departure)
 
 
 def _element_type(document: Mapping[str, Json]) -> DataType | None:

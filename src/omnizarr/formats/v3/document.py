@@ -21,7 +21,7 @@ from omnizarr.errors import (
 from omnizarr.formats import hierarchy, members
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
 from omnizarr.formats.v3 import codecs as v3_codecs
-from omnizarr.formats.v3 import creation, grids
+from omnizarr.formats.v3 import creation, grids, repairs
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
@@ -160,14 +160,15 @@ def _array(document: Mapping[str, Json]) -> ArrayModel:
     _check_members(document, ARRAY_MEMBERS)
     _check_transformers(document.get("storage_transformers", []))
     shape = members.lengths(members.required(document, "shape"), "shape", 0)
+    sound, _, repair = repairs.repaired(document, shape)
     data_type = v3_codecs.stored_type(
-        _data_type(members.required(document, "data_type")), document.get("codecs", [])
+        _data_type(members.required(document, "data_type")), sound.get("codecs", [])
     )
-    codecs = v3_codecs.decode(document.get("codecs", []), len(shape), data_type)
+    codecs = v3_codecs.decode(sound.get("codecs", []), len(shape), data_type)
     return ArrayModel(
         shape=shape,
         data_type=data_type,
-        grid=grids.decode_grid(members.required(document, "chunk_grid"), shape),
+        grid=grids.decode_grid(members.required(sound, "chunk_grid"), shape),
         keys=grids.decode_keys(members.required(document, "chunk_key_encoding")),
         codecs=codecs,
         fill_value=_fill(members.required(document, "fill_value"), data_type),
@@ -175,6 +176,7 @@ def _array(document: Mapping[str, Json]) -> ArrayModel:
         dimension_names=_dimension_names(document.get("dimension_names"), len(shape)),
         order="F" if v3_codecs.is_fortran(codecs, len(shape)) else "C",
         document=document,
+        repair=repair,
     )
 
 
@@ -241,10 +243,11 @@ def _put_attributes(document: dict[str, Json], model: Node) -> None:
 
 def _array_document(model: ArrayModel) -> dict[str, Json]:
     """The `zarr.json` of a model. A member that says the same already stays as it is, so that
-    a dialect is not rewritten by a change of attributes, nor an unknown member lost."""
+    a dialect is not rewritten by a change of attributes, nor an unknown member lost; chunk lengths
+    are always stored in valid form."""
     if isinstance(model.data_type, Object):
         raise UnsupportedError("format 3 has no type for Python objects", what="data_type")
-    stored = model.document
+    stored = repairs.repaired(model.document, model.shape).value
     data_type, ndim = model.data_type, model.ndim
     document: dict[str, Json] = {"zarr_format": 3, "node_type": "array", **stored}
     document["shape"] = list(model.shape)

@@ -26,7 +26,7 @@ from omnizarr.formats.rules.base import (
     unknown,
 )
 from omnizarr.formats.rules.strict_json import attribute_values, no_tokens, read_object
-from omnizarr.formats.v3 import codec_rules, type_rules
+from omnizarr.formats.v3 import codec_rules, repairs, type_rules
 from omnizarr.formats.v3.document import (
     ARRAY_MEMBERS,
     CONSOLIDATED,
@@ -130,6 +130,10 @@ def _array(at: At, document: Mapping[str, Json]) -> Iterator[Finding]:
     if "shape" in document:
         yield from lengths(at, ARRAY, "shape", shape, 0)
     ndim = len(shape) if isinstance(shape, list) else None
+    spans = tuple(shape) if isinstance(shape, list) else ()
+    document, departures, _ = repairs.repaired(document, spans)
+    for departure in departures:
+        yield at.dialect("Chunk grids", departure)
     data_type = document.get("data_type")
     if "data_type" in document:
         yield from type_rules.data_type(at, data_type, document.get("codecs"))

@@ -34,4 +34,4 @@ def altered(place: NodeAddress, model: ArrayModel, changes: Mapping[str, Any]) -
             f"{place}: a view has as many dimensions as the array, {model.ndim}, because their"
             f" number is part of the chunks' keys; found shape {new.shape}"
         )
-    return replace(new, keys=model.keys, attributes=model.attributes)
+    return replace(new, keys=model.keys, attributes=model.attributes, repair=model.repair)

@@ -15,7 +15,7 @@ from omnizarr.indexing import Plan, Transform
 from omnizarr.indexing.fields import FieldNames
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.column import Column
-from omnizarr.nodes import shrinking
+from omnizarr.nodes import node, shrinking
 from omnizarr.nodes.creation.overlaps import Location
 from omnizarr.nodes.dask import tokens
 from omnizarr.nodes.data.columns import as_records, check_fields, rearranged
@@ -40,6 +40,8 @@ def write(array: ArrayFacts, transform: Transform, value: Any, fields: FieldName
             with counted_within(block):
                 write(array, part, values)
         return
+    if array._stored.repair is not None and 0 not in transform.shape:
+        _store_repair(array)
     stored, source = array._stored, array._source
     model = source.model
     transform = fitted(array, transform)
@@ -66,6 +68,17 @@ def write(array: ArrayFacts, transform: Transform, value: Any, fields: FieldName
     finally:
         tokens.changed(source.store, array.path)
         _confirm(array, stored, source, plan)
+
+
+def _store_repair(array: ArrayFacts) -> None:
+    """Store the document in valid form, so that other readers find the chunks that follow; unless
+    that was done meanwhile."""
+
+    def same(model: ArrayModel) -> ArrayModel:
+        array._require_same(model)
+        return model
+
+    array._replace(node.change(array._place, array._options, same))
 
 
 def write_view(array: ArrayFacts, transform: Transform, value: Any) -> None:
