@@ -310,3 +310,10 @@ def test_convert_writes_the_valid_form(zarr_format: int) -> None:
     store, there = legacy(zarr_format, shape=(0,)), MemoryStore()
     omnizarr.convert(store, there, zarr_format=5 - zarr_format)
     assert chunks_of(document(there, 5 - zarr_format)) == [1]
+
+
+def test_convert_encodes_lists_in_a_regular_grid_anew() -> None:
+    (store, values), there = mixed(), MemoryStore()
+    omnizarr.convert(store, there, zarr_format=3, reencode=True)
+    assert document(there, 3)["chunk_grid"]["name"] == "rectilinear"
+    assert (omnizarr.open_array(there)[...] == values).all()

@@ -22,7 +22,7 @@ def repaired(document: Mapping[str, Json], shape: Shape) -> Reading:
     """The document of an array of this shape; the same object if it needs no repair."""
     stored, grid = document.get("codecs"), document.get("chunk_grid")
     codecs = each(_codec, stored)
-    found = _grid(grid, shape, _shortest(codecs, len(shape)))
+    found = _grid(grid, shape, codecs)
     if codecs is stored and found.value is grid:
         return Reading(document)
     departures, sound = found.departures, {**document, "chunk_grid": found.value}
@@ -35,34 +35,43 @@ def repaired(document: Mapping[str, Json], shape: Shape) -> Reading:
 
 def _codec(value: Json) -> Json:
     """A codec with the lengths of inner chunks as integers, also in shards inside of it."""
-    match value:
-        case {"name": name, "configuration": dict() as configuration} if name == SHARDING:
-            inner, codecs = configuration.get("chunk_shape"), configuration.get("codecs")
-            found = {"chunk_shape": each(true_as_one, inner), "codecs": each(_codec, codecs)}
-            changed = {key: new for key, new in found.items() if new is not configuration.get(key)}
-            if changed:
-                return {**value, "configuration": {**configuration, **changed}}
-    return value
+    configuration = _sharding(value)
+    if configuration is None:
+        return value
+    inner, codecs = configuration.get("chunk_shape"), configuration.get("codecs")
+    found = {"chunk_shape": each(true_as_one, inner), "codecs": each(_codec, codecs)}
+    changed = {name: new for name, new in found.items() if new is not configuration.get(name)}
+    return {**value, "configuration": {**configuration, **changed}} if changed else value
+
+
+def _sharding(value: Json) -> dict[str, Json] | None:
+    """The configuration of a codec that makes shards; None of any other."""
+    if not isinstance(value, dict) or value.get("name") != SHARDING:
+        return None
+    configuration = value.get("configuration")
+    return configuration if isinstance(configuration, dict) else None
 
 
 def _shortest(codecs: Json, ndim: int) -> Shape | None:
     """The shortest chunks that the codecs allow; None if that is not known: where inner chunks have
     no valid shape, or another codec precedes sharding."""
     known = codecs if isinstance(codecs, list) else []
-    for position, codec in enumerate(known):
-        match codec:
-            case {"name": name, "configuration": {"chunk_shape": list() as inner}} if (
-                name == SHARDING
-            ):
-                valid = len(inner) == ndim and all(type(n) is int and n > 0 for n in inner)
-                return tuple(inner) if valid and position == 0 else None
+    for position, configuration in enumerate(map(_sharding, known)):
+        if configuration is not None:
+            inner: Json = configuration.get("chunk_shape")
+            valid = position == 0 and isinstance(inner, list) and len(inner) == ndim
+            return tuple(inner) if valid and _are_lengths(inner) else None
     return (1,) * ndim
 
 
-def _grid(grid: Json, shape: Shape, shortest: Shape | None) -> Reading:
+def _are_lengths(values: list[Json]) -> bool:
+    return all(type(length) is int and length > 0 for length in values)
+
+
+def _grid(grid: Json, shape: Shape, codecs: Json) -> Reading:
     match grid:
         case {"name": "regular", "configuration": {"chunk_shape": list() as stored}}:
-            return _regular(grid, stored, shape, shortest)
+            return Reading(grid) if _are_lengths(stored) else _regular(grid, stored, shape, codecs)
         case {"name": "rectilinear", "configuration": {"chunk_shapes": list() as stored}}:
             found = each(_axis, stored)
             if found is stored:
@@ -76,7 +85,8 @@ def _grid(grid: Json, shape: Shape, shortest: Shape | None) -> Reading:
     return Reading(grid)
 
 
-def _regular(grid: Json, stored: Json, shape: Shape, shortest: Shape | None) -> Reading:
+def _regular(grid: Json, stored: list[Json], shape: Shape, codecs: Json) -> Reading:
+    shortest = _shortest(codecs, len(shape))
     unknown = shortest is None and any(type(n) in (int, bool) and not n for n in stored)
     lists = [dimension for dimension, length in enumerate(stored) if isinstance(length, list)]
     mixed = 0 < len(lists) < len(stored) == len(shape)
