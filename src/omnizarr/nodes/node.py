@@ -276,6 +276,15 @@ def read_only(place: NodeAddress, options: Options) -> ReadOnlyError:
     return ReadOnlyError(reason.reason).at(place.store, path=place.path).advise(reason.advice)
 
 
+def spelled(
+    place: NodeAddress, documents: dict[str, bytes], *, new: bool = False
+) -> dict[str, bytes]:
+    """Documents that are written next, as the library writes them for which the store stands in.
+    `new`: those of a new node, to which it may add documents and members."""
+    face = place.store.face
+    return documents if face is None else face.__omnizarr_documents__(documents, new)  # type: ignore[no-any-return]
+
+
 def change(
     place: NodeAddress, options: Options, function: Callable[[N], N], *, repeatable: bool = True
 ) -> N:
@@ -288,7 +297,9 @@ def change(
         if isinstance(before, ArrayModel) and before.repair is not None:
             del old[place.format.keys(place.path)[0]]  # what is stored is not valid
         # An unchanged document is not written: another process may have changed it.
-        return {key: document for key, document in new.items() if old.get(key) != document}
+        return spelled(
+            place, {key: document for key, document in new.items() if old.get(key) != document}
+        )
 
     return _change(place, options, changed, repeatable)  # type: ignore[no-any-return]
 
@@ -304,7 +315,12 @@ def change_attributes(
     def changed(node: Any) -> dict[str, bytes]:
         check(node)
         node = replace(node, attributes=function(dict(node.attributes)))
-        return place.format.documents(place.path, node, attributes_only=True)
+        made = place.format.documents(place.path, node, attributes_only=True)
+        if place.store.face is None:
+            return made
+        whole = place.format.documents(place.path, node) | made
+        again = spelled(place, whole).items()
+        return {key: data for key, data in again if key in made or data != whole[key]}
 
     return _change(place, options, changed, True)  # type: ignore[no-any-return]
 

@@ -6,6 +6,7 @@ warns and refuses where zarr-python does. This module knows arguments. It must n
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,7 +17,7 @@ from numpy.lib.recfunctions import repack_fields
 
 from omnizarr import Array
 from omnizarr.compat.zarr3.core.array_spec import parse_array_config
-from omnizarr.compat.zarr3.core.common import for_format
+from omnizarr.compat.zarr3.core.common import for_format, parse_shapelike
 from omnizarr.compat.zarr3.core.config import config
 from omnizarr.errors import ZarrRuntimeWarning, ZarrUserWarning
 
@@ -50,6 +51,15 @@ def legacy(given: dict[str, Any]) -> None:
             " versions. Use the `config` keyword argument, as in"
             " `config={'write_empty_chunks': True}`, instead.",
             ZarrRuntimeWarning,
+        )
+    if given.get("shape") is not None:
+        given["shape"] = parse_shapelike(given["shape"])
+    chunks = given.get("chunks")
+    lengths = chunks if isinstance(chunks, list | tuple) else (chunks,)
+    if any(isinstance(length, float) for length in lengths):
+        raise TypeError(
+            "Chunk specification must be an integer or an iterable of integers; got"
+            f" {chunks!r}"
         )
     if given.get("chunk_shape") is not None and given.get("chunks") is not None:
         raise ValueError("Only one of chunk_shape or chunks can be provided.")
@@ -132,6 +142,7 @@ def common(given: dict[str, Any]) -> None:
     """Of every function that creates arrays."""
     settings(given)
     _pack(given)
+    _plain_nan(given)
     shards = given.get("shards")
     if shards is False:
         given["shards"] = -1
@@ -159,6 +170,14 @@ def _pack(given: dict[str, Any]) -> None:
                 " preserved when writing arrays, but field offsets and itemsize may change.",
                 ZarrUserWarning,
             )
+
+
+def _plain_nan(given: dict[str, Any]) -> None:
+    """NaN as a fill value without its bits, which zarr-python does not store."""
+    fill = given.get("fill_value")
+    if isinstance(fill, float | complex | np.inexact) and np.isnan(fill):
+        parts = [math.nan if np.isnan(part) else float(part) for part in (fill.real, fill.imag)]
+        given["fill_value"] = complex(*parts) if np.iscomplexobj(fill) else math.nan
 
 
 def settings(given: dict[str, Any]) -> None:

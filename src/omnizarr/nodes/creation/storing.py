@@ -83,10 +83,10 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
             stale = list(stale_chunks(place, model))
         else:
             _check_no_chunks(place, leftover())
-    _add_groups(place, missing)
+    _add_groups(place, node.spelled(place, missing, new=True))
     if overwrite:
         _delete(store, stale)
-    _put(place, model, documents, overwrite)
+    _put(place, model, node.spelled(place, documents, new=True), overwrite)
     if not overwrite:
         _delete(store, stale)  # not before: a concurrent creator may own them
     if isinstance(model, ArrayModel):

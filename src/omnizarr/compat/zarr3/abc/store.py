@@ -94,6 +94,12 @@ class Store(ABC):
 
         return shown(metadata)
 
+    def __omnizarr_documents__(self, documents: dict[str, bytes], new: bool) -> dict[str, bytes]:
+        """What is written for these documents; `new`: for those of a new node."""
+        from omnizarr.compat.zarr3.core.metadata.documents import spelled
+
+        return spelled(documents, new)
+
     def __omnizarr_awaited__(self, node: Any) -> Any:
         """The awaited form of a node of this store."""
         from omnizarr.compat.zarr3._asynchronous import wrapped

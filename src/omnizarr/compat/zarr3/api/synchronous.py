@@ -12,7 +12,7 @@ from omnizarr.compat.zarr3._calls import location, translated
 from omnizarr.compat.zarr3._calls import opened as opened_for
 from omnizarr.compat.zarr3._creation import copied, created, legacy, like, opened
 from omnizarr.compat.zarr3.core.common import for_format
-from omnizarr.errors import NodeNotFoundError, ZarrDeprecationWarning, ZarrUserWarning
+from omnizarr.errors import ContainsGroupError, NodeNotFoundError, ZarrDeprecationWarning, ZarrUserWarning
 
 __all__ = [
     "array",
@@ -76,7 +76,10 @@ def _open(*args: Any, **kwargs: Any) -> omnizarr.Array | omnizarr.Group:
             raise TypeError(
                 "config is for arrays alone, and this call of open() resolves to a group"
             )
-    return omnizarr.open(*args, **kwargs)
+    try:
+        return omnizarr.open(*args, **kwargs)
+    except ContainsGroupError:  # a shape was given, which `open_group` refuses
+        return omnizarr.open_group(*args, **kwargs)
 
 
 def _saving(function: Callable[..., R], first: int) -> Callable[..., R]:

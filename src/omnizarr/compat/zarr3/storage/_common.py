@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -70,6 +71,11 @@ class StorePath:
         """Read the value at the path."""
         prototype = prototype or default_buffer_prototype()
         return await self.store.get(self.path, prototype=prototype, byte_range=byte_range)
+
+    async def get_json(self, *, byte_range: ByteRequest | None = None) -> Any:
+        """Read the JSON document at the path; None if there is none."""
+        found = await self.get(byte_range=byte_range)
+        return None if found is None else json.loads(found.to_bytes())
 
     async def set(self, value: Buffer) -> None:
         """Store the value at the path."""

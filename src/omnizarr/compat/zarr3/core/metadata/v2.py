@@ -95,6 +95,14 @@ class ArrayV2Metadata(Metadata):
         """Return the key of the chunk at a place."""
         return self.dimension_separator.join(map(str, chunk_coords)) or "0"
 
+    def _compressor(self) -> dict[str, Any] | None:
+        if self.compressor is None:
+            return None
+        found: dict[str, Any] = self.compressor.get_config()
+        if found["id"] == "zstd" and not found.get("checksum"):
+            found.pop("checksum", None)  # older versions of numcodecs do not know it
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         fill = self.fill_value
         return {
@@ -106,7 +114,7 @@ class ArrayV2Metadata(Metadata):
             "order": self.order,
             "filters": [each.get_config() for each in self.filters] if self.filters else None,
             "dimension_separator": self.dimension_separator,
-            "compressor": None if self.compressor is None else self.compressor.get_config(),
+            "compressor": self._compressor(),
             "dtype": self.dtype.to_json(zarr_format=2)["name"],
         }
 
