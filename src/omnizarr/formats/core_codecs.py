@@ -20,7 +20,7 @@ OLD_ZSTD = "zstd-0.7"
 """Blosc's name here for the Zstandard that zarr 1.1 came with: it can be read, not written."""
 SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 _DEFAULT_SHUFFLE = 1
-_AUTO_SHUFFLE = -1
+AUTO_SHUFFLE = -1
 
 FAST = CodecSpec(
     "numcodecs.blosc", {"cname": "zstd", "clevel": 3, "shuffle": _DEFAULT_SHUFFLE, "blocksize": 0}
@@ -115,7 +115,7 @@ def shuffle_name(value: Json, itemsize: int) -> str:
     """Blosc's shuffle as final v3 names it; numbers are numcodecs' and those of early v3."""
     if isinstance(value, str) and value in SHUFFLES:
         return value
-    if type(value) is int and value == _AUTO_SHUFFLE:
+    if type(value) is int and value == AUTO_SHUFFLE:
         return "bitshuffle" if itemsize == 1 else "shuffle"
     if type(value) is int and 0 <= value < len(SHUFFLES):
         return SHUFFLES[value]

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from omnizarr import codecs
 from omnizarr.compat.zarr3.codecs import numcodecs
+from omnizarr.compat.zarr3.codecs._refined import refined
 from omnizarr.compat.zarr3.core.buffer import cpu
 from omnizarr.compat.zarr3.core.buffer.core import Buffer, NDBuffer
 from omnizarr.compat.zarr3.core.chunk_key_encodings import (
@@ -145,7 +146,7 @@ def get_codec_class(key: str, reload_config: bool = False) -> type:
         named = (codec for codec in listed if codec.codec_name == key)
         built_in: type | None = next(named, None) or codecs.codec_class(key)
         if built_in is not None:
-            return built_in
+            return refined(built_in)
         raise UnknownCodecError(
             f"An implementation for codec {key!r} is not available: register one, or install a"
             " package that has it"

@@ -14,7 +14,7 @@ from typing import Any
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import members
 from omnizarr.formats.base import DEFAULT, ArrayRequest
-from omnizarr.formats.core_codecs import inner_specs, to_core
+from omnizarr.formats.core_codecs import AUTO_SHUFFLE, inner_specs, shuffle_name, to_core
 from omnizarr.formats.v3.codecs import (
     ARRAY_TO_BYTES,
     SHARDING,
@@ -213,15 +213,20 @@ def _known(specs: Sequence[CodecSpec], size: int) -> list[CodecSpec]:
                 "codecs": encode(inner),
             }
             spec = CodecSpec(SHARDING, configuration, spec.must_understand)
-        if spec.name == "blosc" and not spec.configuration.get("typesize"):
+        given = spec.configuration
+        if spec.name == "blosc" and (
+            not given.get("typesize") or given.get("shuffle") == AUTO_SHUFFLE
+        ):
             configuration = {
                 "cname": "zstd",
                 "clevel": 5,
                 "shuffle": "noshuffle" if size == 1 else "shuffle",
                 "blocksize": 0,
-                **spec.configuration,
-                "typesize": size if size <= MAX_TYPESIZE else 1,
+                **given,
+                "typesize": given.get("typesize") or (size if size <= MAX_TYPESIZE else 1),
             }
+            # The automatic shuffle of numcodecs has no name in format 3.
+            configuration["shuffle"] = shuffle_name(configuration["shuffle"], size)
             spec = CodecSpec("blosc", configuration, spec.must_understand)
         found.append(spec)
     return found
