@@ -48,7 +48,8 @@ def test_a_document_keeps_its_edges(edges: list[int], size: int) -> None:
 
 
 def test_an_array_has_the_chunks_of_its_grid() -> None:
-    array = zarr3.create_array({}, shape=(6, 5), chunks=((1, 5), (2, 3)), dtype="i1")
+    with zarr3.config.set({"array.rectilinear_chunks": True}):
+        array = zarr3.create_array({}, shape=(6, 5), chunks=((1, 5), (2, 3)), dtype="i1")
     grid = ChunkGrid.from_metadata(array.metadata)
     assert grid.chunk_sizes == ((1, 5), (2, 3))
     assert grid[1, 0] == ChunkSpec((slice(1, 6, 1), slice(0, 2, 1)), (5, 2))

@@ -1,6 +1,5 @@
 """The names of zarr-python 3, over omnizarr."""
 
-from omnizarr import Array, Group
 from omnizarr.compat.zarr3 import (  # noqa: F401
     api,
     buffer,
@@ -12,6 +11,7 @@ from omnizarr.compat.zarr3 import (  # noqa: F401
 )
 from omnizarr.compat.zarr3._asynchronous import AsyncArray, AsyncGroup
 from omnizarr.compat.zarr3._debug import print_debug_info, set_format, set_log_level  # noqa: F401
+from omnizarr.compat.zarr3._nodes import Array, Group
 from omnizarr.compat.zarr3.api.synchronous import (
     array,
     consolidate_metadata,

@@ -12,8 +12,9 @@ from types import GenericAlias
 from typing import Any, Self
 
 import omnizarr
-from omnizarr import Array, Group, aio
+from omnizarr import aio
 from omnizarr.compat.zarr3 import _calls
+from omnizarr.compat.zarr3._nodes import Array, Group, made
 from omnizarr.compat.zarr3.api import synchronous
 from omnizarr.compat.zarr3.core.array_spec import ArrayConfig
 from omnizarr.compat.zarr3.storage._base import served
@@ -118,7 +119,7 @@ class AsyncArray(_AsyncNode):
         The plain array.
     """
 
-    def __init__(self, sync: Array) -> None:
+    def __init__(self, sync: omnizarr.Array) -> None:
         self.__dict__["sync"] = sync
 
     @classmethod
@@ -180,7 +181,7 @@ class AsyncGroup(_AsyncNode):
         The plain group.
     """
 
-    def __init__(self, sync: Group) -> None:
+    def __init__(self, sync: omnizarr.Group) -> None:
         self.__dict__["sync"] = sync
 
     @classmethod
@@ -194,12 +195,11 @@ class AsyncGroup(_AsyncNode):
     ) -> Self:
         """Create a group."""
         place = _calls.location(store)
-        return cls(
-            await aio.to_thread(
-                omnizarr.create_group, served(place.store), path=place.path,
-                attributes=attributes, overwrite=overwrite, zarr_format=zarr_format,
-            )
+        created = await aio.to_thread(
+            omnizarr.create_group, served(place.store), path=place.path,
+            attributes=attributes, overwrite=overwrite, zarr_format=zarr_format,
         )  # fmt: skip
+        return cls(made(created))
 
     @classmethod
     async def open(
@@ -256,7 +256,7 @@ class AsyncGroup(_AsyncNode):
 
     async def require_groups(self, *names: str) -> tuple[AsyncGroup, ...]:
         """Open groups, and create those that do not exist."""
-        found: Iterable[Group] = await aio.to_thread(self.sync.require_groups, *names)
+        found: Iterable[omnizarr.Group] = await aio.to_thread(self.sync.require_groups, *names)
         return tuple(AsyncGroup(group) for group in found)
 
     def __repr__(self) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from omnizarr.compat.zarr3._creation import Prepare
+from omnizarr.compat.zarr3._grids import warn_of_outer_codecs
+from omnizarr.compat.zarr3._nodes import made
 from omnizarr.compat.zarr3.abc.store import Store
 from omnizarr.compat.zarr3.storage._base import served
 from omnizarr.compat.zarr3.storage._common import StorePath, read_only_view, store_of
@@ -53,7 +55,9 @@ def translated(
         where = join_paths(begin, normalize_path(given.get(path)))
         if begin or given.get(path) is not None:
             given[path] = where
-        return function(*values, **given)
+        found = made(function(*values, **given))
+        warn_of_outer_codecs(found)
+        return cast(R, found)
 
     return call
 

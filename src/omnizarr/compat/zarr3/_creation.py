@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.recfunctions import repack_fields
 
 from omnizarr import Array
+from omnizarr.compat.zarr3._grids import check_grid
 from omnizarr.compat.zarr3.core.array_spec import parse_array_config
 from omnizarr.compat.zarr3.core.common import for_format, parse_shapelike
 from omnizarr.compat.zarr3.core.config import config
@@ -108,15 +109,10 @@ def created(given: dict[str, Any]) -> None:
                     f"The data parameter was used, but the {name} parameter was also used. This is"
                     " an error. Either use the data parameter, or the shape and dtype parameters."
                 )
-    codecs = given.get("codecs")
     if _same(_format_of(given), 2):
         _refuse_in_2(given)
-    elif codecs is not None and len(codecs) > 1 and any(map(_is_sharding, codecs)):
-        _warn(
-            "Combining a `sharding_indexed` codec disables partial reads and writes, which may lead"
-            " to inefficient performance.",
-            ZarrUserWarning,
-        )
+    else:
+        check_grid(given)
     common(given)
 
 
@@ -131,11 +127,6 @@ def _refuse_in_2(given: dict[str, Any]) -> None:
         raise ValueError("Zarr format 2 arrays do not support `serializer`.")
     if given.get("dimension_names") is not None:
         raise ValueError("Zarr format 2 arrays do not support dimension names.")
-
-
-def _is_sharding(codec: Any) -> bool:
-    named = codec.to_dict() if hasattr(codec, "to_dict") else codec
-    return isinstance(named, dict) and named.get("name") == "sharding_indexed"
 
 
 def common(given: dict[str, Any]) -> None:

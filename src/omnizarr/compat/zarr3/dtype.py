@@ -7,6 +7,9 @@ from omnizarr.compat.zarr3.core.dtype.common import (
     check_dtype_spec_no_object_codec_v2,
     check_dtype_spec_v2,
 )
+from omnizarr.compat.zarr3.core.dtype.problems import moved_error
 
 __all__ = list(_names)
 __all__ += ["DTypeSpec_V2", "check_dtype_spec_no_object_codec_v2", "check_dtype_spec_v2"]
+
+__getattr__ = moved_error("zarr.dtype")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from omnizarr import Array
 from omnizarr.compat.zarr3._asynchronous import AsyncArray
+from omnizarr.compat.zarr3._nodes import Array
 from omnizarr.compat.zarr3.core.common import JSON, ZarrFormat
 from omnizarr.compat.zarr3.core.dtype.common import DTypeConfig_V2, DTypeJSON
 

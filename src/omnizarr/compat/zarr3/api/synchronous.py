@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ import omnizarr
 from omnizarr.compat.zarr3._calls import location, translated
 from omnizarr.compat.zarr3._calls import opened as opened_for
 from omnizarr.compat.zarr3._creation import copied, created, legacy, like, opened
+from omnizarr.compat.zarr3._nodes import made
 from omnizarr.compat.zarr3.core.common import for_format
 from omnizarr.errors import ContainsGroupError, NodeNotFoundError, ZarrDeprecationWarning, ZarrUserWarning
 
@@ -132,17 +133,23 @@ def _warn_of_consolidated() -> None:
 def _open_like(a: Any, path: Any, **kwargs: Any) -> omnizarr.Array:
     """Open an array, or create it like another."""
     if kwargs.get("store") is None:
-        return omnizarr.open_like(a, path, **kwargs)
-    kwargs.setdefault("mode", "a")
-    found: omnizarr.Array = translated(omnizarr.open_like)(a=a, path=path, **kwargs)
+        found: omnizarr.Array = made(omnizarr.open_like(a, path, **kwargs))
+    else:
+        kwargs.setdefault("mode", "a")
+        found = translated(omnizarr.open_like)(a=a, path=path, **kwargs)
     return found
+
+
+def _create_hierarchy(*args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
+    created = translated(omnizarr.create_hierarchy)(*args, **kwargs)
+    return ((path, made(node)) for path, node in created)
 
 
 def _tree(grp: Any, *args: Any, **kwargs: Any) -> Any:
     warnings.warn(
         "zarr.tree is deprecated. Use Group.tree instead.", ZarrDeprecationWarning, stacklevel=2
     )
-    return omnizarr.tree(grp, *args, **kwargs)
+    return grp.tree(*args, **kwargs)
 
 
 array = translated(omnizarr.array, prepare=legacy)
@@ -153,7 +160,7 @@ copy_store = omnizarr.copy_store
 create = translated(omnizarr.create, prepare=legacy)
 create_array = translated(omnizarr.create_array, path="name", prepare=created)
 create_group = translated(omnizarr.create_group)
-create_hierarchy = translated(omnizarr.create_hierarchy)
+create_hierarchy = wraps(omnizarr.create_hierarchy)(_create_hierarchy)
 empty = translated(omnizarr.empty, prepare=legacy)
 empty_like = translated(wraps(omnizarr.empty_like)(_empty_like), prepare=like)
 from_array = translated(omnizarr.from_array, path="name", prepare=copied)

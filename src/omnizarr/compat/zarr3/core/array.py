@@ -2,8 +2,8 @@
 
 from typing import Any, TypeAlias
 
-from omnizarr import Array
 from omnizarr.compat.zarr3._asynchronous import AsyncArray
+from omnizarr.compat.zarr3._nodes import Array
 
 __all__ = ["Array", "AsyncArray"]
 

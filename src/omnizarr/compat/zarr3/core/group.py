@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from omnizarr import Group
 from omnizarr.compat.zarr3._asynchronous import AsyncGroup
+from omnizarr.compat.zarr3._nodes import Group
 from omnizarr.compat.zarr3.abc.metadata import Metadata
 from omnizarr.compat.zarr3.core.buffer.core import Buffer, BufferPrototype
 from omnizarr.compat.zarr3.core.common import ZARR_JSON, ZATTRS_JSON, ZGROUP_JSON, for_format

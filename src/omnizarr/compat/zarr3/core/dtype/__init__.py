@@ -57,7 +57,7 @@ from omnizarr.compat.zarr3.core.dtype.npy.time import (
     TimeDelta64JSON_V2,
     TimeDelta64JSON_V3,
 )
-from omnizarr.compat.zarr3.core.dtype.problems import DataTypeValidationError
+from omnizarr.compat.zarr3.core.dtype.problems import moved_error
 from omnizarr.compat.zarr3.core.dtype.registry import DataTypeRegistry
 from omnizarr.compat.zarr3.core.dtype.wrapper import TBaseDType, TBaseScalar, ZDType
 
@@ -66,7 +66,6 @@ __all__ = [
     "Complex64",
     "Complex128",
     "DataTypeRegistry",
-    "DataTypeValidationError",
     "DateTime64",
     "DateTime64JSON_V2",
     "DateTime64JSON_V3",
@@ -110,6 +109,7 @@ __all__ = [
     "parse_dtype",
 ]
 
+__getattr__ = moved_error("zarr.core.dtype")
 INTEGER_DTYPE: Final = (Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64)
 FLOAT_DTYPE: Final = (Float16, Float32, Float64)
 COMPLEX_FLOAT_DTYPE: Final = (Complex64, Complex128)

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypedDict, TypeGuard, TypeVar
 
-from omnizarr.compat.zarr3.core.dtype.problems import DataTypeValidationError
+from omnizarr.compat.zarr3.core.dtype.problems import moved_error
 from omnizarr.compat.zarr3.core.dtype.problems import warn_unstable as v3_unstable_dtype_warning
 
-__all__ = ["DataTypeValidationError", "v3_unstable_dtype_warning"]
+__all__ = ["v3_unstable_dtype_warning"]
+
+__getattr__ = moved_error("zarr.core.dtype.common")
 
 EndiannessStr: TypeAlias = Literal["little", "big"]
 ENDIANNESS_STR: Final = ("little", "big")

@@ -1,0 +1,105 @@
+"""zarr-python 3's `Array` and `Group`: omnizarr's, with zarr-python's texts.
+
+Arrays and groups that omnizarr itself opened count as instances of these classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import omnizarr
+from omnizarr.compat.zarr3._grids import check_grid
+from omnizarr.compat.zarr3._texts import Info, Tree, array_info, group_info
+
+__all__ = ["Array", "Group", "made"]
+
+
+class _OfNodes(type(omnizarr.Group)):  # type: ignore[misc]  # mypy wants a name
+    """Counts the nodes of omnizarr's own class `_counts` among its instances."""
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        own = vars(self).get("_counts")
+        return super().__instancecheck__(instance) or (
+            own is not None and isinstance(instance, own)
+        )
+
+
+class Array(omnizarr.Array, metaclass=_OfNodes):
+    """A chunked, compressed N-dimensional array in a store."""
+
+    _counts = omnizarr.Array
+
+    @property
+    def info(self) -> Info:  # type: ignore[override]  # as in zarr-python
+        """Report of the array's facts. It does not read the store."""
+        return array_info(self)
+
+    def info_complete(self) -> Info:  # type: ignore[override]  # as in zarr-python
+        """Report the array's facts and what is stored. It lists the store."""
+        return array_info(self, counted=True)
+
+    def __repr__(self) -> str:
+        return f"<Array {self.store_path} shape={self.shape} dtype={self.dtype}>"
+
+
+class Group(omnizarr.Group, metaclass=_OfNodes):
+    """A group of arrays and groups in a store."""
+
+    _counts = omnizarr.Group
+    _array_type = Array
+
+    def _completed(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        check_grid(arguments)
+        return super()._completed(arguments)
+
+    @property
+    def info(self) -> Info:  # type: ignore[override]  # as in zarr-python
+        """Report of the group's facts. It does not read the store."""
+        return group_info(self)
+
+    def info_complete(self) -> Info:  # type: ignore[override]  # as in zarr-python
+        """Report the group's facts and its members. It lists the store."""
+        return group_info(self, listed=True)
+
+    def tree(  # type: ignore[override]  # as in zarr-python
+        self,
+        expand: bool | None = None,
+        level: int | None = None,
+        *,
+        max_nodes: int = 500,
+        plain: bool = False,
+    ) -> Tree:
+        """Draw the group and everything below it.
+
+        Parameters
+        ----------
+        expand
+            Refused, as zarr-python does.
+        level
+            How many levels below the members to show; None for all.
+        max_nodes
+            How many nodes to show.
+        plain
+            Leave out bold letters.
+        """
+        if expand is not None:
+            raise NotImplementedError("'expand' is not implemented: a tree is shown as text")
+        return Tree(self, level, max_nodes=max_nodes, plain=plain)
+
+    def create_hierarchy(
+        self, nodes: Mapping[str, Any], *, overwrite: bool = False
+    ) -> Iterator[tuple[str, Any]]:
+        """Create arrays and groups of their documents, by their paths below this group."""
+        created = super().create_hierarchy(nodes, overwrite=overwrite)
+        return ((name, made(node)) for name, node in created)
+
+    def __repr__(self) -> str:
+        return f"<Group {self.store_path}>"
+
+
+def made(node: Any) -> Any:
+    """A node of omnizarr as one of this module's; anything else as it is."""
+    if isinstance(node, omnizarr.Array):
+        return node.as_type(Array)
+    return node.as_type(Group) if isinstance(node, omnizarr.Group) else node
