@@ -73,6 +73,14 @@ def test_numcodecs_packbits() -> None:
         made.decode(b"\x07" + encoded[1:])
 
 
+def test_numcodecs_packbits_never_loses_bits() -> None:
+    made = make([{"id": "packbits"}], (4,), "<u4")
+    bits = np.array([0, 1, 256, 257], "<u4")
+    assert made.decode(made.encode(bits)).tolist() == bits.tolist()
+    with pytest.raises(EncodeError, match="use it for booleans"):
+        made.encode(np.array([0, 1, 256, 5], "<u4"))
+
+
 def test_packbits_of_the_registry() -> None:
     array = np.array([1, 0, 0, 1, 1, 0, 0, 0, 1], bool)
     assert bytes(make(["packbits"], (9,), bool).encode(array)) == bytes([0b00011001, 1])

@@ -1,6 +1,7 @@
 """`numcodecs.packbits`: booleans as bits, the first in the highest bit of a byte. v2: `packbits`.
 
-The first stored byte tells how many bits of the last byte are padding.
+The first stored byte tells how many bits of the last byte are padding. Bytes of other types
+must be 0 or 1.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from omnizarr.codecs.base import ArrayStage, CodecKind, Step, reinterpreted
 from omnizarr.codecs.configuration import ConfiguredCodec
-from omnizarr.errors import DecodeError
+from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.model.grids import NDArray
 
 NAME = "numcodecs.packbits"
@@ -36,7 +37,12 @@ class NumcodecsPackBitsCodec(ConfiguredCodec):
         output = ArrayStage((1 + (count + 7) // 8,), np.dtype(np.uint8))
 
         def encode(array: NDArray) -> NDArray:
-            flat = np.ascontiguousarray(array).reshape(-1).view(BOOL)
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            if before_dtype != BOOL and flat.size and flat.max() > 1:
+                raise EncodeError(
+                    f"codec {NAME!r}: it stores one bit of a byte, and a value of type"
+                    f" {before_dtype} needs more; use it for booleans"
+                )
             return np.concatenate([np.array([padding], np.uint8), np.packbits(flat)])
 
         def decode(array: NDArray) -> NDArray:
