@@ -137,6 +137,10 @@ def test_chunks_of_several_lengths_are_switched_on() -> None:
         with pytest.raises(ValueError, match="Rectilinear chunks with sharding"):
             zarr3.create_array({}, shape=(30,), chunks=RECTILINEAR, shards=(30,), dtype="i4")
     assert zarr3.open_array(store, mode="r").shape == (30,)  # what is stored is read
+    uniform: Any = [[15, 15]]
+    for create in (zarr3.create_array, zarr3.create):
+        with pytest.raises(ValueError, match="Zarr format 2 does not support rectilinear"):
+            create(store={}, shape=(30,), chunks=uniform, dtype="i4", zarr_format=2)
 
 
 def test_chunks_divide_shards() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.recfunctions import repack_fields
 
 from omnizarr import Array
-from omnizarr.compat.zarr3._grids import check_grid
+from omnizarr.compat.zarr3._grids import check_grid, refuse_rectilinear
 from omnizarr.compat.zarr3.core.array_spec import parse_array_config
 from omnizarr.compat.zarr3.core.common import for_format, parse_shapelike
 from omnizarr.compat.zarr3.core.config import config
@@ -131,6 +131,8 @@ def _refuse_in_2(given: dict[str, Any]) -> None:
 
 def common(given: dict[str, Any]) -> None:
     """Of every function that creates arrays."""
+    if _same(_format_of(given), 2):
+        refuse_rectilinear(given)
     settings(given)
     _pack(given)
     _plain_nan(given)

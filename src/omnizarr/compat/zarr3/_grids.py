@@ -48,6 +48,12 @@ def check_grid(given: Mapping[str, Any]) -> None:
                 )
 
 
+def refuse_rectilinear(given: Mapping[str, Any]) -> None:
+    """Refuse lists of lengths in format 2, also where all are the same."""
+    if _has_several(given.get("chunks")):
+        raise ValueError("Zarr format 2 does not support rectilinear chunk grids.")
+
+
 def warn_of_outer_codecs(node: Any) -> None:
     """Warn of an array with codecs around its shards, which are then read and written whole."""
     if not isinstance(node, omnizarr.Array) or node.shards is None:
