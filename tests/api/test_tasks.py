@@ -349,3 +349,12 @@ def test_any_chunks_and_any_region(data: st.DataObject) -> None:
     with dask.config.set(scheduler="threads"):
         omnizarr.from_dask(da.from_array(values, chunks=blocks), array, region=region, align=True)
     assert (array[:] == expected).all()
+
+
+def test_blocks_are_aligned_with_shards_of_several_lengths() -> None:
+    array = omnizarr.create_array({}, shape=160, chunks=10, shards=[[60, 40, 60]], dtype="i8")
+    blocks = da.arange(160, chunks=((60, 60, 40),))
+    with pytest.raises(MetadataError, match="align=True"):
+        omnizarr.from_dask(blocks, array)
+    omnizarr.from_dask(blocks, array, align=True)
+    np.testing.assert_array_equal(array[:], np.arange(160))

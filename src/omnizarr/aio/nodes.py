@@ -257,8 +257,8 @@ class AsyncArray(_AsyncNode[Array]):
         return self.sync.chunks
 
     @property
-    def shards(self) -> tuple[int, ...] | None:
-        """Shape of a shard; None without sharding."""
+    def shards(self) -> tuple[int, ...] | tuple[int | tuple[int, ...], ...] | None:
+        """Shape of a shard, as `chunks` has it; None without sharding."""
         return self.sync.shards
 
     @property

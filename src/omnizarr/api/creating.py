@@ -93,7 +93,8 @@ def create_array(
     chunk_shape
         Another name of `chunks`.
     shards
-        Shard shape, a multiple of the chunk shape, or a size; True chooses one. By default none.
+        Shard shape, a multiple of the chunk shape, or a size; lists of lengths for shards of
+        several lengths; True chooses one. By default none.
     compressors
         One codec or several (``"zstd"``, ``{"name": "gzip", "configuration": {"level": 1}}``, an
         object of `omnizarr.codecs` or numcodecs), ``"fast"``, or None for no compression.

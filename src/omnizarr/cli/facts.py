@@ -7,6 +7,7 @@ Member names are stable: programs read them. What cannot be known of a damaged a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -73,7 +74,10 @@ def stored_grid(array: Any) -> tuple[int, ...]:
     if array.shards is None:
         found: tuple[int, ...] = array.cdata_shape
         return found
-    return tuple(-(-n // s) for n, s in zip(array.shape, array.shards, strict=True))
+    return tuple(
+        sum(start < n for start in accumulate(s, initial=0)) if isinstance(s, tuple) else -(-n // s)
+        for n, s in zip(array.shape, array.shards, strict=True)
+    )
 
 
 def decoded_bytes(array: Any) -> int | None:

@@ -41,7 +41,7 @@ class ArrayRequest:
     data_type: DataType
     chunks: tuple[int | tuple[int, ...], ...]
     """Chunk shape as read (the inner one if `shards` is given); a tuple lists rectilinear edges."""
-    shards: Shape | None = None
+    shards: tuple[int | tuple[int, ...], ...] | None = None
     index_location: Literal["start", "end"] = "end"
     """Where the index of a shard is."""
     filters: Sequence[CodecSpec] | Auto | None = "auto"

@@ -146,20 +146,29 @@ class Grid:
             axis.chunk if isinstance(axis, RegularAxis) else axis.largest for axis in self.axes
         )
 
+    @property
+    def edges(self) -> tuple[int | tuple[int, ...], ...]:
+        """The length of chunks along each dimension; where they differ, the lengths of all."""
+        return tuple(
+            axis.chunk if isinstance(axis, RegularAxis) else axis.edges for axis in self.axes
+        )
+
     def shape_of(self, coordinates: Shape) -> Shape:
         """The shape of one chunk as it is encoded."""
         if self.regular:
             return self.chunk_shape
         return tuple(axis.size(chunk) for axis, chunk in zip(self.axes, coordinates, strict=True))
 
-    def resized(self, shape: Shape) -> Grid:
-        """The same cuts over another array shape; a rectilinear axis grows by one chunk."""
+    def resized(self, shape: Shape, inner: Shape | None = None) -> Grid:
+        """The same cuts over another array shape; a rectilinear axis grows by one chunk, which
+        holds whole chunks of the shape `inner` where it is a shard."""
         axes: list[Axis] = []
-        for axis, length in zip(self.axes, shape, strict=True):
+        steps = (1,) * len(shape) if inner is None else inner
+        for axis, length, step in zip(self.axes, shape, steps, strict=True):
             if isinstance(axis, RegularAxis):
                 axes.append(RegularAxis(length, axis.chunk))
             else:
-                missing = length - axis.offsets[-1]
+                missing = -(-(length - axis.offsets[-1]) // step) * step
                 edges = axis.edges + ((missing,) if missing > 0 else ())
                 axes.append(RectilinearAxis(length, edges))
         return Grid(tuple(axes))

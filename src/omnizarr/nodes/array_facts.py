@@ -18,7 +18,7 @@ from omnizarr.errors import ErrorLocation, MetadataError, ReadOnlyError, ZarrErr
 from omnizarr.formats import Node, unnamed_options
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
-from omnizarr.model.grids import Grid, RegularAxis, chunk_lengths, regular_grid
+from omnizarr.model.grids import Grid, chunk_lengths, regular_grid
 from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.data import stored_chunks
 from omnizarr.nodes.freshness import require_same
@@ -346,16 +346,14 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         inner = self._pipeline.inner_chunks
         if inner is not None:
             return inner
-        grid = self._model.grid
-        if grid.regular:
-            return grid.chunk_shape
-        return tuple(
-            axis.chunk if isinstance(axis, RegularAxis) else axis.edges for axis in grid.axes
-        )
+        return self._model.grid.edges
 
     @property
-    def shards(self) -> tuple[int, ...] | None:
+    def shards(self) -> tuple[int, ...] | tuple[int | tuple[int, ...], ...] | None:
         """Shape of a shard, the unit of writing; None for an array without shards.
+
+        Where shards along a dimension differ in length, the tuple holds a tuple of lengths for that
+        dimension.
 
         Examples
         --------
@@ -363,7 +361,7 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         >>> a.chunks, a.shards
         ((10,), (50,))
         """
-        return self._model.grid.chunk_shape if self._pipeline.inner_chunks is not None else None
+        return self._model.grid.edges if self._pipeline.inner_chunks is not None else None
 
     @property
     def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
@@ -456,8 +454,10 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         >>> a.nchunks_initialized
         1
         """
-        per_shard = self._pipeline.chunks_per_shard(self._model.grid.chunk_shape)
-        return len(self.stored_chunks()) * per_shard
+        grid, per_shard = self._model.grid, self._pipeline.chunks_per_shard
+        if grid.regular:
+            return len(self.stored_chunks()) * per_shard(grid.chunk_shape)
+        return sum(per_shard(grid.shape_of(place)) for place in self.stored_chunks())
 
     @property
     def initialized(self) -> int:

@@ -282,7 +282,7 @@ def spelled(
     """Documents that are written next, as the library writes them for which the store stands in.
     `new`: those of a new node, to which it may add documents and members."""
     face = place.store.face
-    return documents if face is None else face.__omnizarr_documents__(documents, new)  # type: ignore[no-any-return]
+    return documents if face is None else face.__omnizarr_documents__(documents, new)
 
 
 def change(

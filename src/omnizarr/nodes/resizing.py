@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from omnizarr import indexing
 from omnizarr.errors import MetadataError, ReadOnlyError, SelectionError, ZarrError
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.axes import inner_chunks
 from omnizarr.nodes import node, shrinking
 from omnizarr.nodes.creation.chunk_shapes import resized_shape
 from omnizarr.nodes.dask import tokens
@@ -43,7 +44,7 @@ def resize(array: ArrayFacts, new_shape: Any) -> None:
         if not shared:
             # No other process may write here, and some stores hide chunks outside of the shape.
             shrinking.forget_outside(array, model, new, lambda: new)
-        return replace(model, shape=new, grid=model.grid.resized(new))
+        return _resized(model, new)
 
     array._replace(node.change(array._place, array._options, changed))
     tokens.changed(array.chunk_store, array.path)
@@ -54,6 +55,11 @@ def resize(array: ArrayFacts, new_shape: Any) -> None:
             f"{array._place}: the shape is {new} now, but data outside of it is not deleted yet;"
             " call resize with the same shape again to finish"
         ) from error
+
+
+def _resized(model: ArrayModel, shape: tuple[int, ...]) -> ArrayModel:
+    inner = inner_chunks(model.codecs, model.ndim)
+    return replace(model, shape=shape, grid=model.grid.resized(shape, inner))
 
 
 def set_fill_value(array: ArrayFacts, value: Any) -> None:
@@ -130,7 +136,7 @@ def grow(array: ArrayFacts, axis: int, length: int) -> tuple[int, tuple[int, ...
         grown = list(model.shape)
         grown[axis] += length
         shape = tuple(grown)
-        return replace(model, shape=shape, grid=model.grid.resized(shape))
+        return _resized(model, shape)
 
     array._replace(node.change(array._place, array._options, changed, repeatable=False))
     return start, shape

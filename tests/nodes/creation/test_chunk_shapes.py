@@ -1,15 +1,17 @@
-"""Chunks and shards by size: `chunks="10 MB"`."""
+"""Chunks and shards by size, `chunks="10 MB"`, and shards of several lengths."""
 
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import omnizarr as zarr
-from omnizarr.errors import MetadataError
+from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shards, parse_bytes
 
 
@@ -87,3 +89,49 @@ def test_an_index_location_is_not_forgotten() -> None:
         zarr.create_array({}, shape=10, chunks=5, shards={**shards, "index_location": "middle"})
     with pytest.raises(TypeError, match="index_location"):
         zarr.create_array({}, shape=10, chunks=5, shards={"shape": (10,), "index_locaton": "end"})
+
+
+def test_shards_of_several_lengths() -> None:
+    values = np.arange(125 * 8).reshape(125, 8)
+    array = zarr.create_array(
+        {}, data=values, chunks=(10, 4), shards=[[60, 40, 30], [4, 4]], dtype="i4"
+    )
+    assert array.shards == ((60, 40, 30), 4)
+    assert array.write_chunk_sizes == ((60, 40, 25), (4, 4))
+    assert array.nchunks_initialized == (6 + 4 + 3) * 2
+    array[55:103, 3:6] = -1
+    values[55:103, 3:6] = -1
+    np.testing.assert_array_equal(array[:], values)
+    np.testing.assert_array_equal(array[95:120:3, 2], values[95:120:3, 2])
+    copied = zarr.from_array({}, data=array)
+    assert copied.metadata == array.metadata
+    np.testing.assert_array_equal(copied[:], values)
+
+
+def test_a_resize_adds_a_shard_of_whole_chunks() -> None:
+    array = zarr.create_array({}, shape=100, chunks=10, shards=[[60, 40]], dtype="i4")
+    array.append(np.ones(5, "i4"))
+    assert array.shards == ((60, 40, 10),)
+    assert array[:].sum() == 5
+    array.resize(70)
+    array.resize(104)
+    assert array.shards == ((60, 40, 10),)
+    assert array[:].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("shards", "reason"),
+    [([[60, 45, 15]], "divisible"), ([[60, 0]], "divisible"), ([[60, 20]], "sum to 80"),
+     ([[60, 60], [1]], "as many dimensions"), ([[40, 40]], "sum to 80")],
+)  # fmt: skip
+def test_lengths_of_shards_that_do_not_fit_are_refused(shards: Any, reason: str) -> None:
+    with pytest.raises(MetadataError, match=reason):
+        zarr.create_array({}, shape=120, chunks=10, shards=shards, dtype="i4")
+
+
+def test_shards_of_several_lengths_need_format_3() -> None:
+    for name in (2, "3-draft2020-10"):
+        with pytest.raises(UnsupportedError):
+            zarr.create_array(
+                {}, shape=120, chunks=10, shards=[[60, 40, 20]], dtype="i4", zarr_format=name
+            )

@@ -59,8 +59,7 @@ def legacy(given: dict[str, Any]) -> None:
     lengths = chunks if isinstance(chunks, list | tuple) else (chunks,)
     if any(isinstance(length, float) for length in lengths):
         raise TypeError(
-            "Chunk specification must be an integer or an iterable of integers; got"
-            f" {chunks!r}"
+            f"Chunk specification must be an integer or an iterable of integers; got {chunks!r}"
         )
     if given.get("chunk_shape") is not None and given.get("chunks") is not None:
         raise ValueError("Only one of chunk_shape or chunks can be provided.")

@@ -35,7 +35,7 @@ from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.axes import SHARDING, inner_chunks
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes import Object
-from omnizarr.model.grids import Grid, RegularAxis, Shape
+from omnizarr.model.grids import RegularAxis
 from omnizarr.model.json import show
 
 DROPPABLE: tuple[Part, ...] = ("groups", "attributes", "dimension_names", "fill_value")
@@ -51,7 +51,7 @@ class Choices:
     reencode: bool = False
     """Codecs, shards and chunks may be the target's own where it cannot express the given ones."""
     chunks: tuple[int | tuple[int, ...], ...] | None = None
-    shards: Shape | Literal[False] | None = None
+    shards: tuple[int | tuple[int, ...], ...] | Literal[False] | None = None
     """None keeps what is there."""
     compressors: Sequence[CodecSpec] | Keep | Literal["auto", "fast"] | None = "keep"
     same_keys: bool = False
@@ -234,7 +234,7 @@ def _request(
     request = ArrayRequest(
         shape=model.shape,
         data_type=data_type,
-        chunks=_edges(model.grid),
+        chunks=model.grid.edges,
         codecs=codecs,
         fill_value=meaning.fill_value,
         order=_order(model),
@@ -263,19 +263,15 @@ def _order(model: ArrayModel) -> Literal["C", "F"]:
     return model.order if reverses else "C"
 
 
-def _edges(grid: Grid) -> tuple[int | tuple[int, ...], ...]:
-    return tuple(axis.chunk if isinstance(axis, RegularAxis) else axis.edges for axis in grid.axes)
-
-
 def _chosen(request: ArrayRequest, codecs: Sequence[CodecSpec], choices: Choices) -> ArrayRequest:
     """The request with the caller's own chunks, shards and compressors."""
     if choices.chunks is None and choices.shards is None and choices.compressors == "keep":
         return request
     ndim = len(request.shape)
     inner = inner_chunks(codecs, ndim)
-    shards: Shape | None = None
+    shards: tuple[int | tuple[int, ...], ...] | None = None
     if choices.shards is None and inner is not None:
-        shards = tuple(int(edge) for edge in request.chunks if not isinstance(edge, tuple))
+        shards = request.chunks
     elif choices.shards:
         shards = choices.shards
     chunks = choices.chunks or (request.chunks if inner is None else inner)
@@ -289,7 +285,7 @@ def _apart(
     request: ArrayRequest,
     codecs: Sequence[CodecSpec],
     chunks: tuple[int | tuple[int, ...], ...],
-    shards: Shape | None,
+    shards: tuple[int | tuple[int, ...], ...] | None,
 ) -> ArrayRequest:
     parts = parts_of(codecs)
     return replace(

@@ -126,24 +126,23 @@ def _element_type(request: ArrayRequest) -> DataType:
 
 
 def _grid(request: ArrayRequest, shape: Shape) -> Grid:
+    edges = tuple(
+        tuple(int(edge) for edge in chunk) if isinstance(chunk, tuple) else int(chunk)
+        for chunk in (request.chunks if request.shards is None else request.shards)
+    )
     if request.shards is not None:
-        shards = tuple(int(length) for length in request.shards)
-        for shard, chunk in zip(shards, request.chunks, strict=False):
+        for shard, chunk in zip(edges, request.chunks, strict=False):
             if isinstance(chunk, tuple):
                 raise UnsupportedError(
                     "chunks inside shards must all have the same shape", what="chunks"
                 )
-            if chunk < 1 or shard % chunk:
+            lengths = shard if isinstance(shard, tuple) else (shard,)
+            if chunk < 1 or any(length % chunk for length in lengths):
                 raise MetadataError(
-                    f"shards {shards} must be a whole multiple of chunks {request.chunks}"
+                    f"shards {edges} must be a whole multiple of chunks {request.chunks}"
                 )
-        if len(shards) != len(request.chunks):
-            raise MetadataError(f"shards {shards} and chunks {request.chunks} differ in dimensions")
-        return regular_grid(shape, shards)
-    edges = tuple(
-        tuple(int(edge) for edge in chunk) if isinstance(chunk, tuple) else int(chunk)
-        for chunk in request.chunks
-    )
+        if len(edges) != len(request.chunks):
+            raise MetadataError(f"shards {edges} and chunks {request.chunks} differ in dimensions")
     if any(isinstance(chunk, tuple) for chunk in edges):
         return rectilinear_grid(shape, edges)
     return regular_grid(shape, tuple(chunk for chunk in edges if isinstance(chunk, int)))

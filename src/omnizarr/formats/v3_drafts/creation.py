@@ -70,7 +70,9 @@ def _stored(request: ArrayRequest, layout: Layout) -> Stored:
 
 
 def _per_shard(request: ArrayRequest, chunks: Shape) -> Shape:
-    shards = tuple(int(length) for length in request.shards or ())
+    if any(isinstance(length, tuple) for length in request.shards or ()):
+        raise UnsupportedError("shards of several lengths need format 3", what="shards")
+    shards = tuple(int(length) for length in request.shards or () if isinstance(length, int))
     if len(shards) != len(chunks) or any(
         chunk < 1 or shard < 1 or shard % chunk for shard, chunk in zip(shards, chunks, strict=True)
     ):

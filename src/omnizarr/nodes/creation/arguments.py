@@ -48,7 +48,7 @@ ShapeLike = Length | Iterable[Length]
 """The length of every dimension; one int makes a 1-d array."""
 ChunksLike = Length | bool | str | Iterable[Length | Iterable[Length] | None] | None
 """See `omnizarr.nodes.creation.chunk_shapes`."""
-ShardsLike = Length | bool | str | Iterable[Length] | Mapping[str, object] | None
+ShardsLike = Length | bool | str | Iterable[Length | Iterable[Length]] | Mapping[str, object] | None
 DataTypeLike = npt.DTypeLike | DataType | Mapping[str, object] | None
 CodecsLike = CodecLike | Sequence[CodecLike] | None
 KeyEncodingLike = (

@@ -3,7 +3,7 @@
 `chunks` may be a shape, one int for all dimensions, a shape with -1 or None for "all of this
 dimension", a shorter shape (the rest is taken whole), False for one chunk, True, None or
 "auto" for a shape chosen here, a size such as "10 MB" for one of about that many bytes, or lists of
-lengths per dimension for a rectilinear grid.
+lengths per dimension for a rectilinear grid. `shards` may be such lists too.
 """
 
 from __future__ import annotations
@@ -169,8 +169,9 @@ def _cut(shape: Shape, itemsize: int, target: int) -> Shape:
     return tuple(chunks)
 
 
-def normalize_shards(shards: Any, shape: Shape, chunks: Chunks, itemsize: int = 1) -> Shape | None:
-    """A shard shape that the chunks divide; None for no sharding."""
+def normalize_shards(shards: Any, shape: Shape, chunks: Chunks, itemsize: int = 1) -> Chunks | None:
+    """A shard length, or a tuple of them, for every dimension; chunks divide each. None for no
+    sharding."""
     if shards is None or shards is False:
         return None
     if any(isinstance(edge, tuple) for edge in chunks):
@@ -198,14 +199,24 @@ def normalize_shards(shards: Any, shape: Shape, chunks: Chunks, itemsize: int = 
         shards = shards["shape"]
     if isinstance(shards, Integral):
         shards = (int(shards),) * len(shape)
-    lengths = tuple(_index(n) for n in shards)
+    lengths = tuple(
+        tuple(map(_index, n)) if isinstance(n, Sequence) and not isinstance(n, str) else _index(n)
+        for n in shards
+    )
     if len(lengths) != len(shape):
         raise MetadataError(f"shards {lengths} must have as many dimensions as shape {shape}")
-    lengths = tuple(
-        chunk * max(1, ceil(n / chunk)) if shard == -1 else shard
-        for shard, n, chunk in zip(lengths, shape, inner, strict=True)
-    )
+    lengths = tuple(map(_one_shard, lengths, shape, inner))
     for shard, chunk in zip(lengths, inner, strict=True):
-        if shard < 1 or shard % chunk:
-            raise MetadataError(f"shards {lengths} must be whole multiples of chunks {inner}")
+        if any(n < 1 or n % chunk for n in (shard if isinstance(shard, tuple) else (shard,))):
+            raise MetadataError(f"shards {lengths} must be divisible by chunks {inner}")
     return lengths
+
+
+def _one_shard(shard: int | tuple[int, ...], length: int, chunk: int) -> int | tuple[int, ...]:
+    """The length of shards along a dimension: -1 holds all of it, and equal ones are one length.
+
+    A last shard that is shorter stays so: it has an index of its own size."""
+    if isinstance(shard, tuple):
+        equal = len(set(shard)) == 1 and sum(shard) >= length
+        return shard[0] if equal else shard
+    return chunk * max(1, ceil(length / chunk)) if shard == -1 else shard

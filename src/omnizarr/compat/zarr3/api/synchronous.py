@@ -13,7 +13,12 @@ from omnizarr.compat.zarr3._calls import opened as opened_for
 from omnizarr.compat.zarr3._creation import copied, created, legacy, like, opened
 from omnizarr.compat.zarr3._nodes import made
 from omnizarr.compat.zarr3.core.common import for_format
-from omnizarr.errors import ContainsGroupError, NodeNotFoundError, ZarrDeprecationWarning, ZarrUserWarning
+from omnizarr.errors import (
+    ContainsGroupError,
+    NodeNotFoundError,
+    ZarrDeprecationWarning,
+    ZarrUserWarning,
+)
 
 __all__ = [
     "array",
