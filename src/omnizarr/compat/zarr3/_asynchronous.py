@@ -6,6 +6,7 @@ nodes do their work.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import GenericAlias
@@ -32,8 +33,16 @@ def plain(given: Any) -> Any:
     return given.sync if isinstance(given, AsyncArray | AsyncGroup) else given
 
 
-def awaited(name: str) -> Callable[..., Awaitable[Any]]:
-    """The method `name` of the plain node, as one that is awaited."""
+def _like(method: Callable[..., Any], kind: type[Any], name: str) -> None:
+    """Name and describe a method after that of the plain node."""
+    method.__name__ = name
+    method.__qualname__ = f"Async{kind.__name__}.{name}"
+    method.__module__ = f"{__package__}.core.{kind.__name__.lower()}"
+    method.__signature__ = inspect.signature(getattr(kind, name))  # type: ignore[attr-defined]
+
+
+def awaited(kind: type[Any], name: str) -> Callable[..., Awaitable[Any]]:
+    """The method `name` of a kind of plain node, as one that is awaited."""
 
     async def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         kwargs.pop("prototype", None)
@@ -42,19 +51,19 @@ def awaited(name: str) -> Callable[..., Awaitable[Any]]:
         found = await aio.to_thread(getattr(self.sync, name), *values, **named)
         return wrapped(found)
 
-    method.__name__ = name
+    _like(method, kind, name)
     method.__doc__ = f"Await `{name}` of the plain node."
     return method
 
 
-def iterated(name: str) -> Callable[..., AsyncIterator[Any]]:
-    """The iterator that the method `name` of the plain node gives, as an asynchronous one."""
+def iterated(kind: type[Any], name: str) -> Callable[..., AsyncIterator[Any]]:
+    """The iterator that the method `name` of a kind of plain node gives, as an asynchronous one."""
 
     async def method(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         for item in await aio.to_thread(lambda: [*getattr(self.sync, name)(*args, **kwargs)]):
             yield tuple(map(wrapped, item)) if isinstance(item, tuple) else wrapped(item)
 
-    method.__name__ = name
+    _like(method, kind, name)
     method.__doc__ = f"Iterate over `{name}` of the plain node."
     return method
 
@@ -132,13 +141,13 @@ class AsyncArray(_AsyncNode):
         """Open an array that exists."""
         return cls(await aio.to_thread(Array.open, _place(store), zarr_format))
 
-    getitem = awaited("__getitem__")
-    setitem = awaited("__setitem__")
-    get_orthogonal_selection = awaited("get_orthogonal_selection")
-    get_coordinate_selection = awaited("get_coordinate_selection")
-    get_mask_selection = awaited("get_mask_selection")
-    append = awaited("append")
-    info_complete = awaited("info_complete")
+    getitem = awaited(Array, "__getitem__")
+    setitem = awaited(Array, "__setitem__")
+    get_orthogonal_selection = awaited(Array, "get_orthogonal_selection")
+    get_coordinate_selection = awaited(Array, "get_coordinate_selection")
+    get_mask_selection = awaited(Array, "get_mask_selection")
+    append = awaited(Array, "append")
+    info_complete = awaited(Array, "info_complete")
 
     @property
     def config(self) -> ArrayConfig:
@@ -218,41 +227,41 @@ class AsyncGroup(_AsyncNode):
             )
         )  # fmt: skip
 
-    getitem = awaited("__getitem__")
-    delitem = awaited("__delitem__")
-    contains = awaited("__contains__")
-    get = awaited("get")
-    get_array = awaited("get_array")
-    get_group = awaited("get_group")
-    setitem = awaited("__setitem__")
-    create = awaited("create")
-    create_array = awaited("create_array")
-    create_dataset = awaited("create_dataset")
-    create_group = awaited("create_group")
-    require_array = awaited("require_array")
-    require_dataset = awaited("require_dataset")
-    require_group = awaited("require_group")
-    nmembers = awaited("nmembers")
-    tree = awaited("tree")
-    info_complete = awaited("info_complete")
-    empty = awaited("empty")
-    zeros = awaited("zeros")
-    ones = awaited("ones")
-    full = awaited("full")
-    empty_like = awaited("empty_like")
-    zeros_like = awaited("zeros_like")
-    ones_like = awaited("ones_like")
-    full_like = awaited("full_like")
-    move = awaited("move")
-    members = iterated("members")
-    keys = iterated("keys")
-    groups = iterated("groups")
-    group_keys = iterated("group_keys")
-    group_values = iterated("group_values")
-    arrays = iterated("arrays")
-    array_keys = iterated("array_keys")
-    array_values = iterated("array_values")
-    create_hierarchy = iterated("create_hierarchy")
+    getitem = awaited(Group, "__getitem__")
+    delitem = awaited(Group, "__delitem__")
+    contains = awaited(Group, "__contains__")
+    get = awaited(Group, "get")
+    get_array = awaited(Group, "get_array")
+    get_group = awaited(Group, "get_group")
+    setitem = awaited(Group, "__setitem__")
+    create = awaited(Group, "create")
+    create_array = awaited(Group, "create_array")
+    create_dataset = awaited(Group, "create_dataset")
+    create_group = awaited(Group, "create_group")
+    require_array = awaited(Group, "require_array")
+    require_dataset = awaited(Group, "require_dataset")
+    require_group = awaited(Group, "require_group")
+    nmembers = awaited(Group, "nmembers")
+    tree = awaited(Group, "tree")
+    info_complete = awaited(Group, "info_complete")
+    empty = awaited(Group, "empty")
+    zeros = awaited(Group, "zeros")
+    ones = awaited(Group, "ones")
+    full = awaited(Group, "full")
+    empty_like = awaited(Group, "empty_like")
+    zeros_like = awaited(Group, "zeros_like")
+    ones_like = awaited(Group, "ones_like")
+    full_like = awaited(Group, "full_like")
+    move = awaited(Group, "move")
+    members = iterated(Group, "members")
+    keys = iterated(Group, "keys")
+    groups = iterated(Group, "groups")
+    group_keys = iterated(Group, "group_keys")
+    group_values = iterated(Group, "group_values")
+    arrays = iterated(Group, "arrays")
+    array_keys = iterated(Group, "array_keys")
+    array_values = iterated(Group, "array_values")
+    create_hierarchy = iterated(Group, "create_hierarchy")
 
     async def require_groups(self, *names: str) -> tuple[AsyncGroup, ...]:
         """Open groups, and create those that do not exist."""

@@ -28,7 +28,7 @@ def _awaited(name: str) -> Callable[..., Awaitable[Any]]:
 globals().update({name: _awaited(name) for name in __all__ if name != "create_hierarchy"})
 
 
-async def create_hierarchy(**kwargs: Any) -> Any:
-    """Create several nodes, parents first; give each of them."""
-    for path, node in await aio.to_thread(lambda: [*synchronous.create_hierarchy(**kwargs)]):
+@wraps(synchronous.create_hierarchy)
+async def create_hierarchy(*args: Any, **kwargs: Any) -> Any:
+    for path, node in await aio.to_thread(lambda: [*synchronous.create_hierarchy(*args, **kwargs)]):
         yield path, wrapped(node)
