@@ -135,13 +135,20 @@ class ZipStore(ServedStore):
         self.path = Path(path) if isinstance(path, str | Path) else None
         self._place: Any = path
         self._mode: Literal["r", "a", "w", "x"] = mode
+        self._was_written = False
         self.compression = compression
         self.allowZip64 = allowZip64
         super(ServedStore, self).__init__(read_only=read_only)
 
     def _archive(self) -> omnizarr.Store:
         if "_inner" not in self.__dict__:
+            if self._was_written and not (self._place.readable() and self._place.seekable()):
+                raise io.UnsupportedOperation(
+                    f"{self._place!r} was closed as an archive; it must be readable and seekable to"
+                    " be used again"
+                )
             opened = stores.ZipStore(self._place, self.compression, mode=self._mode)
+            self._was_written = self.path is None and self._mode != "r"
             self._mode = "r" if self._mode == "r" else "a"  # opening again must not empty it
             self._set_inner(opened)
             self._is_open = True
