@@ -106,6 +106,14 @@ def attributes(value: Json, name: str = "attributes") -> dict[str, Json]:
     return found
 
 
+def without(document: Mapping[str, Json], name: str, *starts: str) -> dict[str, Json] | None:
+    """The document, in whose member `name` no key begins with one of `starts`; a "/" is thought
+    behind each key. None if there is none now."""
+    before = attributes(document.get(name, {}), name)
+    kept = {key: value for key, value in before.items() if not f"{key}/".startswith(starts)}
+    return None if len(kept) == len(before) else {**document, name: kept}
+
+
 def lengths(value: Json, name: str, least: int) -> Shape:
     """A list of integers, each at least `least`, no more than an array may have dimensions."""
     if not isinstance(value, list):

@@ -57,6 +57,26 @@ class Metadata:
         document.setdefault("attributes", json.plain(self.model.attributes))
         return document
 
+    def consolidated_members(self) -> dict[str, Metadata] | None:
+        """Documents of the nodes below a group that was opened through consolidated metadata.
+
+        Returns
+        -------
+        dict or None
+            The documents by their paths below the group; None if it was opened without.
+
+        Examples
+        --------
+        >>> root = omnizarr.group({})
+        >>> root["a"] = [1, 2, 3]
+        >>> list(omnizarr.consolidate_metadata(root.store).metadata.consolidated_members())
+        ['a']
+        """
+        found = self.model.consolidated if isinstance(self.model, GroupModel) else None
+        if found is None:
+            return None
+        return {path: Metadata(self._place.child(path), node) for path, node in found.items()}
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

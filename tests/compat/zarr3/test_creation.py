@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -143,3 +144,29 @@ def test_create_refuses_arguments_of_the_other_format(arguments: Any, text: str)
 def test_create_array_refuses_what_zarr_python_refuses(arguments: Any, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         zarr3.create_array({}, **arguments)
+
+
+def test_lengths_must_be_integers() -> None:
+    with pytest.raises(TypeError, match="Expected an iterable of integers"):
+        zarr3.create(shape=(4.5, 1))
+    with pytest.raises(TypeError, match="Chunk specification must be an integer"):
+        zarr3.create(shape=(4, 4), chunks=(2, 2.5))
+
+
+def test_a_shape_for_a_group_is_refused() -> None:
+    store = zarr3.storage.MemoryStore()
+    zarr3.create_group(store)
+    with pytest.raises(TypeError, match=r"open_group\(\) got an unexpected keyword argument"):
+        zarr3.open(store, shape=1)
+
+
+def test_setting_the_default_compressor_warns() -> None:
+    with pytest.warns(ZarrDeprecationWarning, match="default_compressor is deprecated"):
+        zarr3.storage.default_compressor = None
+    assert not hasattr(zarr3.storage, "default_compressor")
+
+
+def test_awaited_methods_describe_themselves() -> None:
+    method = zarr3.AsyncGroup.create_array
+    assert inspect.signature(method) == inspect.signature(zarr3.Group.create_array)
+    assert method.__qualname__ == "AsyncGroup.create_array"

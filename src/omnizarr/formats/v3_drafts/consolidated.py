@@ -128,3 +128,13 @@ def _path_of(key: str, suffix: str) -> tuple[str, str] | None:
                 raise MetadataError(f"metadata has the key {show(key)}, which no node can have")
             return path, kind
     return None
+
+
+def without(data: Buffer, member: str) -> bytes | None:
+    """The document without a node and what is below it; None if it names neither."""
+    document = members.parsed(CONSOLIDATED_KEY, data, members.document)
+    start = f"{META}/{member}"
+    changed = members.without(
+        document, "metadata", f"{start}/", f"{start}{ARRAY}", f"{start}{GROUP}"
+    )
+    return None if changed is None else text(changed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from omnizarr.compat.zarr3._asynchronous import AsyncGroup
@@ -10,9 +11,83 @@ from omnizarr.compat.zarr3._nodes import Group
 from omnizarr.compat.zarr3.abc.metadata import Metadata
 from omnizarr.compat.zarr3.core.buffer.core import Buffer, BufferPrototype
 from omnizarr.compat.zarr3.core.common import ZARR_JSON, ZATTRS_JSON, ZGROUP_JSON, for_format
+from omnizarr.compat.zarr3.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 from omnizarr.compat.zarr3.core.metadata.documents import json_to_buffer
 
-__all__ = ["AsyncGroup", "Group", "GroupMetadata"]
+__all__ = ["AsyncGroup", "ConsolidatedMetadata", "Group", "GroupMetadata"]
+
+
+@dataclass(frozen=True)
+class ConsolidatedMetadata(Metadata):
+    """The documents of the nodes below a group.
+
+    Parameters
+    ----------
+    metadata
+        Documents of the members by their names; that of a group has those of its own members.
+    kind
+        Where they are stored: with the document of the group.
+    must_understand
+        Whether a reader that does not know them must refuse the group.
+    """
+
+    metadata: dict[str, Any] = field(default_factory=dict)
+    kind: str = "inline"
+    must_understand: bool = False
+
+    @classmethod
+    def of(cls, flat: Mapping[str, Any]) -> Self:
+        """Make it of the documents of all nodes below, by their paths."""
+        below: dict[str, dict[str, Any]] = {}
+        for path, document in flat.items():
+            name, _, rest = path.partition("/")
+            below.setdefault(name, {})
+            if rest:
+                below[name][rest] = document
+        return cls(
+            {
+                name: replace(flat[name], consolidated_metadata=cls.of(nodes))
+                if isinstance(flat[name], GroupMetadata)
+                else flat[name]
+                for name, nodes in sorted(below.items())
+                if name in flat
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        return cls.of({path: _parsed(document) for path, document in data["metadata"].items()})
+
+    @property
+    def flattened_metadata(self) -> dict[str, Any]:
+        """Documents of all nodes below, by their paths; groups have no members of their own."""
+        found: dict[str, Any] = {}
+        for name, document in self.metadata.items():
+            inner = getattr(document, "consolidated_metadata", None)
+            empty = ConsolidatedMetadata()
+            found[name] = (
+                document if inner is None else replace(document, consolidated_metadata=empty)
+            )
+            nodes = {} if inner is None else inner.flattened_metadata
+            found |= {f"{name}/{path}": node for path, node in nodes.items()}
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        flat = self.flattened_metadata
+        return {
+            "kind": self.kind,
+            "must_understand": self.must_understand,
+            "metadata": {path: flat[path].to_dict() for path in sorted(flat)},
+        }
+
+
+def _parsed(document: dict[str, Any]) -> Any:
+    if "shape" not in document:
+        return GroupMetadata.from_dict(document)
+    kind: Any = for_format(
+        document["zarr_format"], lambda: ArrayV2Metadata, lambda: ArrayV3Metadata
+    )
+    return kind.from_dict(document)
 
 
 @dataclass(frozen=True)
@@ -26,12 +101,15 @@ class GroupMetadata(Metadata):
     zarr_format
         The format: 2 or 3.
     consolidated_metadata
-        Documents of the members, by their paths.
+        Documents of the nodes below; None if the group was opened without them.
+    extra_fields
+        Further members of the document, in format 3.
     """
 
     attributes: dict[str, Any] = field(default_factory=dict)
     zarr_format: int = 3
-    consolidated_metadata: Any = None
+    consolidated_metadata: ConsolidatedMetadata | None = None
+    extra_fields: dict[str, Any] = field(default_factory=dict)
     node_type: str = field(default="group", init=False)
 
     def __post_init__(self) -> None:
@@ -40,13 +118,20 @@ class GroupMetadata(Metadata):
     def to_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {"attributes": self.attributes, "zarr_format": self.zarr_format}
         if self.consolidated_metadata is not None:
-            document["consolidated_metadata"] = self.consolidated_metadata
+            document["consolidated_metadata"] = self.consolidated_metadata.to_dict()
         document["node_type"] = self.node_type
-        return document
+        return document | self.extra_fields
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        return cls(**{key: value for key, value in data.items() if key != "node_type"})
+        given = {key: value for key, value in data.items() if key != "node_type"}
+        known = {key: given.pop(key) for key in ("attributes", "zarr_format") if key in given}
+        copy = given.pop("consolidated_metadata", None)
+        return cls(
+            **known,
+            consolidated_metadata=ConsolidatedMetadata.from_dict(copy) if copy else None,
+            extra_fields=for_format(known.get("zarr_format", 3), dict, lambda: given),
+        )
 
     def to_buffer_dict(self, prototype: BufferPrototype) -> dict[str, Buffer]:
         """Return the documents as bytes, by their keys."""
