@@ -46,7 +46,8 @@ def spelled(documents: Mapping[str, bytes], new: bool) -> dict[str, bytes]:
             document = json.loads(data)
             defaults = {"dimension_separator": "."} if new else {}
             changed = {**defaults, **document, "dtype": _without_order(document["dtype"])}
-            found[key] = data if changed == document else json_to_bytes(changed)
+            if changed != document:  # sorted, as all documents of format 2 are
+                found[key] = json_to_bytes(dict(sorted(changed.items())))
         elif new and name == ZARR_JSON and json.loads(data)["node_type"] == "array":
             found[key] = json_to_bytes({**json.loads(data), "storage_transformers": []})
     return found
