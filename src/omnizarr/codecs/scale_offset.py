@@ -113,7 +113,10 @@ class ScaleOffsetCodec(ConfiguredCodec):
             else:
                 quotient, rest = np.divmod(array, dtype.type(scale))
                 if rest.any():
-                    raise DecodeError(f"codec {NAME!r}: a stored value is no multiple of {scale}")
+                    raise DecodeError(
+                        f"codec {NAME!r}: a stored value is no multiple of {scale}: dividing it"
+                        " leaves a non-zero remainder"
+                    )
             if not fits(array, lambda value: value // scale + offset):
                 raise DecodeError(
                     f"codec {NAME!r}: a stored value is outside the range of dtype {dtype}"

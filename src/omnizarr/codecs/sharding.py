@@ -208,7 +208,7 @@ class Shard:
             if len(data) != self.index_bytes:
                 raise DecodeError(
                     f"codec {NAME!r}: the index takes {self.index_bytes} bytes, found {len(data)}:"
-                    " the shard is truncated"
+                    " the shard is truncated, too short to hold its index"
                 )
             table = self.index_chain.decode(data)
         if table.max() > FAR:

@@ -6,6 +6,7 @@ import pickle
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import omnizarr
@@ -143,7 +144,30 @@ def test_chunks_of_several_lengths_are_switched_on() -> None:
             create(store={}, shape=(30,), chunks=uniform, dtype="i4", zarr_format=2)
 
 
+def test_damaged_data_are_a_value_error() -> None:
+    store: dict[str, Any] = {}
+    array = zarr3.create_array(store, shape=(8,), chunks=(2,), shards=(8,), dtype="i4")
+    array[:] = 1
+    whole = store["c/0"].to_bytes()
+    inner = omnizarr.open_array({"zarr.json": store["zarr.json"].to_bytes(), "c/0": whole[:3]})
+    with pytest.raises(omnizarr.errors.DecodeError) as plain:
+        inner[:]
+    assert not isinstance(plain.value, ValueError)
+    for stored, expected in ((whole[:3], "too short to hold its index"), (whole[:-1], "checksum")):
+        store["c/0"] = zarr3.buffer.cpu.Buffer.from_bytes(stored)
+        for read in (array.__getitem__, array.oindex.__getitem__, array.get_basic_selection):
+            with pytest.raises(ValueError, match=expected) as caught:
+                read(slice(0, 8))
+            assert isinstance(caught.value, omnizarr.errors.DecodeError)
+            assert caught.value.location.key == "c/0"
+            assert type(pickle.loads(pickle.dumps(caught.value))) is type(caught.value)
+        with pytest.raises(ValueError, match=expected):
+            array[:1] = 2
+
+
 def test_chunks_divide_shards() -> None:
+    one: Any = np.array(4)
+    assert zarr3.create_array({}, shape=(8,), chunks=one, dtype="u1").chunks == (4,)
     with pytest.raises(ValueError, match="Chunk edge length 16 in dimension 1 is not divisible"):
         zarr3.create_array({}, shape=(16, 16), shards=(16, 16), chunks=(8, 9), dtype="u1")
     with pytest.raises(ValueError, match="same number of dimensions"):

@@ -68,7 +68,7 @@ def warn_of_outer_codecs(node: Any) -> None:
 
 
 def _is_sequence(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray)
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _has_several(value: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import omnizarr
 from omnizarr.compat.zarr3._grids import check_grid
 from omnizarr.compat.zarr3._texts import Info, Tree, array_info, group_info
+from omnizarr.compat.zarr3.errors import with_value_errors
 
 __all__ = ["Array", "Group", "made"]
 
@@ -41,6 +42,19 @@ class Array(omnizarr.Array, metaclass=_OfNodes):
 
     def __repr__(self) -> str:
         return f"<Array {self.store_path} shape={self.shape} dtype={self.dtype}>"
+
+
+for _name in (
+    "__getitem__",
+    "__setitem__",
+    "append",
+    *(
+        f"{way}_{kind}_selection"
+        for way in ("get", "set")
+        for kind in ("basic", "block", "coordinate", "mask", "orthogonal")
+    ),
+):
+    setattr(Array, _name, with_value_errors(getattr(omnizarr.Array, _name)))
 
 
 class Group(omnizarr.Group, metaclass=_OfNodes):

@@ -1,5 +1,10 @@
 """The errors of zarr-python 3, which are omnizarr's."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from omnizarr import errors
 from omnizarr.errors import (
     ArrayNotFoundError,
     BoundsCheckError,
@@ -61,3 +66,26 @@ ContainsArrayAndGroupError.of_parts = (
     " .zarray file, or the .zgroup file, or both."
 )
 MetadataValidationError.of_parts = "Invalid value for {!r}. Expected {!r}. Got {!r}."
+
+
+class DecodeError(errors.DecodeError, ValueError):
+    """Stored bytes are not what the metadata promises: a ValueError, as in zarr-python."""
+
+
+class ChecksumError(errors.ChecksumError, DecodeError):
+    """A checksum does not match."""
+
+
+def with_value_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, whose errors of damaged data are ValueErrors too."""
+
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except errors.DecodeError as error:
+            damage = ChecksumError if isinstance(error, errors.ChecksumError) else DecodeError
+            error.__class__ = damage  # it keeps its place, its advice and its traceback
+            raise
+
+    return call
