@@ -227,3 +227,10 @@ def test_sharding_spec_round_trip() -> None:
     codec = get_codec(spec)
     assert codec is not None
     assert codec.spec() == spec
+
+
+def test_an_unknown_codec_names_the_package_that_has_it() -> None:
+    with pytest.raises(UnknownCodecError, match="supporting this codec: wavpack-numcodecs"):
+        get_codec(CodecSpec("numcodecs.wavpack"))
+    with pytest.raises(UnknownCodecError, match=r"omnizarr\.codecs\.register_codec"):
+        get_codec(CodecSpec("example.no_such_codec"))

@@ -305,7 +305,7 @@ def _unknown(name: str, choices: Sequence[str] = ()) -> UnknownCodecError:
         message += f"; similar names: {', '.join(close)}"
     package = next((text for start, text in PROVIDERS.items() if name.startswith(start)), None)
     if package is not None:
-        message += f"; it comes with the package {package}"
+        message += f". Known packages supporting this codec: {package}"
     else:
         message += (
             "; install the package that brings it, or register one with"
