@@ -106,11 +106,11 @@ def attributes(value: Json, name: str = "attributes") -> dict[str, Json]:
     return found
 
 
-def without(document: Mapping[str, Json], name: str, *starts: str) -> dict[str, Json] | None:
-    """The document, in whose member `name` no key begins with one of `starts`; a "/" is thought
-    behind each key. None if there is none now."""
+def without(document: Mapping[str, Json], name: str, path: str) -> dict[str, Json] | None:
+    """The document, whose member `name` has no key that is a path or below it. None if it has none
+    now."""
     before = attributes(document.get(name, {}), name)
-    kept = {key: value for key, value in before.items() if not f"{key}/".startswith(starts)}
+    kept = {key: value for key, value in before.items() if not f"{key}/".startswith(f"{path}/")}
     return None if len(kept) == len(before) else {**document, name: kept}
 
 

@@ -12,7 +12,6 @@ from typing import Any, Self, TypeVar, Unpack, cast
 
 import numpy.typing as npt
 
-from omnizarr import formats
 from omnizarr.errors import (
     ContainsArrayError,
     MetadataError,
@@ -25,7 +24,7 @@ from omnizarr.formats.base import Node
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
-from omnizarr.nodes import member_lookup, node
+from omnizarr.nodes import member_lookup, moving, node
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.constructors import GroupConstructors
 from omnizarr.nodes.creation import storing
@@ -1272,25 +1271,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         >>> root["b/c"].shape
         (3,)
         """
-        self._check_writable()
-        origin, target = self._absolute(source), self._absolute(dest)
-        found = self._locate(origin) if origin not in ("", self.path) else None
-        if found is None:
-            raise self._missing(source)
-        taken = self._locate(target)
-        if taken is not None:
-            raise storing.exists(replace(self._place, path=target), taken[1])
-        if (target + "/").startswith(origin + "/"):
-            raise MetadataError(f"{self._place}: cannot move {source!r} into itself")
-        chosen = found[0].format
-        formats.check_outside_drafts(self._place.store, target)
-        chosen.check_place(self._place.store, target, origin)
-        for ancestor in paths.ancestors(target)[1:]:
-            self.require_group("/" + ancestor)
-        self._leaves(origin)
-        formats.move(chosen, self._place.store, origin, target)
-        if self._options.chunk_store is not None:
-            formats.move(chosen, self._options.chunk_store, origin, target)
+        moving.move(self, source, dest)
 
     # -- in a notebook ------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +154,33 @@ def test_open_arrays_go_with_a_directory_that_is_moved(tmp_path: Path) -> None:
         if not read_only:
             array[:3] = 7
             np.testing.assert_array_equal(zarr3.open_array(target)[:4], [7, 7, 7, 3])
+
+
+def test_a_store_path_reads_json() -> None:
+    async def read() -> tuple[Any, Any]:
+        store = MemoryStore()
+        await store.set("a/.zgroup", cpu.Buffer.from_bytes(b'{"zarr_format": 2}'))
+        return await StorePath(store, "a/.zgroup").get_json(), await StorePath(
+            store, "b"
+        ).get_json()
+
+    assert asyncio.run(read()) == ({"zarr_format": 2}, None)
+
+
+def test_a_file_that_cannot_be_read_back_is_no_archive_again(tmp_path: Path) -> None:
+    value = cpu.Buffer.from_bytes(b"1")
+    with (tmp_path / "a.zip").open("wb") as file:
+        store = ZipStore(file, mode="w")
+        store.set_sync("a", value)
+        store.close()
+        with pytest.raises(io.UnsupportedOperation, match="readable and seekable"):
+            store.set_sync("b", value)
+        store.close()
+    assert ZipStore(tmp_path / "a.zip").get_sync("a").to_bytes() == b"1"
+    buffer = io.BytesIO()
+    store = ZipStore(buffer, mode="w")
+    store.set_sync("a", value)
+    store.close()
+    store.set_sync("b", value)
+    store.close()
+    assert sorted(zipfile.ZipFile(buffer).namelist()) == ["a", "b"]

@@ -141,7 +141,7 @@ class V2(hierarchy.BelowPath):
     ) -> dict[str, bytes]:
         key = join(path, CONSOLIDATED)
         document = members.parsed(key, documents.get(key, b"{}"), members.document)
-        changed = members.without(document, "metadata", f"{member}/")
+        changed = members.without(document, "metadata", member)
         return {} if changed is None else {key: _text(changed)}
 
 

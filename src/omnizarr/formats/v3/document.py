@@ -125,7 +125,7 @@ class V3(hierarchy.BelowPath):
         key = join(path, DOCUMENT)
         document = members.parsed(key, documents.get(key, b"{}"), members.document)
         copy = members.attributes(document.get(CONSOLIDATED) or {}, CONSOLIDATED)
-        changed = members.without(copy, "metadata", f"{member}/")
+        changed = members.without(copy, "metadata", member)
         return {} if changed is None else {key: _text({**document, CONSOLIDATED: changed})}
 
 

@@ -376,7 +376,9 @@ class Draft:
         self, path: str, documents: Mapping[str, Buffer], member: str
     ) -> dict[str, bytes]:
         data = documents.get(CONSOLIDATED_KEY)
-        changed = None if data is None else consolidated.without(data, join(path, member))
+        if data is None:
+            return {}
+        changed = consolidated.without(data, join(path, member), self.layout)
         return {} if changed is None else {CONSOLIDATED_KEY: changed}
 
 
