@@ -117,8 +117,8 @@ def test_reports() -> None:
     assert counted["Shards Initialized"] == "1"
     assert float(counted["Storage ratio"]) > 1
     lines = repr(array.info).splitlines()
-    assert lines[0].startswith("Type ")
-    assert len({line.index(" : ") for line in lines}) == 1
+    assert lines[0] == "Type               : Array"
+    assert {line.index(" : ") for line in lines} == {18}
 
     group = _hierarchy()
     assert dict(group.info.items())["Name"] == "/root"

@@ -93,6 +93,8 @@ class Info:
     """A report in two columns."""
 
     rows: tuple[tuple[str, Any], ...]
+    width: int
+    """Of the first column."""
     _zarr_format: Any
     """OME-Zarr's library looks for it."""
 
@@ -101,8 +103,7 @@ class Info:
         return [(name, str(value)) for name, value in self.rows]
 
     def __repr__(self) -> str:
-        width = max(len(name) for name, _ in self.rows)
-        return "\n".join(f"{name:<{width}} : {value}" for name, value in self.rows)
+        return "\n".join(f"{name:<{self.width}} : {value}" for name, value in self.rows)
 
 
 def array_info(array: omnizarr.Array, counted: bool = False) -> Info:
@@ -135,7 +136,7 @@ def array_info(array: omnizarr.Array, counted: bool = False) -> Info:
             rows["Storage ratio"] = f"{array.nbytes / stored:.1f}"
         kind = "Chunks" if array.shards is None else "Shards"
         rows[f"{kind} Initialized"] = len(array.stored_chunks())
-    return Info(tuple(rows.items()), array.zarr_format)
+    return Info(tuple(rows.items()), len("Chunks Initialized"), array.zarr_format)
 
 
 def group_info(group: omnizarr.Group, listed: bool = False) -> Info:
@@ -155,7 +156,7 @@ def group_info(group: omnizarr.Group, listed: bool = False) -> Info:
             "No. arrays": arrays,
             "No. groups": len(members) - arrays,
         }
-    return Info(tuple(rows.items()), group.zarr_format)
+    return Info(tuple(rows.items()), len("No. members"), group.zarr_format)
 
 
 def _uniform(lengths: tuple[Any, ...]) -> Any:
