@@ -12,6 +12,7 @@ import pytest
 import omnizarr
 from omnizarr.compat import zarr3
 from omnizarr.compat.zarr3 import codecs
+from omnizarr.compat.zarr3.core.group import GroupMetadata
 from omnizarr.compat.zarr3.errors import ZarrUserWarning
 from omnizarr.compat.zarr3.storage import MemoryStore
 
@@ -38,6 +39,24 @@ def test_nodes_are_of_these_classes_whatever_gives_them() -> None:
     assert zarr3.Array in {type(node) for _, node in root.create_hierarchy(nodes)}
     made = dict(zarr3.create_hierarchy(store=MemoryStore(), nodes=nodes))
     assert type(made["n"]) is zarr3.Array
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_hierarchy_is_made_of_documents(zarr_format: int) -> None:
+    array = zarr3.create_array(
+        {}, shape=(3,), dtype="i2", fill_value=7, attributes={"x": 1}, zarr_format=zarr_format
+    )
+    group = GroupMetadata(attributes={"y": 2}, zarr_format=zarr_format)
+    nodes: dict[str, Any] = {"g": group, "g/a": array.metadata}
+    store = MemoryStore()
+    made = dict(zarr3.create_hierarchy(store=store, nodes=nodes))
+    assert made["g"].zarr_format == made["g/a"].zarr_format == zarr_format
+    found: Any = zarr3.open_group(store, path="g", mode="r+")
+    assert dict(found.attrs) == {"y": 2}
+    assert dict(found["a"].attrs) == {"x": 1}
+    assert found["a"][:].tolist() == [7, 7, 7]
+    below = dict(found.create_hierarchy({"b": array.metadata}))
+    assert below["b"].shape == found["b"].shape == (3,)
 
 
 def test_nodes_of_omnizarr_count_too() -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import omnizarr
 from omnizarr.compat.zarr3._grids import check_grid
 from omnizarr.compat.zarr3._texts import Info, Tree, array_info, group_info
+from omnizarr.compat.zarr3.abc.metadata import Metadata
 from omnizarr.compat.zarr3.errors import with_value_errors
 
-__all__ = ["Array", "Group", "made"]
+__all__ = ["Array", "Group", "described", "made"]
 
 
 class _OfNodes(type(omnizarr.Group)):  # type: ignore[misc]  # mypy wants a name
@@ -105,11 +106,25 @@ class Group(omnizarr.Group, metaclass=_OfNodes):
         self, nodes: Mapping[str, Any], *, overwrite: bool = False
     ) -> Iterator[tuple[str, Any]]:
         """Create arrays and groups of their documents, by their paths below this group."""
-        created = super().create_hierarchy(nodes, overwrite=overwrite)
+        created = super().create_hierarchy(described(nodes), overwrite=overwrite)
         return ((name, made(node)) for name, node in created)
 
     def __repr__(self) -> str:
         return f"<Group {self.store_path}>"
+
+
+def described(nodes: Mapping[str, Any]) -> dict[str, Any]:
+    """New nodes by their paths, as omnizarr takes them; zarr-python takes their documents."""
+    return {path: _described(node) for path, node in nodes.items()}
+
+
+def _described(node: Any) -> Any:
+    if not isinstance(node, Metadata):
+        return node
+    document = node.to_dict()
+    if "shape" not in document:
+        return {"attributes": document["attributes"]}
+    return omnizarr.Array.from_dict({}, document).metadata
 
 
 def made(node: Any) -> Any:

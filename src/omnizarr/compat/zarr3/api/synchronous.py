@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ import omnizarr
 from omnizarr.compat.zarr3._calls import location, translated
 from omnizarr.compat.zarr3._calls import opened as opened_for
 from omnizarr.compat.zarr3._creation import copied, created, legacy, like, opened
-from omnizarr.compat.zarr3._nodes import made
+from omnizarr.compat.zarr3._nodes import described, made
 from omnizarr.compat.zarr3.core.common import for_format
 from omnizarr.errors import (
     ContainsGroupError,
@@ -145,8 +145,10 @@ def _open_like(a: Any, path: Any, **kwargs: Any) -> omnizarr.Array:
     return found
 
 
-def _create_hierarchy(*args: Any, **kwargs: Any) -> Iterator[tuple[str, Any]]:
-    created = translated(omnizarr.create_hierarchy)(*args, **kwargs)
+def _create_hierarchy(*, nodes: Mapping[str, Any], **kwargs: Any) -> Iterator[tuple[str, Any]]:
+    formats = (getattr(node, "zarr_format", None) for node in nodes.values())
+    kwargs.setdefault("zarr_format", next(formats, None))
+    created = translated(omnizarr.create_hierarchy)(nodes=described(nodes), **kwargs)
     return ((path, made(node)) for path, node in created)
 
 
