@@ -187,6 +187,7 @@ def test_damaged_data_are_a_value_error() -> None:
 def test_chunks_divide_shards() -> None:
     one: Any = np.array(4)
     assert zarr3.create_array({}, shape=(8,), chunks=one, dtype="u1").chunks == (4,)
+    assert zarr3.create_array({}, shape=(8,), chunks=(4,), shards=(-1,), dtype="u1").shards == (8,)
     with pytest.raises(ValueError, match="Chunk edge length 16 in dimension 1 is not divisible"):
         zarr3.create_array({}, shape=(16, 16), shards=(16, 16), chunks=(8, 9), dtype="u1")
     with pytest.raises(ValueError, match="same number of dimensions"):

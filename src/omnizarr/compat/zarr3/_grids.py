@@ -41,7 +41,7 @@ def check_grid(given: Mapping[str, Any]) -> None:
                 " dimensions"
             )
         for axis, (chunk, shard) in enumerate(zip(chunks, shards, strict=True)):
-            if chunk > 0 and shard % chunk:
+            if chunk > 0 and shard > 0 and shard % chunk:  # below 0: the whole axis
                 raise ValueError(
                     f"Chunk edge length {shard} in dimension {axis} is not divisible by the shard's"
                     f" inner chunk size {chunk}."
