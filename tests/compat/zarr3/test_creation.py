@@ -170,3 +170,19 @@ def test_awaited_methods_describe_themselves() -> None:
     method = zarr3.AsyncGroup.create_array
     assert inspect.signature(method) == inspect.signature(zarr3.Group.create_array)
     assert method.__qualname__ == "AsyncGroup.create_array"
+
+
+def test_two_names_of_the_compressor_are_refused() -> None:
+    with pytest.raises(ValueError, match="Cannot specify both"):
+        zarr3.group().create_array("a", shape=1, dtype="i4", compressor=None, compressors=None)
+
+
+def test_documents_that_zarr_python_does_not_have_are_refused() -> None:
+    a = zarr3.ones(3)
+    document = a.metadata.to_dict()
+    np.testing.assert_array_equal(zarr3.Array.from_dict(a.store_path, document)[:], [1, 1, 1])
+    with pytest.raises(ValueError, match="Invalid zarr_format: 1"):
+        zarr3.Array.from_dict(a.store_path, {**document, "zarr_format": 1})
+    other = {**document, "storage_transformers": [{"name": "x", "must_understand": False}]}
+    with pytest.raises(ValueError, match="storage transformers are not supported"):
+        zarr3.Array.from_dict(a.store_path, other)

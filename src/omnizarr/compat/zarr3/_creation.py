@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.recfunctions import repack_fields
 
 from omnizarr import Array
-from omnizarr.compat.zarr3._grids import check_grid, refuse_rectilinear
+from omnizarr.compat.zarr3._grids import check_compressors, check_grid, refuse_rectilinear
 from omnizarr.compat.zarr3.core.array_spec import parse_array_config
 from omnizarr.compat.zarr3.core.common import for_format, parse_shapelike
 from omnizarr.compat.zarr3.core.config import config
@@ -112,6 +112,7 @@ def created(given: dict[str, Any]) -> None:
         _refuse_in_2(given)
     else:
         check_grid(given)
+    check_compressors(given)
     common(given)
 
 

@@ -48,6 +48,13 @@ def check_grid(given: Mapping[str, Any]) -> None:
                 )
 
 
+def check_compressors(given: Mapping[str, Any]) -> None:
+    """Refuse two names of one argument."""
+    named = [given.get(name, "auto") for name in ("compressor", "compressors")]
+    if not any(isinstance(codec, str) and codec == "auto" for codec in named):
+        raise ValueError("Cannot specify both `compressor` and `compressors`.")
+
+
 def refuse_rectilinear(given: Mapping[str, Any]) -> None:
     """Refuse lists of lengths in format 2, also where all are the same."""
     if _has_several(given.get("chunks")):

@@ -6,12 +6,13 @@ Arrays and groups that omnizarr itself opened count as instances of these classe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 import omnizarr
-from omnizarr.compat.zarr3._grids import check_grid
+from omnizarr.compat.zarr3._grids import check_compressors, check_grid
 from omnizarr.compat.zarr3._texts import Info, Tree, array_info, group_info
 from omnizarr.compat.zarr3.abc.metadata import Metadata
+from omnizarr.compat.zarr3.core.common import for_format
 from omnizarr.compat.zarr3.errors import with_value_errors
 
 __all__ = ["Array", "Group", "described", "made"]
@@ -31,6 +32,28 @@ class Array(omnizarr.Array, metaclass=_OfNodes):
     """A chunked, compressed N-dimensional array in a store."""
 
     _counts = omnizarr.Array
+
+    @classmethod
+    def from_dict(cls, store_path: Any, data: Mapping[str, object]) -> Self:
+        """Make an array of its document, which is not written.
+
+        Parameters
+        ----------
+        store_path
+            A store, or a place in a store.
+        data
+            The document, of format 2 or 3.
+        """
+
+        def refuse() -> None:
+            if data.get("storage_transformers"):
+                raise ValueError(
+                    "Arrays with storage transformers are not supported in zarr-python at this"
+                    " time."
+                )
+
+        for_format(data.get("zarr_format"), lambda: None, refuse)
+        return super().from_dict(store_path, data)
 
     @property
     def info(self) -> Info:  # type: ignore[override]  # as in zarr-python
@@ -66,6 +89,7 @@ class Group(omnizarr.Group, metaclass=_OfNodes):
 
     def _completed(self, arguments: dict[str, Any]) -> dict[str, Any]:
         check_grid(arguments)
+        check_compressors(arguments)
         return super()._completed(arguments)
 
     @property

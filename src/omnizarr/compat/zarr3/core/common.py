@@ -61,7 +61,7 @@ def for_format(version: Any, two: Callable[[], V], three: Callable[[], V]) -> V:
     """
     ways = {2: two, 3: three}
     if version not in ways:
-        raise ValueError(f"zarr_format must be 2 or 3, got {version}")
+        raise ValueError(f"Invalid zarr_format: {version}. Expected 2 or 3")
     return ways[version]()
 
 
