@@ -165,8 +165,12 @@ def _group(document: Mapping[str, Json], attributes: dict[str, Json]) -> GroupMo
 def _array(document: Mapping[str, Json], attributes: dict[str, Json]) -> ArrayModel:
     _check_version(document)
     shape = members.lengths(_listed(document, "shape"), "shape", 0)
-    stored, _, repair = chunk_lengths.chunk_shape(_listed(document, "chunks"), "chunks", shape)
-    chunks = members.lengths(stored, "chunks", 1)
+    stored, repair = _listed(document, "chunks"), None
+    try:
+        chunks = members.lengths(stored, "chunks", 1)
+    except MetadataError:
+        stored, _, repair = chunk_lengths.chunk_shape(stored, "chunks", shape)
+        chunks = members.lengths(stored, "chunks", 1)
     pipeline = codecs.decode(document)
     is_char = nczarr.is_char(document)
     data_type = data_types.decode("|S1" if is_char else members.required(document, "dtype"))

@@ -166,18 +166,28 @@ def _attributes(document: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _array(document: Mapping[str, Json]) -> ArrayModel:
+    try:
+        return _valid_array(document)
+    except MetadataError:
+        shape = members.lengths(members.required(document, "shape"), "shape", 0)
+        sound, _, repair = repairs.repaired(document, shape)
+        if sound is document:
+            raise
+    return replace(_valid_array(sound), document=document, repair=repair)
+
+
+def _valid_array(document: Mapping[str, Json]) -> ArrayModel:
     _check_members(document, ARRAY_MEMBERS)
     _check_transformers(document.get("storage_transformers", []))
     shape = members.lengths(members.required(document, "shape"), "shape", 0)
-    sound, _, repair = repairs.repaired(document, shape)
     data_type = v3_codecs.stored_type(
-        _data_type(members.required(document, "data_type")), sound.get("codecs", [])
+        _data_type(members.required(document, "data_type")), document.get("codecs", [])
     )
-    codecs = v3_codecs.decode(sound.get("codecs", []), len(shape), data_type)
+    codecs = v3_codecs.decode(document.get("codecs", []), len(shape), data_type)
     return ArrayModel(
         shape=shape,
         data_type=data_type,
-        grid=grids.decode_grid(members.required(sound, "chunk_grid"), shape),
+        grid=grids.decode_grid(members.required(document, "chunk_grid"), shape),
         keys=grids.decode_keys(members.required(document, "chunk_key_encoding")),
         codecs=codecs,
         fill_value=_fill(members.required(document, "fill_value"), data_type),
@@ -185,7 +195,6 @@ def _array(document: Mapping[str, Json]) -> ArrayModel:
         dimension_names=_dimension_names(document.get("dimension_names"), len(shape)),
         order="F" if v3_codecs.is_fortran(codecs, len(shape)) else "C",
         document=document,
-        repair=repair,
     )
 
 
