@@ -24,13 +24,7 @@ from omnizarr.api.arguments import (
 )
 from omnizarr.api.ignored_arguments import warn_of_attributes, warn_of_differences
 from omnizarr.config import config
-from omnizarr.errors import (
-    ArrayNotFoundError,
-    MetadataError,
-    NodeExistsError,
-    NodeNotFoundError,
-    PickleCodecDisabledError,
-)
+from omnizarr.errors import ArrayNotFoundError, MetadataError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import FormatName, Node
 from omnizarr.formats.base import DEFAULT
 from omnizarr.keywords import refuse_unknown, suggests
@@ -310,14 +304,10 @@ def _open_group(
             place, model = node.as_group(found, backing, normal, zarr_format)
             if use_consolidated:
                 model = read_consolidated(place, model)
-            elif use_consolidated is None and backing.face is not None:
-                model = _habitual(place, model)
             elif use_consolidated is None and not backing.capabilities.listable:
                 # Only this way can the members be known. Where they can be listed, the nodes
                 # themselves are read, because the consolidated copy may be stale.
                 model = _consolidated(place, model) or model
-            if model.consolidated is not None and backing.face is not None:
-                options = options.changed(consolidated_at=normal)
             return warn_of_attributes(Group._of(place, model, options), attributes)
     try:
         return make_group(
@@ -357,17 +347,6 @@ def _consolidated(place: NodeAddress, known: GroupModel | None = None) -> GroupM
     for name, model in below.items():
         node.warn_of_repair(place.child(name), model)
     return found
-
-
-def _habitual(place: NodeAddress, model: GroupModel) -> GroupModel:
-    """The group as zarr-python opens it: with consolidated metadata where it is there. A copy that
-    cannot be read does not prevent reading the nodes themselves."""
-    if not place.store.face.supports_consolidated_metadata:
-        return model
-    try:
-        return _consolidated(place, model) or model
-    except (MetadataError, PickleCodecDisabledError):
-        return model
 
 
 def make_group(

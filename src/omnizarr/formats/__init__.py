@@ -258,15 +258,6 @@ def consolidate(
     )
 
 
-def without_member(chosen: Format, store: Store, path: str, member: str) -> dict[str, bytes]:
-    """The documents to store, so that the consolidated metadata of the group at `path` no longer
-    name a member and what is below it."""
-    if not isinstance(chosen, Consolidating):
-        return {}
-    found = fetch(store, list(chosen.consolidated_keys(path)))
-    return chosen.without_member(path, found, member)
-
-
 def documents_first(keys: Iterable[str]) -> tuple[list[str], list[str]]:
     """The keys that are called like documents, and the others."""
     names = {key for known in CURRENT for key in known.keys("")}
@@ -320,5 +311,4 @@ __all__ = [
     "owners",
     "read",
     "unnamed_options",
-    "without_member",
 ]

@@ -155,10 +155,3 @@ class Consolidating(Protocol):
         """The documents that make the group at `path` consolidated. `made`: what this returned some
         time ago; then only what else such a document holds is read anew."""
         ...
-
-    def without_member(
-        self, path: str, documents: Mapping[str, Buffer], member: str
-    ) -> dict[str, bytes]:
-        """Those of the documents that change if the consolidated metadata of the group at `path` no
-        longer names a member and what is below it."""
-        ...

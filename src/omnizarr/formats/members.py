@@ -106,14 +106,6 @@ def attributes(value: Json, name: str = "attributes") -> dict[str, Json]:
     return found
 
 
-def without(document: Mapping[str, Json], name: str, path: str) -> dict[str, Json] | None:
-    """The document, whose member `name` has no key that is a path or below it. None if it has none
-    now."""
-    before = attributes(document.get(name, {}), name)
-    kept = {key: value for key, value in before.items() if not f"{key}/".startswith(f"{path}/")}
-    return None if len(kept) == len(before) else {**document, name: kept}
-
-
 def lengths(value: Json, name: str, least: int) -> Shape:
     """A list of integers, each at least `least`, no more than an array may have dimensions."""
     if not isinstance(value, list):

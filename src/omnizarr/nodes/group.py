@@ -595,8 +595,6 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
     # -- creating arrays ----------------------------------------------------------------------
     def _check_writable(self) -> None:
         super()._check_writable()
-        if self._options.consolidated_at is not None:
-            self._stored = replace(self._stored, consolidated=None)
         if self._stored.consolidated is not None:
             raise UnsupportedError(
                 f"{self._place} was opened through consolidated metadata, which creating or"
@@ -605,13 +603,6 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
             )
         if self._stored.document:  # a group without a document exists as long as its members do
             self._look()
-
-    def _leaves(self, path: str) -> None:
-        """Before a member is deleted or replaced: take it out of the consolidated metadata that the
-        group was opened through."""
-        if self._options.consolidated_at is not None:
-            there = replace(self._place, path=self._options.consolidated_at)
-            member_lookup.take_out(there, path)
 
     @suggests
     def create_array(
@@ -680,8 +671,6 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
             raise MetadataError(f"{self._place}: an array in a group needs a name")
         rest = self._completed({**arguments})
         self._place.check_format(rest.pop("zarr_format", None))
-        if rest.get("overwrite"):
-            self._leaves(path)
         made = make_array(
             self._place.store, path, rest,
             overwrite=rest.pop("overwrite", False), write_data=rest.pop("write_data", True),
@@ -1086,8 +1075,6 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         self._check_writable()
         place = replace(self._place, path=self._absolute(name))
         model = place.format.new_group(dict(attributes or {}))
-        if overwrite:
-            self._leaves(place.path)
         storing.create(place, model, overwrite=overwrite)
         return type(self)._of(place, model, self._options)
 
@@ -1210,8 +1197,6 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         from omnizarr.nodes.creation.hierarchies import create_nodes
 
         self._check_writable()
-        for name in nodes if overwrite else ():
-            self._leaves(self._absolute(name))
         return create_nodes(self._place, self._options, nodes, overwrite=overwrite)
 
     # -- changing -----------------------------------------------------------------------------
@@ -1226,7 +1211,6 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         path = self._absolute(name)
         if path in ("", self.path) or self._locate(path) is None:
             raise self._missing(name)
-        self._leaves(path)
         storing.remove(self._place.store, path)
         if self._options.chunk_store is not None:
             self._options.chunk_store.delete_prefix(path + "/")

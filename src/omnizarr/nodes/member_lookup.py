@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omnizarr import formats
-from omnizarr.engine import update
 from omnizarr.errors import ArrayNotFoundError, GroupNotFoundError, NodeNotFoundError, ZarrError
 from omnizarr.formats.base import Node
 from omnizarr.model import paths
 from omnizarr.model.array import GroupModel
-from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.missing_nodes import among, beside
 from omnizarr.nodes.node import NodeAddress
@@ -99,18 +96,3 @@ def missing(place: NodeAddress, group: GroupModel, path: str, kind: str) -> Node
         hint = among(wanted, children(place, group), "/" + place.path)
     error = {"array": ArrayNotFoundError, "group": GroupNotFoundError}
     return error.get(kind, NodeNotFoundError)(f"{place}: no {kind} {path!r}").advise(hint)
-
-
-def take_out(place: NodeAddress, path: str) -> None:
-    """Take the node at an absolute path out of the consolidated metadata of a group."""
-    member = inside(place, path)
-    if not member:
-        return
-
-    def stored_without(held: Store) -> None:
-        found = formats.without_member(place.format, held, place.path, member)
-        for key, document in found.items():
-            held.set(key, document)
-
-    for key in formats.consolidated_keys(place.format, place.path):
-        update(place.store, key, stored_without)

@@ -31,7 +31,6 @@ def move(group: Group, source: str, dest: str) -> None:
     chosen.check_place(group._place.store, target, origin)
     for ancestor in paths.ancestors(target)[1:]:
         group.require_group("/" + ancestor)
-    group._leaves(origin)
     formats.move(chosen, group._place.store, origin, target)
     if group._options.chunk_store is not None:
         formats.move(chosen, group._options.chunk_store, origin, target)

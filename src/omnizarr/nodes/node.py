@@ -64,9 +64,6 @@ class Options:
     """Arguments of `Array.view`: facts that replace stored ones. None if the handle is no view."""
     array_type: type[Any] | None = None
     """Subclass of NumPy's arrays that values are read as (`meta_array=`)."""
-    consolidated_at: str | None = None
-    """Path of the group whose consolidated metadata was read because it was there. Members that are
-    deleted or replaced are taken out of it. None: it was not, or it was asked for."""
     documents_last: bool = False
     """Chunks are written before documents, so that a write does not look for documents first."""
 

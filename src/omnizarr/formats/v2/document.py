@@ -136,14 +136,6 @@ class V2(hierarchy.BelowPath):
         data = documents.get(key)
         return None if data is None else members.parsed(key, data, _consolidated)
 
-    def without_member(
-        self, path: str, documents: Mapping[str, Buffer], member: str
-    ) -> dict[str, bytes]:
-        key = join(path, CONSOLIDATED)
-        document = members.parsed(key, documents.get(key, b"{}"), members.document)
-        changed = members.without(document, "metadata", member)
-        return {} if changed is None else {key: _text(changed)}
-
 
 def _built(build: Build, key: str, data: Buffer, attributes: dict[str, Json]) -> Node:
     return members.parsed(key, data, lambda value: build(members.document(value), attributes))

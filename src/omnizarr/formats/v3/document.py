@@ -119,15 +119,6 @@ class V3(hierarchy.BelowPath):
         data = documents.get(key)
         return None if data is None else members.parsed(key, data, _consolidated)
 
-    def without_member(
-        self, path: str, documents: Mapping[str, Buffer], member: str
-    ) -> dict[str, bytes]:
-        key = join(path, DOCUMENT)
-        document = members.parsed(key, documents.get(key, b"{}"), members.document)
-        copy = members.attributes(document.get(CONSOLIDATED) or {}, CONSOLIDATED)
-        changed = members.without(copy, "metadata", member)
-        return {} if changed is None else {key: _text({**document, CONSOLIDATED: changed})}
-
 
 def _text(document: Mapping[str, Json]) -> bytes:
     return json.dumps(document, indent=2, sort_keys=False).encode("ascii")

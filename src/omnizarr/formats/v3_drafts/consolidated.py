@@ -128,17 +128,3 @@ def _path_of(key: str, suffix: str) -> tuple[str, str] | None:
                 raise MetadataError(f"metadata has the key {show(key)}, which no node can have")
             return path, kind
     return None
-
-
-def without(data: Buffer, member: str, layout: Layout) -> bytes | None:
-    """The document without a node and what is below it; None if it names neither."""
-    document = members.parsed(CONSOLIDATED_KEY, data, members.document)
-    before = members.attributes(members.required(document, "metadata"), "metadata")
-    suffix = _suffix(before, layout)
-    paths = {key: found[0] for key in before if (found := _path_of(key, suffix)) is not None}
-    kept = {
-        key: value
-        for key, value in before.items()
-        if not f"{paths.get(key, '')}/".startswith(f"{member}/")
-    }
-    return None if len(kept) == len(before) else text({**document, "metadata": kept})

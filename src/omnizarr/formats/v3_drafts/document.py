@@ -372,15 +372,6 @@ class Draft:
         data = documents.get(CONSOLIDATED_KEY)
         return None if data is None else consolidated.parse(path, data, self.layout)
 
-    def without_member(
-        self, path: str, documents: Mapping[str, Buffer], member: str
-    ) -> dict[str, bytes]:
-        data = documents.get(CONSOLIDATED_KEY)
-        if data is None:
-            return {}
-        changed = consolidated.without(data, join(path, member), self.layout)
-        return {} if changed is None else {CONSOLIDATED_KEY: changed}
-
 
 def _copy_prefix(store: Store, source: str, target: str) -> None:
     for key in list(store.list_prefix(source)):

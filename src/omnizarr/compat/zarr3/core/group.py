@@ -39,20 +39,14 @@ class ConsolidatedMetadata(Metadata):
     def of(cls, flat: Mapping[str, Any]) -> Self:
         """Make it of the documents of all nodes below, by their paths."""
         below: dict[str, dict[str, Any]] = {}
-        for path, document in flat.items():
-            name, _, rest = path.partition("/")
-            below.setdefault(name, {})
-            if rest:
-                below[name][rest] = document
-        return cls(
-            {
-                name: replace(flat[name], consolidated_metadata=cls.of(nodes))
-                if isinstance(flat[name], GroupMetadata)
-                else flat[name]
-                for name, nodes in sorted(below.items())
-                if name in flat
-            }
-        )
+        deepest_first = sorted(flat, key=lambda path: (-path.count("/"), path))
+        for path in deepest_first:
+            document = flat[path]
+            if isinstance(document, GroupMetadata):
+                document = replace(document, consolidated_metadata=cls(below.pop(path, {})))
+            parent, _, name = path.rpartition("/")
+            below.setdefault(parent, {})[name] = document
+        return cls(below.get("", {}))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
