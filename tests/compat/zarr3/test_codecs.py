@@ -162,3 +162,5 @@ def test_pairs_of_a_cast_are_tuples() -> None:
     array = zarr3.create_array({}, data=np.array([1.0, np.nan]), filters=[codec])
     assert array[0] == 1.0
     assert np.isnan(array[1])
+    with pytest.raises(TypeError, match="scalar_map must be a mapping"):
+        codecs.CastValue("int8", scalar_map=5)  # type: ignore[arg-type]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -47,3 +50,14 @@ def test_an_array_shows_its_document_as_zarr_python_does() -> None:
 def test_a_type_that_zarr_python_lacks_shows_omnizarrs_document() -> None:
     array = zarr3.create_array({}, shape=3, chunks=2, dtype="r24")
     assert array.metadata.data_type == "r24"
+
+
+def test_modules_are_there_after_the_first_import() -> None:
+    script = """
+from omnizarr.compat import install
+install()
+import zarr
+assert zarr.api.asynchronous.open_group and zarr.core.sync.sync and zarr.abc.codec.Codec
+assert not hasattr(zarr.core, "nothing") and not hasattr(zarr.api, "_private")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

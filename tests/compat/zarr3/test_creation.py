@@ -186,3 +186,9 @@ def test_documents_that_zarr_python_does_not_have_are_refused() -> None:
     other = {**document, "storage_transformers": [{"name": "x", "must_understand": False}]}
     with pytest.raises(ValueError, match="storage transformers are not supported"):
         zarr3.Array.from_dict(a.store_path, other)
+
+
+@pytest.mark.parametrize("zarr_format", ["3-draft2019", "3-draft2020-10"])
+def test_drafts_of_format_3_can_be_created(zarr_format: Any) -> None:
+    array = zarr3.create_array({}, data=np.arange(3), zarr_format=zarr_format)
+    np.testing.assert_array_equal(array[:], [0, 1, 2])

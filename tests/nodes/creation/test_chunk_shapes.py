@@ -135,3 +135,10 @@ def test_shards_of_several_lengths_need_format_3() -> None:
             zarr.create_array(
                 {}, shape=120, chunks=10, shards=[[60, 40, 20]], dtype="i4", zarr_format=name
             )
+
+
+def test_lengths_may_be_numpy_arrays() -> None:
+    edges = np.array([60, 40, 20])
+    assert zarr.create_array({}, shape=120, chunks=[edges], dtype="i4").chunks == ((60, 40, 20),)
+    sharded = zarr.create_array({}, shape=120, chunks=10, shards=[edges], dtype="i4")
+    assert sharded.shards == ((60, 40, 20),)

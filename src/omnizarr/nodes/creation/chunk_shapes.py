@@ -79,6 +79,14 @@ def _index(value: Any) -> int:
     raise TypeError(f"expected an int, found {value!r}")
 
 
+def _edges(value: Any) -> int | tuple[int, ...]:
+    """One length, or the lengths that a sequence or NumPy array lists."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    if is_list or getattr(value, "ndim", 0) > 0:
+        return tuple(map(_index, value))
+    return _index(value)
+
+
 def normalize_chunks(chunks: Any, shape: Shape, itemsize: int) -> Chunks:
     """A chunk length, or a tuple of them, for every dimension."""
     if chunks is True or chunks is None or (isinstance(chunks, str) and chunks == "auto"):
@@ -102,10 +110,8 @@ def normalize_chunks(chunks: Any, shape: Shape, itemsize: int) -> Chunks:
     ):
         if chunk is None or (isinstance(chunk, Integral) and chunk == -1):
             lengths.append(max(1, length))
-        elif isinstance(chunk, Sequence) and not isinstance(chunk, str):
-            lengths.append(tuple(_index(edge) for edge in chunk))
         else:
-            lengths.append(_index(chunk))
+            lengths.append(_edges(chunk))
     for edge in lengths:
         if isinstance(edge, int) and edge < 1:
             raise MetadataError(
@@ -199,10 +205,7 @@ def normalize_shards(shards: Any, shape: Shape, chunks: Chunks, itemsize: int = 
         shards = shards["shape"]
     if isinstance(shards, Integral):
         shards = (int(shards),) * len(shape)
-    lengths = tuple(
-        tuple(map(_index, n)) if isinstance(n, Sequence) and not isinstance(n, str) else _index(n)
-        for n in shards
-    )
+    lengths = tuple(map(_edges, shards))
     if len(lengths) != len(shape):
         raise MetadataError(f"shards {lengths} must have as many dimensions as shape {shape}")
     lengths = tuple(map(_one_shard, lengths, shape, inner))

@@ -44,7 +44,7 @@ _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_N
 T = TypeVar("T")
 _ATTEMPTS = 1000  # each means that another process removed the directory in between
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-_SHARING = 4  # so many values of one directory are read through a descriptor of it
+_SHARING = 16  # so many values of one directory are read through a descriptor of it
 _DAY = 24 * 60 * 60.0
 _CAPABILITIES = {
     locking: Capabilities(conditional=True, locks=locking, validators=True, known_sizes=True)
@@ -160,6 +160,8 @@ class LocalStore(Store):
             os.close(file)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
+        if len(requests) == 1:
+            return [self.get(*requests[0])]
         answers: list[Buffer | None] = []
         for directory, group in groupby(requests, lambda request: request[0].rpartition("/")[0]):
             together = list(group)

@@ -36,6 +36,8 @@ class CastValue(Refined, codecs.CastValue):
     ) -> None:
         if isinstance(data_type, ZDType):
             data_type = data_type.to_json(zarr_format=3)
+        if not isinstance(scalar_map, Mapping | None):
+            raise TypeError(f"scalar_map must be a mapping, found {scalar_map!r}")
         pairs = {key: _pairs(entries) for key, entries in (scalar_map or {}).items()}
         super().__init__(data_type, rounding, out_of_range, pairs)
 

@@ -48,7 +48,7 @@ def spelled(documents: Mapping[str, bytes], new: bool) -> dict[str, bytes]:
             changed = {**defaults, **document, "dtype": _without_order(document["dtype"])}
             if changed != document:  # sorted, as all documents of format 2 are
                 found[key] = json_to_bytes(dict(sorted(changed.items())))
-        elif new and name == ZARR_JSON and json.loads(data)["node_type"] == "array":
+        elif new and name == ZARR_JSON and json.loads(data).get("node_type") == "array":
             found[key] = json_to_bytes({**json.loads(data), "storage_transformers": []})
     return found
 
