@@ -219,12 +219,18 @@ def reference_outcomes(suite: Suite, packages: Path, workers: int) -> Outcomes:
 
 
 def expected(name: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Reasons of the tests that are not expected to pass, by pattern: the list's own, and those
-    that it takes over from another one."""
+    """Reasons of the tests that are not expected to pass, by pattern: of those that always fail,
+    and of those that may pass here, or are taken over from another list."""
     file = HERE / "expected" / f"{name}.toml"
     table = tomllib.loads(file.read_text()) if file.exists() else {}
-    own = {test: group["reason"] for group in table.get("group", ()) for test in group["tests"]}
-    return own, expected(table["also"])[0] if "also" in table else {}
+    always, sometimes = {}, {}
+    for group in table.get("group", ()):
+        chosen = sometimes if group.get("sometimes") else always
+        chosen.update(dict.fromkeys(group["tests"], group["reason"]))
+    if "also" in table:
+        first, second = expected(table["also"])
+        sometimes |= first | second
+    return always, sometimes
 
 
 def compare(suite: Suite, reference: Outcomes, ours: Outcomes, *, some: bool, show: bool) -> bool:
@@ -238,16 +244,16 @@ def compare(suite: Suite, reference: Outcomes, ours: Outcomes, *, some: bool, sh
         for test in sorted(counted)
         if ours.get(test, ("missing", ""))[0] != "passed"
     }
-    own, others = expected(suite.name)
+    always, sometimes = expected(suite.name)
     reasons: dict[str, str] = {}
     hits: collections.Counter[str] = collections.Counter()
     for test in failing:
-        for pattern, reason in (others | own).items():
+        for pattern, reason in (sometimes | always).items():
             if test == pattern or fnmatch.fnmatchcase(test, pattern.replace("[", "[[]")):
                 reasons[test] = reason
                 hits[pattern] += 1
                 break
-    stale = [] if some else [pattern for pattern in own if not hits[pattern]]
+    stale = [] if some else [pattern for pattern in always if not hits[pattern]]
     unexpected = {test: why for test, why in failing.items() if test not in reasons}
     passing = len(counted) - len(failing)
     if not counted:
