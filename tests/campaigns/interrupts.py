@@ -5,7 +5,8 @@ random moment. The child must end by KeyboardInterrupt, and every chunk must the
 write. The findings:
 
     lost       the child went on, or hung, for 20 s
-    replaced   another exception came out in place of KeyboardInterrupt
+    replaced   another exception came out in place of KeyboardInterrupt, and not from Python's own
+               `threading`, whose locks raise a RuntimeError where they are interrupted
     torn       a chunk is missing, mixed or cannot be read
 """
 
@@ -19,6 +20,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
@@ -126,10 +128,17 @@ def _child(work: Callable[[Path], None], folder: Path, ready: int) -> None:
             work(folder)
         except KeyboardInterrupt:
             code = 130
-        except BaseException:
+        except BaseException as error:
+            code = 130 if _is_of_threading(error) else 1
             (folder / "error").write_text(traceback.format_exc())
     finally:
         os._exit(code)
+
+
+def _is_of_threading(error: BaseException) -> bool:
+    """Whether Python's `threading` raised it in place of KeyboardInterrupt."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return isinstance(error.__context__, KeyboardInterrupt) and last.filename == threading.__file__
 
 
 def _problem(store: Store) -> str:
