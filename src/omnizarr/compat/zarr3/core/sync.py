@@ -14,7 +14,7 @@ from concurrent.futures import wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_loops: dict[int, asyncio.AbstractEventLoop] = {}
+_loops: dict[int, tuple[asyncio.AbstractEventLoop, threading.Thread]] = {}
 """By process."""
 
 
@@ -24,15 +24,25 @@ class SyncError(Exception):
 
 def _get_loop() -> asyncio.AbstractEventLoop:
     found = _loops.get(os.getpid())
+    if found is None:
+        new = asyncio.new_event_loop()
+        thread = threading.Thread(target=new.run_forever, name="zarr_io", daemon=True)
+        found = _loops.setdefault(os.getpid(), (new, thread))  # only one thread wins
+        if found[0] is new:
+            thread.start()
+        else:
+            new.close()
+    return found[0]
+
+
+def cleanup_resources() -> None:
+    """End the event loop and its thread; the next coroutine starts others."""
+    found = _loops.pop(os.getpid(), None)
     if found is not None:
-        return found
-    new = asyncio.new_event_loop()
-    found = _loops.setdefault(os.getpid(), new)  # only one thread wins
-    if found is not new:
-        new.close()
-        return found
-    threading.Thread(target=new.run_forever, name="zarr_io", daemon=True).start()
-    return new
+        loop, thread = found
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 def sync(
