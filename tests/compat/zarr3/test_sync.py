@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import threading
+import os
 
 import pytest
 
@@ -38,9 +38,10 @@ def test_waiting_in_the_own_loop_is_an_error() -> None:
 def test_the_thread_ends_when_it_is_asked_to() -> None:
     for value in (1, 2):
         assert of.sync(double(value)) == 2 * value
-        assert "zarr_io" in {thread.name for thread in threading.enumerate()}
+        _, thread = of._loops[os.getpid()]
+        assert thread.is_alive()
         of.cleanup_resources()
-        assert "zarr_io" not in {thread.name for thread in threading.enumerate()}
+        assert not thread.is_alive()
     of.cleanup_resources()
 
 
