@@ -1,6 +1,6 @@
 """Text between chunk bytes and NumPy, and many chunks at once. All arguments are positional."""
 
-from collections.abc import Buffer
+from collections.abc import Buffer, Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -34,3 +34,28 @@ def blocks_decode(
     /,
 ) -> list[int]: ...
 def column_take(offsets: Offsets, data: Bytes, indices: npt.NDArray[np.int64], /) -> Column: ...
+
+class ChunkReader:
+    """Absent where the system has no `openat2`."""
+
+    def __new__(
+        cls,
+        chunk: tuple[
+            tuple[int, ...], tuple[int, ...], int, tuple[tuple[Any, ...], ...], int, int
+        ],
+        shard: tuple[tuple[int, ...], bool, bool] | None,
+        keys: tuple[bytes, int, bytes],
+        fill: bytes | None,
+        /,
+    ) -> ChunkReader: ...
+    def read(
+        self,
+        root: bytes,
+        follow_links: bool,
+        runs: Sequence[tuple[int, ...]],
+        points: Sequence[tuple[Any, ...]],
+        out: npt.NDArray[Any],
+        threads: int,
+        check: Callable[[], object],
+        /,
+    ) -> list[list[int]] | None: ...

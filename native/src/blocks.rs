@@ -13,7 +13,8 @@ use crate::bytes::{Buffer, without_gil};
 use crate::fault::Fault;
 use crate::numpy::{self, Target};
 pub use codecs::Room;
-use codecs::{Decoder, Steps};
+pub use codecs::{Decoder, Steps};
+pub use crc32c::checksum;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 

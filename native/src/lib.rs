@@ -13,10 +13,10 @@
 //! * What can be wrong with the bytes is checked before anything is written to `out`.
 //! * The GIL is released only while plain bytes are scanned, copied or decoded, and only if they are
 //!   many. It is held wherever a lock of a StringDType's allocator is, so a fork never copies a locked one.
-//! * No state, no threads.
+//! * No state, and no threads but those of a call that runs.
 //!
-//! The module knows NumPy's C API and, in `blocks`, how a few compressors are called. It knows no Zarr:
-//! no metadata, no data type, no store.
+//! The module knows NumPy's C API, in `blocks` how a few compressors are called and in `plan` how files
+//! are read. It knows no metadata, no data type and no store.
 
 mod blocks;
 mod bytes;
@@ -25,6 +25,8 @@ mod fault;
 mod frame;
 mod numpy;
 mod objects;
+#[cfg(target_os = "linux")]
+mod plan;
 mod text;
 
 use pyo3::prelude::*;
@@ -47,5 +49,7 @@ fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(column::check_text, module)?)?;
     module.add_function(wrap_pyfunction!(column::column_take, module)?)?;
     module.add_function(wrap_pyfunction!(blocks::blocks_decode, module)?)?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<plan::ChunkReader>()?;
     Ok(())
 }

@@ -7,9 +7,11 @@
 
 mod strings;
 mod target;
+mod view;
 
 pub use strings::{Locked, Strings};
 pub use target::Target;
+pub use view::View;
 
 use crate::fault::Fault;
 use pyo3::exceptions::PyImportError;

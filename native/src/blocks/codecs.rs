@@ -78,6 +78,11 @@ pub struct Steps {
 }
 
 impl Steps {
+    /// Whether the stored bytes are the chunk's memory.
+    pub fn is_plain(&self) -> bool {
+        self.checksums.is_empty() && matches!(self.compressor, Compressor::None)
+    }
+
     /// From tuples of a name and what belongs to it; see `README.md`.
     pub fn new(codecs: &Bound<'_, PyTuple>) -> PyResult<Steps> {
         let mut steps = Steps {

@@ -44,10 +44,26 @@ class Codecs(NamedTuple):
     swap: int
 
 
+class ChunkLayout(NamedTuple):
+    """How a chunk is stored, for the core."""
+
+    shape: Shape
+    order: Shape
+    """The dimensions in the order in which they are stored."""
+    itemsize: int
+    codecs: tuple[tuple[Any, ...], ...]
+    swap: int
+    limit: int
+    """No sound chunk takes more bytes."""
+
+
 class BlockDecoder:
     """The chunks of one chain, decoded many at a time."""
 
-    __slots__ = ("_codecs", "_order", "_shape", "count", "dtype")
+    __slots__ = ("_codecs", "_order", "_shape", "count", "dtype", "small")
+
+    small: bool
+    """Whether calling Python for each chunk would cost much."""
 
     dtype: np.dtype[Any]
     count: int
@@ -62,6 +78,21 @@ class BlockDecoder:
         self._codecs: Callable[[], Codecs | None] | Codecs | None = codecs
         self.dtype = stage.dtype
         self.count = max(1, CALL_BYTES // (stage.nbytes or 1))
+        self.small = (stage.nbytes or 0) <= MOST_BYTES
+
+    def layout(self, limit: int) -> ChunkLayout | None:
+        """The chunks as the core knows them; None if it does not know a codec."""
+        steps = self._described()
+        if steps is None:
+            return None
+        order = self._order or tuple(range(len(self._shape)))
+        shape = tuple(length for _, length in sorted(zip(order, self._shape, strict=True)))
+        return ChunkLayout(shape, order, self.dtype.itemsize, *steps, limit)
+
+    def _described(self) -> Codecs | None:
+        if callable(self._codecs):
+            self._codecs = self._codecs()
+        return self._codecs
 
     def fit(self, working: Any) -> bool:
         """Whether there is a core, and chunks can be decoded straight into this array."""
@@ -71,9 +102,7 @@ class BlockDecoder:
             or working.dtype != self.dtype
         ):
             return False
-        if callable(self._codecs):
-            self._codecs = self._codecs()
-        return self._codecs is not None
+        return self._described() is not None
 
     def decode(
         self,
@@ -102,7 +131,7 @@ def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> BlockDecoder | None:
     """How chunks of a chain are decoded many at a time; None where they can only be one by one."""
     views, serial, behind = split_at_serializer(steps)
     swap, order = serial.swap, _order(len(stage.shape), views)
-    if swap is None or order is None or not 0 < (stage.nbytes or 0) <= MOST_BYTES:
+    if swap is None or order is None or not stage.nbytes:
         return None
     if text.is_in(stage.dtype) or is_padded(stage.dtype):
         return None

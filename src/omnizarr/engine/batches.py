@@ -32,7 +32,9 @@ SMALL = 64
 def blocks_for(chain: Chain, working: Any) -> BlockDecoder | None:
     """The decoder of many chunks at a time into this array; None if there is none."""
     blocks = chain.blocks
-    return blocks if blocks is not None and blocks.fit(working) else None
+    if blocks is None or not blocks.small or not blocks.fit(working):
+        return None
+    return blocks
 
 
 def takes_whole(plan: Plan, chunk_shape: Shape) -> bool:

@@ -14,11 +14,13 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs import Chain, chain
+from omnizarr.engine import native_plans
 from omnizarr.errors import DecodeError, ErrorLocation, LimitError
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes.struct import cleared, is_padded
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Store
+from omnizarr.runtime.native_core import ChunkReader
 from omnizarr.runtime.properties import cached_property
 
 OBJECT_BYTES = 32
@@ -95,6 +97,11 @@ class Source:
     def regular_chain(self) -> Chain:
         """The codecs of a chunk of the regular shape."""
         return self._chain(self.model.grid.chunk_shape)
+
+    @cached_property
+    def native_reader(self) -> ChunkReader | None:
+        """What reads whole plans, where the native core can."""
+        return native_plans.reader_of(self)
 
     @cached_property
     def most(self) -> ByteRange:

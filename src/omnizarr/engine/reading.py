@@ -27,7 +27,7 @@ import numpy.typing as npt
 from omnizarr import limits
 from omnizarr.codecs import Chain, Scratch
 from omnizarr.codecs.blocks import BlockDecoder
-from omnizarr.engine import batches, threads
+from omnizarr.engine import batches, native_plans, threads
 from omnizarr.engine.batches import BatchGroup, Piece
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.gathering import Gathered
@@ -69,6 +69,11 @@ def read(source: Source, plan: Plan, working: Target) -> None:
     count = len(plan)
     if count == 0:
         return
+    left = native_plans.read(source, plan, working, count)
+    if left is not None:
+        if not left:
+            return
+        plan, count = plan.only(left), len(left)
     if source.regular_chain.shard is not None:
         _read_shards(source, plan, working, count)
         return

@@ -19,6 +19,7 @@ This module knows transforms, grids and integers. It must not know stores, codec
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
@@ -72,7 +73,7 @@ _part: Callable[[tuple[object, ...]], ChunkPart] = partial(tuple.__new__, ChunkP
 class Plan:
     """A selection over a grid; see `partition`."""
 
-    __slots__ = ("_groups", "_layout", "_points", "_runs", "grid", "shape", "transform")
+    __slots__ = ("_chosen", "_groups", "_layout", "_points", "_runs", "grid", "shape", "transform")
 
     def __init__(self, transform: Transform, grid: Grid) -> None:
         if grid.array_shape != transform.source_shape:
@@ -84,6 +85,7 @@ class Plan:
         self.grid = grid
         self._runs, self._points, self._layout = factorise(transform)
         self._groups: list[Groups] | None = None
+        self._chosen: frozenset[Shape] | None = None
         self.shape: Shape = self._layout.shape
         """The shape of the working array, one dimension per axis of the source."""
 
@@ -118,6 +120,11 @@ class Plan:
         return working
 
     @property
+    def factors(self) -> tuple[list[Run], list[Points]]:
+        """The independent factors of the selection, not yet cut."""
+        return self._runs, self._points
+
+    @property
     def dense(self) -> bool:
         """Whether the selection is a box: consecutive indices along every axis."""
         return not self._points and all(run.step == 1 for run in self._runs)
@@ -125,6 +132,8 @@ class Plan:
     @property
     def count(self) -> int:
         """How many parts there are."""
+        if self._chosen is not None:
+            return len(self._chosen)
         if 0 in self.transform.shape:
             return 0
         axes = self.grid.axes
@@ -140,7 +149,15 @@ class Plan:
         """The parts, lazily, each chunk once."""
         if 0 in self.transform.shape:
             return iter(())
-        return _parts(self._runs, self._grouped(), self.grid.axes, self.transform.source_shape)
+        parts = _parts(self._runs, self._grouped(), self.grid.axes, self.transform.source_shape)
+        chosen = self._chosen
+        return parts if chosen is None else (part for part in parts if part.coordinates in chosen)
+
+    def only(self, chunks: frozenset[Shape]) -> Plan:
+        """The same selection, executed for some of its chunks alone."""
+        plan = copy.copy(self)
+        plan._chosen = chunks
+        return plan
 
     def _grouped(self) -> list[Groups]:
         # Grouping points sorts them: done once, on first use.

@@ -41,6 +41,14 @@ class ChunkKeys:
             raise MetadataError(f"chunk key separator must be '.' or '/', found {self.separator!r}")
 
     @property
+    def layout(self) -> tuple[bytes, int, bytes] | None:
+        """What stands before, between and behind the coordinates of a chunk; None if these are
+        in another order."""
+        before, behind = self._around
+        reverses = self.name == "reversed"
+        return None if reverses else (before.encode(), ord(self.separator), behind.encode())
+
+    @property
     def _around(self) -> tuple[str, str]:
         """What stands before the first and behind the last coordinate."""
         before = {"default": "c" + self.separator, "draft": "c"}.get(self.name, "")

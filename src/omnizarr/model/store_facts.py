@@ -59,6 +59,21 @@ class Versioned(NamedTuple):
     neither, the value itself."""
 
 
+class FilePrefix(NamedTuple):
+    """Values that are files: a key below a prefix is the end of a path.
+
+    Examples
+    --------
+    >>> omnizarr.MemoryStore().files("a/") is None
+    True
+    """
+
+    path: bytes
+    """What stands before the rest of a key."""
+    follow_symlinks: bool
+    """Whether symbolic links below the store may be followed."""
+
+
 class Listing(NamedTuple):
     """The direct children of a prefix.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.paths import check_prefix, deletion_steps
 from omnizarr.model.store_basics import BasicStore
-from omnizarr.model.store_facts import Buffer, ByteRange, Feeder, Read, Versioned
+from omnizarr.model.store_facts import Buffer, ByteRange, Feeder, FilePrefix, Read, Versioned
 from omnizarr.runtime import parallel
 
 if TYPE_CHECKING:
@@ -68,6 +68,26 @@ class Batches(BasicStore):
         Examples
         --------
         >>> omnizarr.MemoryStore().feeder(None, requests=8) is None
+        True
+        """
+        return None
+
+    def files(self, prefix: str) -> FilePrefix | None:
+        """Tell where values are files that may be opened by their path now.
+
+        Parameters
+        ----------
+        prefix
+            Prefix of the keys, such as `"a/"`, or `""`.
+
+        Returns
+        -------
+        FilePrefix or None
+            None where values must be asked for with `get`.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().files("") is None
         True
         """
         return None

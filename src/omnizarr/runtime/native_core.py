@@ -14,6 +14,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import numpy as np
     import numpy.typing as npt
 
@@ -51,6 +53,9 @@ class Core(Protocol):
 
     def column_take(self, offsets: Array, data: Array, indices: Array, /) -> Column: ...
 
+    @property
+    def ChunkReader(self) -> Callable[..., ChunkReader]: ...  # noqa: N802
+
     def blocks_decode(
         self,
         data: Any,
@@ -62,6 +67,22 @@ class Core(Protocol):
         out: Array,
         /,
     ) -> list[int]: ...
+
+
+class ChunkReader(Protocol):
+    """Reads chunks that are files, whole plans in one call; the core's README says more."""
+
+    def read(
+        self,
+        root: bytes,
+        follow_links: bool,
+        runs: Sequence[tuple[int, ...]],
+        points: Sequence[tuple[Any, ...]],
+        out: Array,
+        threads: int,
+        check: Callable[[], None],
+        /,
+    ) -> list[list[int]] | None: ...
 
 
 @cache

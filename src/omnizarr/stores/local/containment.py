@@ -25,6 +25,7 @@ from typing import Any
 
 from omnizarr.errors import NotAFileError
 from omnizarr.model.paths import ancestors, is_key
+from omnizarr.model.store import FilePrefix
 from omnizarr.runtime.properties import cached_property
 from omnizarr.stores.local.folder import HAS_DESCRIPTORS, LIST, NOFOLLOW, SEARCH, Folder, opener
 from omnizarr.stores.local.temporary_names import RESERVED
@@ -68,6 +69,13 @@ class Beneath:
     @cached_property
     def _prefix(self) -> bytes:
         return os.fsencode(self.base) + b"/"
+
+    def files(self, prefix: str) -> FilePrefix | None:
+        """The path before the rest of a key; None where one system call cannot open a path
+        beneath the root alone."""
+        if self._direct is None and not self.follow_symlinks:
+            return None
+        return FilePrefix(self._prefix + prefix.encode(), self.follow_symlinks)
 
     def path(self, directory: str) -> str:
         return f"{self.base}/{directory}" if directory else self.base or "/"

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from omnizarr.errors import InvalidKeyError, StoreError, UnsupportedError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps
-from omnizarr.model.store import Buffer, ByteRange, Capabilities, Listing, Read, Store
+from omnizarr.model.store import Buffer, ByteRange, Capabilities, FilePrefix, Listing, Read, Store
 from omnizarr.runtime.properties import cached_property
 from omnizarr.stores import kinds
 from omnizarr.stores.local import files, leftovers
@@ -100,8 +100,7 @@ class LocalStore(Store):
             raise UnsupportedError(
                 "normalize_keys=True: a LocalStore keeps the case of keys; FSStore can lower it"
             )
-        path = os.fspath(root)
-        if not isinstance(path, str):
+        if not isinstance(path := os.fspath(root), str):
             raise TypeError(f"the root must be a str or a path, found {type(path).__name__}")
         if not path or "\0" in path:
             raise InvalidKeyError(f"invalid directory {path!r}")
@@ -151,8 +150,7 @@ class LocalStore(Store):
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        file = self._open(key)
-        if file < 0:
+        if (file := self._open(key)) < 0:
             return None
         try:
             return read_part(self, key, file, byte_range)
@@ -185,6 +183,13 @@ class LocalStore(Store):
                     parent.close()
         return answers
 
+    def files(self, prefix: str) -> FilePrefix | None:
+        own = type(self)
+        if owned or own.get is not LocalStore.get or own.get_many is not LocalStore.get_many:
+            return None  # a lock must know what its thread reads, a subclass what is read
+        self._check(prefix + "0")
+        return self._beneath.files(prefix)
+
     @contextmanager
     def snapshot(self, key: str) -> Iterator[Read]:
         # The open file stays what it is when another one takes its name.
@@ -199,12 +204,10 @@ class LocalStore(Store):
                 os.close(file)
 
     def size(self, key: str) -> int | None:
-        status = self._status(key)
-        return None if status is None else status.st_size
+        return None if (status := self._status(key)) is None else status.st_size
 
     def version(self, key: str) -> Hashable | None:
-        status = self._status(key)
-        return None if status is None else files.version_of(status)
+        return None if (status := self._status(key)) is None else files.version_of(status)
 
     def _status(self, key: str) -> os.stat_result | None:
         self._locks.note_read(key)
@@ -236,8 +239,7 @@ class LocalStore(Store):
     def _split(self, key: str) -> tuple[str, str]:
         """The directory and the name of a key that may be used."""
         self._check(key)
-        parent, _, name = key.rpartition("/")
-        return parent, name
+        return key.rpartition("/")[::2]
 
     def _open(self, key: str, parent: Folder | None = None) -> int:
         """A descriptor, or -1 if there is no such key. `parent`: its directory, if that is open."""

@@ -1,0 +1,256 @@
+//! Shards: an index, and inner chunks whose bytes are read together where they are close.
+
+use super::files::{self, Absent};
+use super::selection::{Cuts, Factor};
+use super::{Desk, Job, pool};
+use crate::blocks::checksum;
+use pyo3::prelude::*;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+/// Offset and length of an inner chunk that is not stored.
+const MISSING: u64 = u64::MAX;
+/// Larger offsets and lengths are refused, so that their sum does not wrap.
+const FAR: u64 = 1 << 62;
+/// Bytes between two inner chunks that are read with them.
+const GAP: usize = 1 << 16;
+/// Most bytes that are read at once.
+const MOST: usize = 8 << 20;
+
+/// How a shard is laid out.
+pub struct Shard {
+    shape: Vec<usize>,
+    /// How many inner chunks there are along each axis.
+    inner: Vec<usize>,
+    at_start: bool,
+    checksum: bool,
+    index_bytes: usize,
+}
+
+impl Shard {
+    /// Shards of this shape, of inner chunks of that; None if these do not fill them.
+    pub fn new(
+        shape: Vec<usize>,
+        at_start: bool,
+        checksum: bool,
+        chunk: &[usize],
+    ) -> Option<Shard> {
+        if shape.len() != chunk.len() || shape.iter().zip(chunk).any(|(n, c)| n % c != 0) {
+            return None;
+        }
+        let inner: Vec<usize> = shape.iter().zip(chunk).map(|(n, c)| n / c).collect();
+        let entries = inner
+            .iter()
+            .try_fold(1usize, |all, &n| all.checked_mul(n))?;
+        let index_bytes = entries
+            .checked_mul(16)?
+            .checked_add(if checksum { 4 } else { 0 })?;
+        Some(Shard {
+            shape,
+            inner,
+            at_start,
+            checksum,
+            index_bytes,
+        })
+    }
+
+    /// The shape of a shard.
+    pub fn shape(&self) -> &Vec<usize> {
+        &self.shape
+    }
+
+    fn open(&self, file: OwnedFd) -> Option<Open> {
+        let length = files::length(&file)?;
+        let start = match self.at_start {
+            true => 0,
+            false => length.checked_sub(self.index_bytes)?,
+        };
+        let mut bytes = Vec::new();
+        let bytes: &[u8] = files::read(&file, start, self.index_bytes, &mut bytes)?;
+        let entries = match self.checksum {
+            true => {
+                let (entries, stored) = bytes.split_last_chunk::<4>()?;
+                (checksum(entries) == u32::from_le_bytes(*stored)).then_some(entries)?
+            }
+            false => bytes,
+        };
+        let words: Vec<u64> = entries
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u64::from_le_bytes(*word))
+            .collect();
+        // Any entry that is wrong is a matter for the caller.
+        let sound = words.as_chunks().0.iter().all(|&[offset, nbytes]| {
+            (offset == MISSING && nbytes == MISSING) || (offset <= FAR && nbytes <= FAR)
+        });
+        sound.then_some(Open {
+            file,
+            length,
+            words,
+        })
+    }
+}
+
+/// A shard that is being read: one file, whatever takes its name meanwhile.
+struct Open {
+    file: OwnedFd,
+    length: usize,
+    words: Vec<u64>,
+}
+
+/// A stored inner chunk.
+struct Piece {
+    offset: usize,
+    nbytes: usize,
+    number: usize,
+}
+
+/// What is known of a shard that several threads read.
+enum Found {
+    Open(Arc<Open>),
+    Missing,
+    Left,
+}
+
+type Slot = Mutex<Option<Found>>;
+
+/// Read what a job takes from shards.
+pub fn read(
+    job: &Job<'_>,
+    shard: &Shard,
+    py: Python<'_>,
+    threads: usize,
+    check: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let layout = &job.reader.layout;
+    let count = job.cuts.len();
+    // Few shards are read by several threads each.
+    let parts = match count >= 2 * threads {
+        true => 1,
+        false => (4 * threads).div_ceil(count.max(1)),
+    };
+    let slots: Vec<Slot> = match parts {
+        1 => Vec::new(),
+        _ => (0..count).map(|_| Mutex::new(None)).collect(),
+    };
+    let state = || (job.opener(), Desk::new(layout));
+    let tasks = count * parts;
+    pool::run(py, threads, tasks, 1, check, state, |own, from, to| {
+        let (opener, desk) = own;
+        for task in from..to {
+            let (number, part) = (task / parts, task % parts);
+            let mut factors = Vec::new();
+            let mut coordinates = vec![0; layout.shape.len()];
+            job.cuts.part(number, &mut coordinates, &mut factors);
+            let mut look = || match opener.open(&coordinates) {
+                Ok(file) => match shard.open(file) {
+                    Some(open) => Found::Open(Arc::new(open)),
+                    None => Found::Left,
+                },
+                Err(Absent::Missing) => Found::Missing,
+                Err(Absent::Unusual) => Found::Left,
+            };
+            let found = match slots.get(number) {
+                None => look(),
+                Some(slot) => {
+                    let Ok(mut slot) = slot.lock() else { continue };
+                    match slot.get_or_insert_with(look) {
+                        Found::Open(open) => Found::Open(open.clone()),
+                        Found::Missing => Found::Missing,
+                        Found::Left => Found::Left,
+                    }
+                }
+            };
+            let done = match found {
+                Found::Open(open) => {
+                    let inner = Inner {
+                        job,
+                        shard,
+                        open: &open,
+                    };
+                    inner.read(&factors, part, parts, desk).is_some()
+                }
+                Found::Missing => part > 0 || job.target.fill(layout, &factors),
+                Found::Left => part > 0,
+            };
+            if !done {
+                job.leave(&coordinates);
+            }
+        }
+    })
+}
+
+/// The inner chunks of one shard.
+struct Inner<'a> {
+    job: &'a Job<'a>,
+    shard: &'a Shard,
+    open: &'a Open,
+}
+
+impl Inner<'_> {
+    /// Read one of several parts of what is taken; None if anything is wrong.
+    fn read(
+        &self,
+        factors: &[Factor<'_>],
+        part: usize,
+        parts: usize,
+        desk: &mut Desk<'_>,
+    ) -> Option<()> {
+        let (layout, target) = (&self.job.reader.layout, &self.job.target);
+        let cuts = Cuts::new(factors, &layout.shape)?;
+        let (first, last) = (cuts.len() * part / parts, cuts.len() * (part + 1) / parts);
+        let mut taken = Vec::with_capacity(factors.len());
+        let mut coordinates = vec![0; layout.shape.len()];
+        let mut pieces = Vec::with_capacity(last - first);
+        for number in first..last {
+            cuts.part(number, &mut coordinates, &mut taken);
+            match self.piece(number, &coordinates)? {
+                Some(piece) => pieces.push(piece),
+                None => target.fill(layout, &taken).then_some(())?,
+            }
+        }
+        pieces.sort_by_key(|piece| piece.offset);
+        let mut encoded = std::mem::take(&mut desk.encoded);
+        let mut rest = pieces.as_slice();
+        while let Some(head) = rest.first() {
+            let start = head.offset;
+            let mut stop = start;
+            let close = |piece: &&Piece| {
+                let end = piece.offset + piece.nbytes;
+                let fits = stop == start || (piece.offset <= stop + GAP && end - start <= MOST);
+                stop = if fits { stop.max(end) } else { stop };
+                fits
+            };
+            let count = rest.iter().take_while(close).count().max(1);
+            let (group, behind) = rest.split_at(count);
+            let data = files::read(&self.open.file, start, stop - start, &mut encoded)?;
+            for piece in group {
+                cuts.part(piece.number, &mut coordinates, &mut taken);
+                let from = piece.offset - start;
+                let bytes = data.get(from..from + piece.nbytes)?;
+                desk.place(layout, bytes, &taken, target).then_some(())?;
+            }
+            rest = behind;
+        }
+        desk.encoded = encoded;
+        Some(())
+    }
+
+    /// Where an inner chunk is; Some(None) if it is not stored.
+    fn piece(&self, number: usize, coordinates: &[usize]) -> Option<Option<Piece>> {
+        let axes = coordinates.iter().zip(&self.shard.inner);
+        let entry = axes.fold(0, |entry, (coordinate, length)| entry * length + coordinate);
+        let &[offset, nbytes] = self.open.words.as_chunks().0.get(entry)?;
+        if offset == MISSING {
+            return Some(None);
+        }
+        let (offset, nbytes) = (usize::try_from(offset).ok()?, usize::try_from(nbytes).ok()?);
+        let sound = nbytes <= self.job.reader.layout.limit && offset + nbytes <= self.open.length;
+        sound.then_some(Some(Piece {
+            offset,
+            nbytes,
+            number,
+        }))
+    }
+}

@@ -1,0 +1,345 @@
+"""Whole plans in one native call: the same values, and the same errors, as with the reference."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import omnizarr
+from omnizarr.config import config
+from omnizarr.engine import native_plans
+from omnizarr.errors import ChunkNotFoundError, DecodeError, ZarrError
+from omnizarr.runtime import native_core, parallel
+from tests.codecs.mutation_worker import mutate
+from tests.codecs.support import LITTLE, v3
+from tests.engine.test_batches import CODECS, SHAPE, TYPES, slices, values
+from tests.model.columns import mode, outcome
+from tests.native.installed import needed
+
+needed()
+if not hasattr(native_core.core(), "ChunkReader"):
+    pytest.skip("the core reads whole plans on Linux alone", allow_module_level=True)
+
+WAYS = ("native", "python")
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "v2": {"zarr_format": 2, "chunks": (5, 4)},
+    "v2 nested": {"zarr_format": 2, "chunks": (5, 4), "dimension_separator": "/"},
+    "v2 F": {"zarr_format": 2, "chunks": (5, 4), "order": "F", "compressors": None},
+}
+
+
+def stored(path: Path, dtype: str, codecs: list[Any], index: str | None = None) -> Any:
+    chunks = (5, 4)
+    if index is not None:
+        inner = v3("sharding_indexed", chunk_shape=chunks, codecs=codecs, index_location=index,
+                   index_codecs=[LITTLE, "crc32c"])  # fmt: skip
+        chunks, codecs = (10, 20), [inner]
+    data = values(dtype)
+    array = omnizarr.create_array(path, shape=SHAPE, dtype=data.dtype, chunks=chunks, codecs=codecs,
+                                  fill_value=data.dtype.type(), overwrite=True)  # fmt: skip
+    array[...] = data
+    return array
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
+    """For each plan, how many chunks the core left; None where it was not asked."""
+    answers: list[int | None] = []
+    read = native_plans.read
+
+    def noting(*arguments: Any) -> Any:
+        left = read(*arguments)
+        answers.append(None if left is None else len(left))
+        return left
+
+    monkeypatch.setattr(native_plans, "read", noting)
+    yield answers
+
+
+@pytest.mark.slow
+@given(
+    st.sampled_from(TYPES),
+    st.sampled_from(sorted(CODECS)),
+    st.sampled_from([None, "start", "end"]),
+    st.lists(st.tuples(slices(SHAPE[0]), slices(SHAPE[1])), min_size=1, max_size=4),
+    st.sets(st.tuples(st.integers(0, 5), st.integers(0, 10)), max_size=5),
+    st.lists(st.tuples(st.integers(0, 29), st.integers(0, 43)), min_size=1, max_size=30),
+    st.sampled_from([1, 3]),
+)
+def test_values_are_numpys_either_way(
+    tmp_path_factory: pytest.TempPathFactory,
+    dtype: str,
+    name: str,
+    index: str | None,
+    selections: Any,
+    missing: Any,
+    points: Any,
+    workers: int,
+) -> None:
+    array = stored(tmp_path_factory.mktemp("a"), dtype, CODECS[name], index)
+    expected = values(dtype)
+    for row, column in missing:
+        place = slice(5 * row, 5 * row + 5), slice(4 * column, 4 * column + 4)
+        array[place] = expected[place] = expected.dtype.type()
+    rows, columns = map(list, zip(*points, strict=True))
+    with config.set({"threads": workers}):
+        for way in WAYS:
+            with mode(way):
+                for selection in selections:
+                    wanted = expected[selection[0]][..., selection[1]]
+                    np.testing.assert_array_equal(array.oindex[selection], wanted)
+                np.testing.assert_array_equal(array.vindex[rows, columns], expected[rows, columns])
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_layout_of_keys(name: str, tmp_path: Path, asked: list[int | None]) -> None:
+    data = values("float32")
+    array = omnizarr.create_array(tmp_path / "a", data=data, **LAYOUTS[name])
+    with mode("native"):
+        np.testing.assert_array_equal(array[...], data)
+        np.testing.assert_array_equal(array[3:17:4, ::-3], data[3:17:4, ::-3])
+    assert asked == [0, 0]
+
+
+@pytest.mark.parametrize("index", [None, "end", "start"])
+def test_the_core_reads_all_that_is_sound(
+    index: str | None, tmp_path: Path, asked: list[int | None]
+) -> None:
+    array, data = stored(tmp_path, "float32", CODECS["fast"], index), values("float32")
+    with mode("native"):
+        for selection in (np.s_[...], np.s_[3, 5], np.s_[2:28, 1:40], np.s_[::3, ::-7]):
+            np.testing.assert_array_equal(array[selection], data[selection])
+        np.testing.assert_array_equal(array.oindex[[7, 7, 1], 3:9], data[[7, 7, 1], 3:9])
+        np.testing.assert_array_equal(array.vindex[[7, 0], [3, 9]], data[[7, 0], [3, 9]])
+    assert asked == [0] * 6
+
+
+def test_three_dimensions_and_points_on_two_of_them(tmp_path: Path) -> None:
+    data = np.arange(20 * 30 * 14).reshape(20, 30, 14)
+    for keywords in ({"chunks": (4, 7, 5)}, {"chunks": (2, 5, 2), "shards": (10, 10, 6)}):
+        array = omnizarr.create_array(tmp_path / "a", data=data, overwrite=True, **keywords)
+        i, j = np.random.default_rng(3).integers(0, 14, (2, 9, 4))
+        for way in WAYS:
+            with mode(way):
+                np.testing.assert_array_equal(array[i, j], data[i, j])
+                np.testing.assert_array_equal(array[i, :, j], data[i, :, j])
+                np.testing.assert_array_equal(array[:, i, j][::2], data[:, i, j][::2])
+                np.testing.assert_array_equal(array[5, 3:25:4, j], data[5, 3:25:4, j])
+
+
+def test_into_the_callers_array(tmp_path: Path) -> None:
+    array, expected = stored(tmp_path, "float32", CODECS["big"]), values("float32")
+    with mode("native"):
+        for out in (np.empty(SHAPE, "f4", order="F"), np.empty((60, 88), "f4")[::2, ::-2]):
+            array.read(out=out)
+            np.testing.assert_array_equal(out, expected)
+        frozen = np.zeros(SHAPE, "f4")
+        frozen.flags.writeable = False
+        assert isinstance(outcome(lambda: array.read(out=frozen)), tuple)
+        assert not frozen.any()
+
+
+def chunk_files(path: Path) -> list[Path]:
+    return sorted(file for file in path.rglob("*") if file.is_file() and file.suffix != ".json")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["raw crc32c", "zstd", "zstd checked", "fast", "lz4"])
+@pytest.mark.parametrize("index", [None, "end"])
+def test_damage_is_told_in_the_same_words(name: str, index: str | None, tmp_path: Path) -> None:
+    array = stored(tmp_path, "float32", CODECS[name], index)
+    rnd, refused = random.Random(5), 0
+    files = chunk_files(tmp_path)
+    with config.set({"threads": 1}):
+        for _ in range(120):
+            file = rnd.choice(files)
+            sound = file.read_bytes()
+            file.write_bytes(mutate(sound, rnd, 16 if index is None else len(sound)))
+            found = []
+            for way in WAYS:
+                with mode(way):
+                    found.append(outcome(lambda: array[...].tobytes()))
+            file.write_bytes(sound)
+            assert found[0] == found[1]
+            refused += isinstance(found[0], tuple)
+    assert refused > 20
+
+
+@pytest.mark.parametrize("size", [0, 3, 10**6, 2**61])
+@pytest.mark.parametrize("offset", [0, 17, 10**6, 2**61])
+def test_a_lying_index(offset: int, size: int, tmp_path: Path) -> None:
+    array = stored(tmp_path, "float32", CODECS["zstd"], "end")
+    shard = array._source.regular_chain.shard
+    file = tmp_path / "c" / "0" / "0"
+    data = file.read_bytes()
+    table = shard.decode_index(data[-shard.index_bytes :]).table.copy()
+    table[1, 2] = offset, size
+    file.write_bytes(data[: -shard.index_bytes] + bytes(shard.index_chain.encode(table)))
+    for selection in (np.s_[...], np.s_[:10, :18]):
+        found = []
+        for way in WAYS:
+            with mode(way):
+                found.append(outcome(lambda s=selection: array[s]))
+        assert found[0] == found[1] and found[0][0] is DecodeError
+
+
+def replaced(kind: str, file: Path) -> None:
+    content = file.read_bytes()
+    file.unlink()
+    if kind == "link outside":
+        (file.parents[2] / "outside").write_bytes(content)
+        file.symlink_to(file.parents[2] / "outside")
+    elif kind == "link inside":
+        (file.parent / "other").write_bytes(content)
+        file.symlink_to("other")
+    elif kind == "directory":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "too long":
+        file.write_bytes(content + bytes(200_000))
+    elif kind == "too short":
+        file.write_bytes(content[:-1])
+    elif kind == "empty":
+        file.write_bytes(b"")
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize(
+    "kind",
+    ["link outside", "link inside", "directory", "pipe", "too long", "too short", "empty", "gone"],
+)
+@pytest.mark.parametrize("name", ["raw", "fast"])
+@pytest.mark.parametrize("index", [None, "end"])
+def test_what_stands_in_the_place_of_a_chunk(
+    kind: str, name: str, index: str | None, follow: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "a"
+    stored(path, "float32", CODECS[name], index)
+    replaced(kind, path / "c" / "1" / "0")
+    store = omnizarr.LocalStore(path, follow_symlinks=follow)
+    found = []
+    for way in WAYS:
+        with mode(way):
+            array = omnizarr.open_array(store, mode="r")
+            found.append(outcome(lambda a=array: a[...].tobytes()))
+    assert found[0] == found[1]
+    if kind == "link outside" and not follow:
+        assert isinstance(found[0], tuple) and issubclass(found[0][0], ZarrError)
+
+
+@pytest.mark.parametrize("where", ["inside", "outside"])
+def test_a_directory_of_chunks_that_is_a_link(where: str, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    array = stored(path, "float32", CODECS["fast"])
+    target = path / "moved" if where == "inside" else tmp_path / "moved"
+    (path / "c" / "1").rename(target)
+    (path / "c" / "1").symlink_to(target)
+    found = []
+    for way in WAYS:
+        with mode(way):
+            found.append(outcome(lambda: array[...].tobytes()))
+    assert found[0] == found[1]
+    assert isinstance(found[0], tuple) == (where == "outside")
+
+
+def test_missing_chunks_can_be_an_error(tmp_path: Path) -> None:
+    stored(tmp_path, "float32", CODECS["fast"])
+    (tmp_path / "c" / "1" / "1").unlink()
+    with mode("native"):
+        assert (omnizarr.open_array(tmp_path, mode="r")[5:10, 4:8] == 0).all()
+        with pytest.raises(ChunkNotFoundError, match="c/1/1"):
+            omnizarr.open_array(tmp_path, mode="r", on_missing="raise")[...]
+
+
+@pytest.mark.parametrize("fill", [0.0, 1.5, np.nan, -0.0])
+def test_missing_chunks_have_the_fill_value(fill: float, tmp_path: Path) -> None:
+    array = omnizarr.create_array(tmp_path, shape=(30, 44), chunks=(5, 4), dtype="f4",
+                                  fill_value=fill, codecs=CODECS["big"])  # fmt: skip
+    with mode("native"):
+        expected = np.full((30, 44), fill, "f4")
+        assert array[...].tobytes() == expected.tobytes()
+        assert array[1::2, 3:9].tobytes() == expected[1::2, 3:9].tobytes()
+
+
+def test_a_subclass_sees_every_read(tmp_path: Path, asked: list[int | None]) -> None:
+    class Counting(omnizarr.LocalStore):
+        reads = 0
+
+        def get(self, key: str, byte_range: Any = None) -> Any:
+            Counting.reads += 1
+            return super().get(key, byte_range)
+
+    stored(tmp_path, "float32", CODECS["fast"])
+    with mode("native"):
+        array = omnizarr.open_array(Counting(tmp_path), mode="r")
+        np.testing.assert_array_equal(array[:5, :4], values("float32")[:5, :4])
+    assert asked == [None] and Counting.reads
+
+
+# -- threads ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    data = np.random.default_rng(0).integers(0, 9, (4096, 4096)).astype("f4")
+    path = tmp_path_factory.mktemp("large")
+    array = omnizarr.create_array(path, shape=data.shape, dtype="f4", chunks=(64, 64))
+    array[...] = data
+    return array
+
+
+def repeated(array: Any) -> None:
+    for _ in range(500):
+        array[...]
+
+
+def test_no_thread_remains(large: Any) -> None:
+    before = len(os.listdir("/proc/self/task"))
+    with mode("native"), config.set({"threads": 4}):
+        large[...]
+    assert len(os.listdir("/proc/self/task")) == before
+
+
+def test_a_signal_interrupts_the_call(large: Any) -> None:
+    class Interrupt(BaseException): ...
+
+    def raised(*_: Any) -> None:
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, raised)
+    try:
+        with mode("native"), config.set({"threads": 3}), pytest.raises(Interrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            repeated(large)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_call_can_be_called_off(large: Any) -> None:
+    event = threading.Event()
+    timer = threading.Timer(0.1, event.set)
+    timer.start()
+    with parallel.abandoned_by(event), mode("native"), pytest.raises(parallel.Abandoned):
+        repeated(large)
+    timer.join()
+
+
+def test_a_child_of_a_fork_reads(large: Any) -> None:
+    with mode("native"), config.set({"threads": 3}):
+        expected = large[:64].tobytes()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if large[:64].tobytes() == expected else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

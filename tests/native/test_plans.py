@@ -1,0 +1,136 @@
+"""`ChunkReader`: wrong arguments are errors, and no place outside of `out` is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.native.installed import needed
+
+core = needed()
+if not hasattr(core, "ChunkReader"):
+    pytest.skip("the core reads whole plans on Linux alone", allow_module_level=True)
+
+CHUNK = ((2, 3), (0, 1), 4, (), 1, 24)
+KEYS = (b"c/", ord("/"), b"")
+FILL = b"\1\2\3\4"
+
+
+def read(root: Path, runs: Any, points: Any, out: Any, threads: int = 1) -> Any:
+    reader = core.ChunkReader(CHUNK, None, KEYS, FILL)
+    return reader.read(f"{root}/".encode(), False, runs, points, out, threads, lambda: None)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        ((2, 3), (0,), 4, (), 1, 24),
+        ((2, 3), (0, 0), 4, (), 1, 24),
+        ((2, 3), (0, 2), 4, (), 1, 24),
+        ((2, 0), (0, 1), 4, (), 1, 24),
+        ((2, 3), (0, 1), 0, (), 1, 24),
+        ((2, 3), (0, 1), 4, (), 3, 24),
+        ((2, 3), (0, 1), 4, (), 0, 24),
+        ((2, 3), (0, 1), 4, (("rot13",),), 1, 24),
+        ((2, -3), (0, 1), 4, (), 1, 24),
+        ((2**62, 2**62), (0, 1), 4, (), 1, 24),
+        None,
+    ],
+)
+def test_chunks_that_cannot_be(chunk: Any) -> None:
+    with pytest.raises((TypeError, OverflowError, MemoryError, ValueError)):
+        core.ChunkReader(chunk, None, KEYS, FILL)
+
+
+@pytest.mark.parametrize(
+    ("shard", "keys", "fill"),
+    [
+        (((3, 3), False, True), KEYS, FILL),
+        (((4,), False, True), KEYS, FILL),
+        (((2**63, 2**63 // 3 * 3), False, True), KEYS, FILL),
+        (None, (b"", "/", b""), FILL),
+        (None, KEYS, b"123"),
+    ],
+)
+def test_shards_keys_and_fill_values_that_cannot_be(shard: Any, keys: Any, fill: Any) -> None:
+    with pytest.raises((TypeError, OverflowError, ValueError)):
+        core.ChunkReader(CHUNK, shard, keys, fill)
+
+
+GOOD = [(0, 0, 1, 4, 0), (1, 0, 1, 6, 0)]
+
+
+@pytest.mark.parametrize(
+    ("runs", "points"),
+    [
+        ([], []),
+        (GOOD[:1], []),
+        ([*GOOD, GOOD[1]], []),
+        ([GOOD[0], (2, 0, 1, 6, 0)], []),
+        ([GOOD[0], (1, 0, 1, 7, 0)], []),
+        ([GOOD[0], (1, 0, 1, 6, 1)], []),
+        ([GOOD[0], (1, 0, 0, 6, 0)], []),
+        ([GOOD[0], (1, 0, 1, 0, 0)], []),
+        ([GOOD[0], (1, 0, 1, 2**64 - 1, 2)], []),
+        ([GOOD[0], (1, -1, 1, 6, 0)], []),
+        (GOOD[:1], [((1,), [np.array([0, 1])], np.array([0, 6]))]),
+        (GOOD[:1], [((1,), [np.array([0, -1])], np.array([0, 1]))]),
+        (GOOD[:1], [((1,), [np.array([0])], np.array([0, 1]))]),
+        (GOOD[:1], [((1,), [], np.array([0, 1]))]),
+        (GOOD[:1], [((), [], np.array([0, 1]))]),
+        (GOOD[:1], [((1,), [np.array([0.0])], np.array([0]))]),
+        ([], [((0, 0), [np.array([0]), np.array([0])], np.array([0]))]),
+    ],
+)
+def test_selections_that_leave_the_array(runs: Any, points: Any, tmp_path: Path) -> None:
+    out = np.zeros((4, 6), "f4")
+    with pytest.raises((TypeError, OverflowError, ValueError)):
+        read(tmp_path, runs, points, out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        None,
+        np.zeros(4, "f4"),
+        np.zeros((4, 6), "f8"),
+        np.zeros((4, 6), object),
+        np.zeros((4, 6), "f4").view(np.recarray),
+        np.broadcast_to(np.float32(0), (4, 6)),
+    ],
+)
+def test_arrays_that_cannot_be_filled(out: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="out is"):
+        read(tmp_path, GOOD, [], out)
+
+
+def test_numbers_beyond_memory_are_left(tmp_path: Path) -> None:
+    out = np.zeros((4, 6), "f4")
+    runs = [GOOD[0], (1, 2**63, 2**62, 6, 0)]
+    assert read(tmp_path, runs, [], out) is None
+
+
+@pytest.mark.parametrize("threads", [1, 5])
+def test_missing_chunks_are_filled_and_nothing_else_is(threads: int, tmp_path: Path) -> None:
+    around = np.zeros((8, 12), "f4")
+    out = around[2:6, 3:9]
+    assert read(tmp_path, [(0, 0, 3, 4, 0), (1, 1, 1, 5, 1)], [], out, threads) == []
+    fill = np.frombuffer(FILL, "f4")[0]
+    expected = np.zeros((8, 12), "f4")
+    expected[2:6, 4:9] = fill
+    np.testing.assert_array_equal(around, expected)
+
+
+def test_an_error_of_the_check_ends_the_call(tmp_path: Path) -> None:
+    def check() -> None:
+        raise RuntimeError("enough")
+
+    reader = core.ChunkReader(((1,), (0,), 1, (), 1, 1), None, (b"", 46, b""), b"\0")
+    out = np.empty(3_000_000, "u1")
+    root = f"{tmp_path}/".encode()
+    with pytest.raises(RuntimeError, match="enough"):
+        reader.read(root, False, [(0, 0, 1, len(out), 0)], [], out, 2, check)
