@@ -5,18 +5,12 @@
 //! to the caller, who decodes it again with the reference code and so gets the one true error. What
 //! a block that is left has made of its own place is undefined; no other place is touched.
 
-mod blosc;
-mod codecs;
-mod crc32c;
-
 use crate::bytes::{Buffer, without_gil};
+use crate::codecs::{Decoder, Encoder, Steps};
 use crate::fault::Fault;
 use crate::numpy::{self, Target};
-pub use codecs::Room;
-pub use codecs::{Decoder, Steps};
-pub use crc32c::checksum;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 
 /// The encoded bytes of blocks.
 enum Source<'py> {
@@ -130,6 +124,22 @@ pub fn blocks_decode(
         Ok::<_, Fault>(left)
     };
     Ok(without_gil(py, size.saturating_mul(pieces.len()), work)?)
+}
+
+/// Encode one block's memory, in C order; None if that is left to the caller.
+#[pyfunction]
+#[pyo3(signature = (memory, codecs, /))]
+pub fn block_encode<'py>(
+    memory: &Bound<'py, PyAny>,
+    codecs: &Bound<'py, PyTuple>,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let py = memory.py();
+    let steps = Steps::new(codecs)?;
+    let buffer = Buffer::new(memory, "memory")?;
+    let bytes = buffer.bytes();
+    let work = || Ok::<_, Fault>(Encoder::new(&steps)?.encode(bytes).map(<[u8]>::to_vec));
+    let encoded = without_gil(py, bytes.len(), work)?;
+    Ok(encoded.map(|encoded| PyBytes::new(py, &encoded)))
 }
 
 fn argument(name: &'static str, found: String, expected: &'static str) -> PyErr {

@@ -11,7 +11,7 @@ mod pool;
 mod selection;
 mod shard;
 
-use crate::blocks::{Decoder, Room, Steps};
+use crate::codecs::{Decoder, Room, Steps};
 use crate::fault::Fault;
 use crate::numpy::{self, View};
 use files::{Absent, Keys, Opener};

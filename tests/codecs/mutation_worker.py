@@ -200,6 +200,12 @@ def blocks(count: int, rnd: random.Random) -> tuple[int, int]:
         ["zstd"],
         [v3("zstd", level=3, checksum=True)],
         [{"id": "lz4"}],
+        [v3("gzip", level=1)],
+        [v3("gzip", level=0)],
+        [{"id": "zlib", "level": 6}],
+        [{"id": "shuffle", "elementsize": 4}],
+        [{"id": "shuffle", "elementsize": 4}, "zstd"],
+        ["crc32c", {"id": "shuffle", "elementsize": 3}, {"id": "lz4"}],
         *([v3("blosc", cname=cname, clevel=5, shuffle=shuffle, typesize=size, blocksize=block)]
           for cname in blosc for shuffle in ("noshuffle", "shuffle", "bitshuffle")
           for size, block in ((4, 0), (1, 0), (4, 256), (3, 1024))),

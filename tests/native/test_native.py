@@ -335,6 +335,28 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array
 
 
+BAD_CODECS: list[Any] = [
+    ((),),
+    ((None,),),
+    (("bz2", 1),),
+    (("zlib", 10),),
+    (("gzip", "1"),),
+    (("gzip",),),
+    (("zstd", 0, False, 0),),
+    (("zstd", 2**40, False),),
+    (("lz4", None),),
+    (("shuffle", 0),),
+    (("shuffle", -1),),
+    (("crc32c", False, -4, 4),),
+    (("blosc", "lz4"),),
+    (("blosc", "lz4", 10, 0, 1, 0),),
+    (("blosc", "lz4", 5, 3, 1, 0),),
+    (("blosc", "lz4", 5, 0, 0, 0),),
+    (("zstd", 1, False), ("lz4", 1)),
+    (("shuffle", 2), ("lz4", 1)),
+]
+
+
 def bad_arguments() -> Iterator[tuple[str, tuple[Any, ...]]]:
     strings, objects = np.empty(2, TEXT), np.empty(2, object)
     bad_offsets: list[Any] = [
@@ -418,7 +440,7 @@ def bad_arguments() -> Iterator[tuple[str, tuple[Any, ...]]]:
         [[0, 2], np.array([0, 2], "i4"), np.array([[0, 2]]), np.array([0.0, 2.0])],
         [None, [0], np.array([0], "i4"), np.array([0, 0]), np.array([1]), np.array([-1])],
         [None, 2, (2, 1), (0,), ("2",)],
-        [None, "zstd", (None,), (("zlib", 1),), (("zstd", 0, 0, 0),), (("blosc", "1"),)],
+        [None, "zstd", (None,), *BAD_CODECS],
         [None, 0, 3, 1.0],
         [None, b"ab", read_only(np.empty(2, "u1")), np.empty((1, 2), "u1"), strings, objects],
     ]
@@ -427,8 +449,10 @@ def bad_arguments() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield "blocks_decode", (*block[:place], wrong, *block[place + 1 :])
     for wrong in [np.array([0, 2, 0]), np.array([0])]:
         yield "blocks_decode", (b"ab", wrong, *block[2:])
-    for codecs in [(("blosc", 1), ("crc32c", False, 4, 9)), (("lz4", 1), ("zstd", 1, 1, 1))]:
-        yield "blocks_decode", (*block[:4], codecs, *block[5:])
+    for wrong in [None, "zstd", (None,), *BAD_CODECS]:
+        yield "block_encode", (b"ab", wrong)
+    for wrong in [None, "ab", 5, memoryview(b"abcdefgh")[::2], strings]:
+        yield "block_encode", (wrong, ())
     for wrong in [None, "1", 1.0]:
         yield "frame_split", (frame, wrong)
         yield "objects_column", (objects, wrong)

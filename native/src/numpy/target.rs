@@ -1,7 +1,7 @@
 //! An array of any strides that blocks of one shape are put into.
 
 use super::{WRITEABLE, description, fields};
-use crate::blocks::Room;
+use crate::codecs::Room;
 use crate::fault::Fault;
 use pyo3::prelude::*;
 use std::ffi::c_int;

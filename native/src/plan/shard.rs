@@ -3,7 +3,7 @@
 use super::files::{self, Absent};
 use super::selection::{Cuts, Factor};
 use super::{Desk, Job, pool};
-use crate::blocks::checksum;
+use crate::codecs::checksum;
 use pyo3::prelude::*;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};

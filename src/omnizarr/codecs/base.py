@@ -161,9 +161,8 @@ class Step:
     """Changes the decoded array in place, after its bytes have been copied (byte order)."""
     swap: int | None = None
     """Set if the native core can do this step: the size of the groups of bytes that it reverses."""
-    block: Callable[[], tuple[Any, ...] | None] | None = None
-    """Describes the step to the native core, which decodes many chunks at once (`codecs.blocks`).
-    Called on first use; gives None where the library's functions cannot be reached."""
+    block: tuple[Any, ...] | None = None
+    """Describes the step to the native core (`codecs.blocks`): its name there, and its options."""
     shard: Shard | None = None
     """Set if parts of the array can be decoded alone."""
     columns: ColumnCoder | None = None

@@ -1,8 +1,8 @@
 """Many chunks in one call of the native core, with the interpreter lock released for all of them.
 
 Possible where the codecs leave an array's memory as it is (or swap its bytes, or the dimensions)
-and wrap it in what the core can undo: one compressor, checksums around it. The compressors are the
-functions of the very libraries that the codecs call, so both ways give the same bytes.
+and wrap it in what the core can undo: shuffles, one compressor, checksums anywhere. The core brings
+its own libraries, which give the same values.
 
 The core reports no errors: it skips every chunk that is damaged or unusual, and the codecs decode
 it or raise. A caller does nothing differently.
@@ -12,7 +12,7 @@ This module knows steps and the core. It must not know stores or plans.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,49 +60,38 @@ class ChunkLayout(NamedTuple):
 class BlockDecoder:
     """The chunks of one chain, decoded many at a time."""
 
-    __slots__ = ("_codecs", "_order", "_shape", "count", "dtype", "small")
+    __slots__ = ("_order", "_shape", "codecs", "count", "dtype", "small")
 
     small: bool
     """Whether calling Python for each chunk would cost much."""
 
+    codecs: Codecs
     dtype: np.dtype[Any]
     count: int
     """Most chunks for one call."""
 
-    def __init__(
-        self, stage: ArrayStage, order: Shape, codecs: Callable[[], Codecs | None]
-    ) -> None:
+    def __init__(self, stage: ArrayStage, order: Shape, codecs: Codecs) -> None:
         """`order` is that of the dimensions as they are stored."""
         self._shape: Shape = tuple(stage.shape[axis] for axis in order)
         self._order = None if order == tuple(sorted(order)) else order
-        self._codecs: Callable[[], Codecs | None] | Codecs | None = codecs
+        self.codecs = codecs
         self.dtype = stage.dtype
         self.count = max(1, CALL_BYTES // (stage.nbytes or 1))
         self.small = (stage.nbytes or 0) <= MOST_BYTES
 
-    def layout(self, limit: int) -> ChunkLayout | None:
-        """The chunks as the core knows them; None if it does not know a codec."""
-        steps = self._described()
-        if steps is None:
-            return None
+    def layout(self, limit: int) -> ChunkLayout:
+        """The chunks as the core knows them."""
         order = self._order or tuple(range(len(self._shape)))
         shape = tuple(length for _, length in sorted(zip(order, self._shape, strict=True)))
-        return ChunkLayout(shape, order, self.dtype.itemsize, *steps, limit)
-
-    def _described(self) -> Codecs | None:
-        if callable(self._codecs):
-            self._codecs = self._codecs()
-        return self._codecs
+        return ChunkLayout(shape, order, self.dtype.itemsize, *self.codecs, limit)
 
     def fit(self, working: Any) -> bool:
         """Whether there is a core, and chunks can be decoded straight into this array."""
-        if (
-            native_core.core() is None
-            or type(working) is not np.ndarray
-            or working.dtype != self.dtype
-        ):
-            return False
-        return self._described() is not None
+        return (
+            native_core.core() is not None
+            and type(working) is np.ndarray
+            and working.dtype == self.dtype
+        )
 
     def decode(
         self,
@@ -117,8 +106,8 @@ class BlockDecoder:
         says. Each row of `starts` is the index in `working` of a chunk's first element. Only
         after `fit`."""
         core = native_core.core()
-        assert core is not None and isinstance(self._codecs, Codecs)
-        steps, swap = self._codecs
+        assert core is not None
+        steps, swap = self.codecs
         if self._order is not None:
             working = working.transpose(self._order)
             starts = np.ascontiguousarray(starts.reshape(-1, working.ndim)[:, self._order])
@@ -135,19 +124,14 @@ def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> BlockDecoder | None:
         return None
     if text.is_in(stage.dtype) or is_padded(stage.dtype):
         return None
-    found = [step.block for step in reversed(behind)]
-    makers = [block for block in found if block is not None]
-    if len(makers) != len(found):
+    found = tuple(step.block for step in reversed(behind) if step.block is not None)
+    # The size on both sides of a codec must be known: only checksums are around a compressor.
+    names = [block[0] for block in found]
+    compressors = [place for place, name in enumerate(names) if name not in ("crc32c", "shuffle")]
+    around = names[: compressors[-1]] if compressors else []
+    if len(found) != len(behind) or any(name != "crc32c" for name in around):
         return None
-
-    def codecs() -> Codecs | None:
-        made = [maker() for maker in makers]
-        described = tuple(block for block in made if block is not None)
-        # A compressor hands over the array's memory: nothing may be left to undo behind it.
-        last = all(block[0] == "crc32c" for block in described[:-1])
-        return Codecs(described, swap) if last and len(described) == len(made) else None
-
-    return BlockDecoder(stage, order, codecs)
+    return BlockDecoder(stage, order, Codecs(found, swap))
 
 
 def _order(ndim: int, views: Sequence[Any]) -> Shape | None:

@@ -29,7 +29,7 @@ from omnizarr.codecs.base import (
 )
 from omnizarr.codecs.configuration import choice, configured, integer, only
 from omnizarr.codecs.document import CodecDocument
-from omnizarr.codecs.loader import addresses, blosc
+from omnizarr.codecs.loader import blosc
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
@@ -251,13 +251,9 @@ class BloscCodec(CodecDocument):
             return out.data
 
         spec = self._settled(stage)
-        return Step(compressed(stage), encode, decode, decode_into, block=_block, spec=spec)
-
-
-def _block() -> tuple[Any, ...] | None:
-    """For the native core: the function that needs no context and no threads."""
-    found = addresses("numcodecs.blosc", "blosc", "blosc_decompress_ctx")
-    return None if found is None else ("blosc", *found)
+        shuffle = self._shuffle(typesize)
+        block = ("blosc", self.cname, self.clevel, shuffle, typesize, self.blocksize)
+        return Step(compressed(stage), encode, decode, decode_into, block=block, spec=spec)
 
 
 def _encoder(module: Any, codec: BloscCodec, typesize: int, shuffle: int) -> Any:

@@ -53,5 +53,5 @@ def checksum_step(
         return payload
 
     least, most = (4, limit) if size is None else (size, size)
-    block = None if native is None else lambda: (native, at_start, least, most)
+    block = None if native is None else (native, at_start, least, most)
     return Step(resized(stage, 4), encode, decode, block=block)

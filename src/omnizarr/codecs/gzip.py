@@ -63,4 +63,7 @@ class GzipCodec(CodecDocument):
 
     def prepare(self, stage: BytesStage) -> Step:
         compress = partial(zlib.compress, level=self.level, wbits=GZIP)
-        return stream_step(self.name, stage, compress, _new, (zlib.error,), several=True)
+        block = ("gzip", self.level)
+        return stream_step(
+            self.name, stage, compress, _new, (zlib.error,), several=True, block=block
+        )

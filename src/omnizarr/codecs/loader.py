@@ -30,23 +30,6 @@ def library(name: str, codec: str) -> Any:
 
 
 @cache
-def addresses(name: str, codec: str, *functions: str) -> tuple[int, ...] | None:
-    """Addresses of C functions in an extension module; None where its build does not export them.
-
-    They stay valid: a module is never unloaded.
-    """
-    import ctypes
-
-    try:
-        shared = ctypes.CDLL(library(name, codec).__file__)
-        found = [ctypes.cast(getattr(shared, one), ctypes.c_void_p).value for one in functions]
-    except (OSError, AttributeError, TypeError):
-        return None
-    whole = tuple(address for address in found if address)
-    return whole if len(whole) == len(functions) else None
-
-
-@cache
 def blosc() -> ModuleType:
     """numcodecs' c-blosc, told to stay in the calling thread.
 

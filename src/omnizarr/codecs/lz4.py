@@ -6,11 +6,11 @@ Configuration: `acceleration`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from omnizarr.codecs.base import BytesStage, CodecKind, Step, check_size, compressed
 from omnizarr.codecs.configuration import ConfiguredCodec, integer, member
-from omnizarr.codecs.loader import addresses, library
+from omnizarr.codecs.loader import library
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
@@ -58,7 +58,8 @@ class LZ4Codec(ConfiguredCodec):
             except (RuntimeError, ValueError) as error:
                 raise DecodeError(f"codec {NAME!r}: {error}") from error
 
-        return Step(compressed(stage), encode, decode, decode_into, block=_block)
+        block = ("lz4", acceleration)
+        return Step(compressed(stage), encode, decode, decode_into, block=block)
 
 
 def check_most(name: str, stage: BytesStage) -> None:
@@ -67,9 +68,3 @@ def check_most(name: str, stage: BytesStage) -> None:
         raise MetadataError(
             f"codec {name!r}: a chunk of {stage.size} bytes; LZ4 takes at most {MAX_BYTES}"
         )
-
-
-def _block() -> tuple[Any, ...] | None:
-    """For the native core."""
-    found = addresses("numcodecs.lz4", NAME, "LZ4_decompress_safe")
-    return None if found is None else ("lz4", *found)

@@ -65,5 +65,5 @@ class ShuffleCodec(CodecDocument):
             return out.data
 
         if width == 1:
-            return Step(output, unchanged, unchanged)
-        return Step(output, encode, decode, decode_into)
+            return Step(output, unchanged, unchanged, block=("shuffle", width))
+        return Step(output, encode, decode, decode_into, block=("shuffle", width))

@@ -9,7 +9,7 @@ windows, because `unused_data` copies what is left and would make many tiny memb
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from omnizarr.codecs.base import BytesStage, Step, check_size, compressed
 from omnizarr.errors import DecodeError
@@ -35,11 +35,12 @@ def stream_step(
     *,
     several: bool = False,
     endless: bool = False,
+    block: tuple[Any, ...] | None = None,
 ) -> Step:
     """A step whose bytes are one stream, or `several` in a row with zero bytes as padding.
 
     `new` makes a decompressor. Streams that are `endless` have no end mark; the promised size is
-    their end. No more bytes are decoded than the stage allows.
+    their end. No more bytes are decoded than the stage allows. `block` is that of the step.
     """
     size = stage.size
     most = stage.limit if size is None else size
@@ -67,7 +68,7 @@ def stream_step(
             check_size(name, stage, len(result))
         return result
 
-    return Step(compressed(stage), compress, decode)
+    return Step(compressed(stage), compress, decode, block=block)
 
 
 def _further(

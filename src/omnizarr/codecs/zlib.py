@@ -23,4 +23,7 @@ class ZlibCodec(ConfiguredCodec):
 
     def prepare(self, stage: BytesStage) -> Step:
         compress = partial(zlib.compress, level=self.level)
-        return stream_step(self.name, stage, compress, zlib.decompressobj, (zlib.error,))
+        block = ("zlib", self.level)
+        return stream_step(
+            self.name, stage, compress, zlib.decompressobj, (zlib.error,), block=block
+        )

@@ -11,13 +11,12 @@ or, where nothing is promised, only if its blocks cannot make more than the limi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from omnizarr.codecs.base import BytesStage, CodecKind, Step, check_size, compressed
 from omnizarr.codecs.configuration import ConfiguredCodec, boolean, integer, member
-from omnizarr.codecs.loader import addresses
 from omnizarr.codecs.zstd_library import zstd_functions
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.keywords import suggesting
@@ -182,12 +181,5 @@ class ZstdCodec(ConfiguredCodec):
             decode_into(data, out)
             return out.data
 
-        return Step(compressed(stage), encode, decode, decode_into, block=_block)
-
-
-def _block() -> tuple[Any, ...] | None:
-    """For the native core: to make and to free a context, and to decode with it."""
-    found = addresses(
-        "numcodecs.zstd", "zstd", "ZSTD_createDCtx", "ZSTD_freeDCtx", "ZSTD_decompressDCtx"
-    )
-    return None if found is None else ("zstd", *found)
+        block = ("zstd", level, checksum)
+        return Step(compressed(stage), encode, decode, decode_into, block=block)

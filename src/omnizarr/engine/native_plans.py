@@ -44,8 +44,6 @@ def reader_of(source: Source) -> ChunkReader | None:
     if chain.blocks is None:
         return None
     layout = chain.blocks.layout(chain.output.limit)
-    if layout is None:
-        return None
     decides = source.on_missing != "fill" or bool(model.keys.alternatives)
     fill = None if decides else source.fill.tobytes()
     reader: ChunkReader = make(tuple(layout), shard, keys, fill)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 2
+API = 3
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -67,6 +67,8 @@ class Core(Protocol):
         out: Array,
         /,
     ) -> list[int]: ...
+
+    def block_encode(self, memory: Any, codecs: tuple[tuple[Any, ...], ...], /) -> bytes | None: ...
 
 
 class ChunkReader(Protocol):

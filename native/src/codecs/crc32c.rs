@@ -32,6 +32,32 @@ const fn tables() -> [[u32; 256]; 8] {
     tables
 }
 
+/// A checksum before or behind what it is of.
+pub struct Checksum {
+    /// Where it is.
+    pub at_start: bool,
+    /// The fewest bytes with it.
+    pub least: usize,
+    /// The most bytes with it.
+    pub most: usize,
+}
+
+impl Checksum {
+    /// What it is of; None if it is another's, or if there are too few or too many bytes.
+    pub fn strip<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
+        if data.len() < self.least || data.len() > self.most {
+            return None;
+        }
+        let (stored, payload) = match self.at_start {
+            true => data.split_first_chunk::<4>()?,
+            false => data
+                .split_last_chunk::<4>()
+                .map(|(rest, last)| (last, rest))?,
+        };
+        (checksum(payload) == u32::from_le_bytes(*stored)).then_some(payload)
+    }
+}
+
 /// The checksum of these bytes.
 pub fn checksum(bytes: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]

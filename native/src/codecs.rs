@@ -1,0 +1,338 @@
+//! What chunks are encoded with: how that is undone, and done.
+//!
+//! The compressors are C libraries that are linked statically. A decoder never says what is wrong
+//! with bytes: what is not exactly sound and usual it leaves to the reference code. An encoder leaves
+//! what it does not make.
+
+mod blosc;
+mod blosclz;
+mod context;
+mod crc32c;
+mod deflate;
+mod lz4;
+mod room;
+mod shuffle;
+mod zstd;
+
+use crate::fault::Fault;
+use crc32c::Checksum;
+use deflate::Container;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use room::{grow, refill};
+use std::ffi::c_int;
+
+pub use crc32c::checksum;
+pub use room::Room;
+
+/// One codec.
+enum Step {
+    Crc32c(Checksum),
+    Shuffle { width: usize },
+    Zstd { level: c_int, checksum: bool },
+    Lz4 { acceleration: c_int },
+    Deflate { container: Container, level: c_int },
+    Blosc(blosc::Options),
+}
+
+impl Step {
+    /// From a name and what belongs to it; None if it is unknown or wrong.
+    fn new(codec: &Bound<'_, PyTuple>) -> Option<Step> {
+        let name: String = codec.get_item(0).ok()?.extract().ok()?;
+        let (step, arguments) = match name.as_str() {
+            "crc32c" => (
+                Step::Crc32c(Checksum {
+                    at_start: argument(codec, 1)?,
+                    least: argument(codec, 2)?,
+                    most: argument(codec, 3)?,
+                }),
+                3,
+            ),
+            "shuffle" => {
+                let width = argument(codec, 1).filter(|&width| width > 0)?;
+                (Step::Shuffle { width }, 1)
+            }
+            "zstd" => {
+                let (level, checksum) = (argument(codec, 1)?, argument(codec, 2)?);
+                (Step::Zstd { level, checksum }, 2)
+            }
+            "lz4" => {
+                let acceleration = argument(codec, 1)?;
+                (Step::Lz4 { acceleration }, 1)
+            }
+            "gzip" | "zlib" => {
+                let level = argument(codec, 1).filter(|level| (-1..=9).contains(level))?;
+                let container = match name.as_str() {
+                    "gzip" => Container::Gzip,
+                    _ => Container::Zlib,
+                };
+                (Step::Deflate { container, level }, 1)
+            }
+            "blosc" => (
+                Step::Blosc(blosc::Options {
+                    compressor: argument(codec, 1)?,
+                    level: argument(codec, 2).filter(|level| (0..=9).contains(level))?,
+                    shuffle: argument(codec, 3).filter(|&shuffle| shuffle <= 2)?,
+                    typesize: argument(codec, 4).filter(|&size| size > 0)?,
+                    block: argument(codec, 5)?,
+                }),
+                5,
+            ),
+            _ => return None,
+        };
+        (codec.len() == arguments + 1).then_some(step)
+    }
+
+    /// It makes bytes of another number, which is known only when it is done.
+    fn compresses(&self) -> bool {
+        !matches!(self, Step::Crc32c(_) | Step::Shuffle { .. })
+    }
+}
+
+fn argument<'py, T: for<'a> FromPyObject<'a, 'py>>(
+    codec: &Bound<'py, PyTuple>,
+    place: usize,
+) -> Option<T> {
+    codec.get_item(place).ok()?.extract().ok()
+}
+
+/// The codecs of a chunk, from the outside in.
+pub struct Steps(Vec<Step>);
+
+impl Steps {
+    /// From tuples of a name and what belongs to it; see `README.md`.
+    ///
+    /// The size on each side of a codec must be known when it is undone: so at most one of them
+    /// compresses, and only checksums are around it.
+    pub fn new(codecs: &Bound<'_, PyTuple>) -> PyResult<Steps> {
+        let mut steps: Vec<Step> = Vec::new();
+        for codec in codecs.iter() {
+            let found = codec.cast::<PyTuple>().ok().and_then(Step::new);
+            let fits = |step: &Step| {
+                let around = |outer: &Step| matches!(outer, Step::Crc32c(_));
+                !step.compresses() || steps.iter().all(around)
+            };
+            match found.filter(fits) {
+                Some(step) => steps.push(step),
+                None => return Err(unknown(codec.repr()?.to_string())),
+            }
+        }
+        Ok(Steps(steps))
+    }
+
+    /// The stored bytes are the chunk's memory.
+    pub fn is_plain(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn unknown(found: String) -> PyErr {
+    Fault::Argument {
+        name: "codecs",
+        found: format!("{found} among them"),
+        expected: "any crc32c, at most one compressor, then any shuffle and crc32c",
+    }
+    .into()
+}
+
+/// The codecs at work on one chunk after the other, in one thread.
+pub struct Decoder<'a>(Vec<Undo<'a>>);
+
+/// A codec, what it needs, and memory for what it gives to the next.
+struct Undo<'a> {
+    way: Decoding<'a>,
+    memory: Vec<u8>,
+}
+
+enum Decoding<'a> {
+    Crc32c(&'a Checksum),
+    Shuffle(usize),
+    Zstd(zstd::Decompressor),
+    Lz4,
+    Deflate(Container, deflate::Decompressor),
+    Blosc(blosc::Decompressor),
+}
+
+impl Decoding<'_> {
+    fn new(step: &Step) -> Option<Decoding<'_>> {
+        Some(match step {
+            Step::Crc32c(checksum) => Decoding::Crc32c(checksum),
+            Step::Shuffle { width } => Decoding::Shuffle(*width),
+            Step::Zstd { .. } => Decoding::Zstd(zstd::Decompressor::new()?),
+            Step::Lz4 { .. } => Decoding::Lz4,
+            Step::Deflate { container, .. } => {
+                Decoding::Deflate(*container, deflate::Decompressor::new()?)
+            }
+            Step::Blosc(_) => Decoding::Blosc(blosc::Decompressor::default()),
+        })
+    }
+
+    fn decode(&mut self, data: &[u8], room: &Room) -> Option<()> {
+        match self {
+            Decoding::Crc32c(checksum) => room.put(checksum.strip(data)?),
+            Decoding::Shuffle(width) => shuffle::unshuffle(*width, data, room),
+            Decoding::Zstd(context) => context.decode(data, room),
+            Decoding::Lz4 => lz4::decode(data, room),
+            Decoding::Deflate(container, context) => {
+                let used = context.decode(*container, data, room)?;
+                (used == data.len()).then_some(())
+            }
+            Decoding::Blosc(context) => context.decode(data, room),
+        }
+    }
+}
+
+impl<'a> Decoder<'a> {
+    /// With contexts and memory of its own.
+    pub fn new(steps: &'a Steps) -> Result<Decoder<'a>, Fault> {
+        let undo = |step| {
+            let way = Decoding::new(step).ok_or(Fault::Memory)?;
+            let memory = Vec::new();
+            Ok(Undo { way, memory })
+        };
+        steps
+            .0
+            .iter()
+            .map(undo)
+            .collect::<Result<_, _>>()
+            .map(Decoder)
+    }
+
+    /// Fill the room from these bytes; false if they are not exactly a chunk, or an unusual one.
+    pub fn decode(&mut self, data: &[u8], room: &Room) -> bool {
+        undo(&mut self.0, data, room).is_some()
+    }
+}
+
+/// Undo these codecs, the first one first.
+fn undo(codecs: &mut [Undo<'_>], data: &[u8], room: &Room) -> Option<()> {
+    let Some((first, inner)) = codecs.split_first_mut() else {
+        return room.put(data);
+    };
+    if let Decoding::Crc32c(checksum) = &first.way {
+        return undo(inner, checksum.strip(data)?, room);
+    }
+    if inner.is_empty() {
+        return first.way.decode(data, room);
+    }
+    // Inside of a compressor there are only codecs that keep the size, and checksums.
+    let size = room.size.checked_add(4 * checksums(inner))?;
+    grow(&mut first.memory, size)?;
+    let memory = first.memory.get_mut(..size)?;
+    first.way.decode(data, &Room::over(memory))?;
+    undo(inner, memory, room)
+}
+
+fn checksums(codecs: &[Undo<'_>]) -> usize {
+    let is_one = |codec: &&Undo<'_>| matches!(codec.way, Decoding::Crc32c(_));
+    codecs.iter().filter(is_one).count()
+}
+
+/// The codecs at work on one chunk after the other, in one thread, from the inside out.
+pub struct Encoder<'a>(Option<Vec<Do<'a>>>);
+
+/// A codec, what it needs, and memory for what it makes.
+struct Do<'a> {
+    way: Encoding<'a>,
+    memory: Vec<u8>,
+}
+
+enum Encoding<'a> {
+    Crc32c { at_start: bool },
+    Shuffle(usize),
+    Zstd(zstd::Compressor),
+    Lz4(c_int),
+    Deflate(deflate::Compressor),
+    Blosc(blosc::Compressor<'a>),
+}
+
+impl<'a> Encoding<'a> {
+    /// None if it is not made here.
+    fn new(step: &'a Step) -> Option<Encoding<'a>> {
+        Some(match step {
+            Step::Crc32c(checksum) => Encoding::Crc32c {
+                at_start: checksum.at_start,
+            },
+            Step::Shuffle { width } => Encoding::Shuffle(*width),
+            Step::Zstd { level, checksum } => {
+                Encoding::Zstd(zstd::Compressor::new(*level, *checksum)?)
+            }
+            Step::Lz4 { acceleration } => Encoding::Lz4(*acceleration),
+            Step::Deflate { container, level } => {
+                Encoding::Deflate(deflate::Compressor::new(*container, *level)?)
+            }
+            Step::Blosc(options) => Encoding::Blosc(blosc::Compressor::new(options)?),
+        })
+    }
+
+    /// The most bytes that so many become.
+    fn bound(&mut self, size: usize) -> Option<usize> {
+        match self {
+            Encoding::Crc32c { .. } => size.checked_add(4),
+            Encoding::Shuffle(_) => Some(size),
+            Encoding::Zstd(_) => zstd::Compressor::bound(size),
+            Encoding::Lz4(_) => lz4::bound(size),
+            Encoding::Deflate(context) => Some(context.bound(size)),
+            Encoding::Blosc(_) => blosc::Compressor::bound(size),
+        }
+    }
+
+    /// How many bytes of a room of `bound` bytes these become.
+    fn encode(&mut self, data: &[u8], room: &Room) -> Option<usize> {
+        match self {
+            Encoding::Crc32c { at_start } => {
+                let sum = crc32c::checksum(data).to_le_bytes();
+                let places = if *at_start { (0, 4) } else { (data.len(), 0) };
+                room.part(places.0, 4)?.put(&sum)?;
+                room.part(places.1, data.len())?.put(data)?;
+                data.len().checked_add(4)
+            }
+            Encoding::Shuffle(width) => {
+                shuffle::shuffle(*width, data, room)?;
+                Some(data.len())
+            }
+            Encoding::Zstd(context) => context.encode(data, room),
+            Encoding::Lz4(acceleration) => lz4::encode(data, room, *acceleration),
+            Encoding::Deflate(context) => context.encode(data, room),
+            Encoding::Blosc(context) => context.encode(data, room),
+        }
+    }
+}
+
+impl<'a> Encoder<'a> {
+    /// With contexts and memory of its own.
+    pub fn new(steps: &'a Steps) -> Result<Encoder<'a>, Fault> {
+        let make = |step| {
+            let way = Encoding::new(step)?;
+            let memory = Vec::new();
+            Some(Do { way, memory })
+        };
+        Ok(Encoder(steps.0.iter().rev().map(make).collect()))
+    }
+
+    /// Encode a chunk's memory; None if that is left to the reference code. The bytes are valid until
+    /// the next call.
+    pub fn encode<'b>(&'b mut self, memory: &'b [u8]) -> Option<&'b [u8]> {
+        encode(self.0.as_mut()?, memory)
+    }
+}
+
+/// Do these codecs, the first one first.
+fn encode<'b>(codecs: &'b mut [Do<'_>], data: &'b [u8]) -> Option<&'b [u8]> {
+    let Some((first, mut outer)) = codecs.split_first_mut() else {
+        return Some(data);
+    };
+    let most = first.way.bound(data.len())?;
+    let way = &mut first.way;
+    // SAFETY: each codec writes what it says.
+    unsafe { refill(&mut first.memory, most, 4, |room| way.encode(data, room)) }?;
+    // A checksum at the end needs no copy of the rest.
+    let appended = |codec: &Do<'_>| matches!(codec.way, Encoding::Crc32c { at_start: false });
+    while outer.first().is_some_and(appended) {
+        let sum = crc32c::checksum(&first.memory).to_le_bytes();
+        first.memory.try_reserve(sum.len()).ok()?;
+        first.memory.extend_from_slice(&sum);
+        outer = &mut outer[1..];
+    }
+    encode(outer, &first.memory)
+}

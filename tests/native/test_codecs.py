@@ -1,0 +1,210 @@
+"""What the core encodes is what the codecs would: their values, their options, their format."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+import numcodecs.blosc
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnizarr.codecs import Chain
+from omnizarr.codecs.zstd import frame_sizes, is_one_frame
+from tests.codecs.support import BIG, LITTLE, make, v3
+from tests.native.installed import needed
+
+core = needed()
+
+SIZES = (1, 7, 8, 15, 31, 32, 33, 127, 128, 129, 500, 1024, 4093, 9000, 40_000, 130_001)
+SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
+
+
+def blosc(cname: str, clevel: int, shuffle: str, typesize: int, blocksize: int) -> Any:
+    return v3("blosc", cname=cname, clevel=clevel, shuffle=shuffle, typesize=typesize,
+              blocksize=blocksize)  # fmt: skip
+
+
+def values(kind: str, count: int, dtype: str, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    if kind == "noise":
+        width = np.dtype(dtype).itemsize
+        return rng.integers(0, 256, count * width, np.uint8).view(dtype)
+    steps = {
+        "zeros": 0,
+        "runs": rng.integers(0, 50, count) > 48,
+        "walk": rng.integers(-3, 4, count),
+    }
+    return np.cumsum(np.broadcast_to(steps[kind], count)).astype(dtype)
+
+
+def both_ways(chain: Chain, array: np.ndarray) -> bytes | None:
+    """Encode with the core; the codecs in Python and the core give the array back."""
+    assert chain.blocks is not None
+    swapped = array.astype(array.dtype.newbyteorder()) if chain.blocks.codecs.swap > 1 else array
+    encoded = core.block_encode(swapped, chain.blocks.codecs.steps)
+    if encoded is None:
+        return None
+    assert len(encoded) <= chain.output.limit
+    for data in (encoded, bytes(chain.encode(array))):
+        assert chain.decode(data).tobytes() == array.tobytes()
+        out = np.zeros_like(array)
+        assert chain.blocks.decode([data], None, np.zeros(1, np.int64), out) == []
+        assert out.tobytes() == array.tobytes()
+    return encoded  # type: ignore[no-any-return]
+
+
+CODECS: dict[str, list[Any]] = {
+    "raw": [LITTLE],
+    "crc32c": [LITTLE, "crc32c"],
+    "crc32c twice": [LITTLE, {"id": "crc32c", "location": "start"}, "crc32c"],
+    "zstd": [LITTLE, "zstd"],
+    "zstd checked": [BIG, v3("zstd", level=-5, checksum=True), "crc32c"],
+    "zstd high": [LITTLE, v3("zstd", level=19, checksum=False)],
+    "lz4": [LITTLE, {"id": "lz4", "acceleration": 1}],
+    "lz4 fast": [LITTLE, {"id": "lz4", "acceleration": -1}, {"id": "crc32c", "location": "start"}],
+    "gzip": [LITTLE, v3("gzip", level=5)],
+    "gzip 0": [LITTLE, v3("gzip", level=0)],
+    "gzip usual": [LITTLE, {"id": "gzip", "level": -1}],
+    "zlib": [BIG, {"id": "zlib", "level": 9}, "crc32c"],
+    "shuffle": [LITTLE, {"id": "shuffle", "elementsize": 4}],
+    "shuffle zlib": [LITTLE, {"id": "shuffle", "elementsize": 0}, {"id": "zlib", "level": 1}],
+    "shuffle between": [LITTLE, "crc32c", {"id": "shuffle", "elementsize": 5}, "crc32c", "zstd"],
+    "shuffles": [LITTLE, {"id": "shuffle", "elementsize": 2}, {"id": "shuffle", "elementsize": 16}],
+}
+
+
+@pytest.mark.parametrize("kind", ["zeros", "runs", "walk", "noise"])
+@pytest.mark.parametrize("name", CODECS)
+def test_both_ways(name: str, kind: str) -> None:
+    for count in SIZES:
+        array = values(kind, count, "<f4")
+        assert both_ways(make(CODECS[name], (count,), "<f4"), array) is not None
+
+
+@given(
+    st.sampled_from(["lz4", "lz4hc", "zlib", "zstd", "blosclz"]),
+    st.integers(0, 9),
+    st.sampled_from(SHUFFLES),
+    st.sampled_from([1, 2, 3, 4, 7, 8, 16, 17, 32, 255, 256, 300]),
+    st.sampled_from([0, 0, 1, 128, 1000, 4096, 65536, 2**30]),
+    st.sampled_from(["zeros", "runs", "walk", "noise"]),
+    st.sampled_from(["u1", "<i2", "<f4", "<f8", "<c16"]),
+    st.sampled_from(SIZES) | st.integers(1, 3000),
+)
+def test_blosc(
+    cname: str, clevel: int, shuffle: str, typesize: int, blocksize: int, kind: str, dtype: str,
+    count: int,
+) -> None:  # fmt: skip
+    """The header says what that of c-blosc says."""
+    array = values(kind, count, dtype)
+    codec = blosc(cname, clevel, shuffle, typesize, blocksize)
+    chain = make([LITTLE, codec], (count,), dtype)
+    encoded = both_ways(chain, array)
+    if encoded is None:
+        assert cname == "blosclz"
+        assert decoded(chain, array)
+        return
+    theirs = bytes(chain.encode(array))
+    ours = struct.unpack_from("<BBBBII", encoded)
+    assert ours[:2] == (2, 1) and ours[3:] == struct.unpack_from("<BBBBII", theirs)[3:]
+    if kind != "noise":
+        # Noise is on the edge of being stored as it is.
+        assert ours[2] == theirs[2]
+
+
+def decoded(chain: Chain, array: np.ndarray) -> bool:
+    assert chain.blocks is not None
+    out = np.zeros_like(array)
+    left = chain.blocks.decode([chain.encode(array)], None, np.zeros(1, np.int64), out)
+    return left == [] and out.tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("shuffle", SHUFFLES)
+@pytest.mark.parametrize("cname", ["lz4", "lz4hc", "zlib", "zstd"])
+def test_blosc_with_many_blocks(cname: str, shuffle: str) -> None:
+    for dtype, clevel in (("u1", 5), ("<f4", 9), ("<f8", 1)):
+        array = values("walk", 1_000_003 // np.dtype(dtype).itemsize, dtype)
+        codec = blosc(cname, clevel, shuffle, np.dtype(dtype).itemsize, 0)
+        chain = make([LITTLE, codec], array.shape, dtype)
+        encoded = both_ways(chain, array)
+        assert encoded is not None
+        theirs = len(chain.encode(array))
+        assert 0.8 * theirs < len(encoded) < 1.2 * theirs
+        assert numcodecs.blosc.decompress(encoded) == array.tobytes()
+
+
+def test_what_the_core_does_not_write_is_left() -> None:
+    for cname in ("blosclz", "snappy", "zstd-0.7"):
+        assert core.block_encode(b"a" * 999, (("blosc", cname, 5, 1, 4, 0),)) is None
+    assert core.block_encode(b"", (("blosc", "lz4", 5, 1, 4, 0),)) is None
+
+
+def test_levels_and_checksums_are_honoured() -> None:
+    data = values("walk", 30_000, "<i4").tobytes()
+    for name, levels in (("gzip", (0, 1, 9)), ("zlib", (0, 1, 9))):
+        sizes = [len(core.block_encode(data, ((name, level),))) for level in levels]
+        assert sizes[0] > len(data) > sizes[1] > sizes[2]
+        assert core.block_encode(data, ((name, -1),)) == core.block_encode(data, ((name, 6),))
+    assert zlib.decompress(core.block_encode(data, (("gzip", 6),)), 31) == data
+    assert zlib.decompress(core.block_encode(data, (("zlib", 6),))) == data
+    frames = {level: core.block_encode(data, (("zstd", level, True),)) for level in (-7, 0, 3, 19)}
+    assert len(frames[-7]) > len(frames[3]) > len(frames[19]) and frames[0] == frames[3]
+    assert core.block_encode(data, (("zstd", 99, True),)) == core.block_encode(
+        data, (("zstd", 22, True),)
+    )
+    for frame in frames.values():
+        assert is_one_frame(memoryview(frame)) and frame_sizes(frame) == (len(data), len(data))
+        assert frame[4] & 4
+    assert not core.block_encode(data, (("zstd", 3, False),))[4] & 4
+    fast = [len(core.block_encode(data, (("lz4", speed),))) for speed in (1, 50)]
+    assert fast[0] < fast[1]
+
+
+@given(st.binary(max_size=600), st.integers(1, 40), st.booleans())
+def test_shuffle_is_a_transposition(data: bytes, width: int, longer: bool) -> None:
+    data = data * (20 if longer else 1) + b"x"
+    used = len(data) // width * width
+    expected = np.frombuffer(data[:used], "u1").reshape(-1, width).T.tobytes() + data[used:]
+    assert core.block_encode(data, (("shuffle", width),)) == expected
+
+
+def gzipped(flags: int, between: bytes, payload: bytes) -> bytes:
+    packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+    body = packer.compress(payload) + packer.flush()
+    head = b"\x1f\x8b\x08" + bytes([flags]) + bytes(6) + between
+    return head + body + struct.pack("<II", zlib.crc32(payload), len(payload))
+
+
+def test_streams_that_are_left_to_the_codecs() -> None:
+    payload = b"abcdefgh" * 20
+    sound, packed = gzipped(0, b"", payload), zlib.compress(payload)
+    head = struct.pack("<H", zlib.crc32(gzipped(2, b"", b"")[:10]) & 0xFFFF)
+    usual = [sound, gzipped(8, b"name\0", payload), gzipped(4, b"\3\0abc", payload)]
+    unusual = [
+        gzipped(2, head, payload),
+        sound + b"\0",
+        sound[:90] if len(sound) > 90 else sound[:-1],
+        gzipped(0, b"", payload[:80]) + gzipped(0, b"", payload[80:]),
+        gzipped(0, b"", payload + b"a"),
+        gzipped(0, b"", payload[1:]),
+        packed,
+        b"",
+        b"\x1f\x8b\x08",
+    ]
+    out = np.zeros(len(payload), "u1")
+    for streams, left in ((usual, []), (unusual, [0])):
+        for stream in streams:
+            found = core.blocks_decode(
+                [stream], None, np.zeros(1, np.int64), out.shape, (("gzip", 1),), 1, out
+            )
+            assert found == left
+            assert left or out.tobytes() == payload
+    for stream, left in ((packed, []), (packed + b"\0", [0]), (packed[:-1], [0]), (sound, [0])):
+        found = core.blocks_decode(
+            [stream], None, np.zeros(1, np.int64), out.shape, (("zlib", 1),), 1, out
+        )
+        assert found == left
