@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup native peers demo test test-all check format bench bench-pipeline bench-remote bench-xarray \
-	benchtext memory oracle long campaigns proof build docs coverage clean
+	benchtext oracle long campaigns proof build docs coverage clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,11 +83,11 @@ ifneq ($(CARGO),)
 	@cd native && cargo fmt
 endif
 
-bench: peers  ## measure beside zarr-python 3 and tensorstore (make bench ARGS=--quick)
+bench: peers  ## time and memory beside tensorstore, zarrista, zarrs, zarr-python (make bench ARGS=--quick)
 	@PYTHONPATH=src $(PEER) benchmarks/bench.py $(ARGS)
 
-bench-pipeline: peers  ## zarr-python 3 with its own codec pipelines, that of zarrs, and ours
-	@PYTHONPATH=src $(PEER) benchmarks/pipeline.py $(ARGS)
+bench-pipeline: peers  ## zarr-python 3 with our codec pipeline, its own two, and that of zarrs
+	@PYTHONPATH=src $(PEER) benchmarks/bench.py --libraries pipeline zarr fused zarrs $(ARGS)
 
 bench-remote: peers  ## the same over a network, 10 and 50 ms away: time and number of requests
 	@PYTHONPATH=src $(PEER) benchmarks/remote.py $(ARGS)
@@ -99,9 +99,6 @@ bench-xarray: peers  ## xarray on omnizarr beside xarray on zarr-python (make be
 
 benchtext: peers  ## measure a million strings beside zarr-python 2 and 3
 	@$(PEER) benchmarks/text.py $(ARGS)
-
-memory: peers  ## peak memory beside zarr-python 3 and tensorstore
-	@PYTHONPATH=src $(PEER) benchmarks/memory.py $(ARGS)
 
 oracle: setup  ## a million random selections against NumPy (long; CASES=… for fewer)
 	@OMNIZARR_ORACLE_CASES=$(CASES) $(PYTEST) tests/acceptance/test_oracle.py $(ARGS)

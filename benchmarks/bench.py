@@ -1,208 +1,282 @@
-"""omnizarr beside zarr-python 3 and tensorstore: one run, one process, in turns, best of several.
+"""omnizarr beside its peers: each library in a process of its own, in turns, best of several.
 
-    make bench                         the whole table (some minutes)
-    make bench ARGS=--quick            smaller arrays and fewer rounds: for a look, not for figures
-    make bench ARGS='--only "400 B"'   the rows whose label contains this
+    make bench                            the whole table (half an hour)
+    make bench ARGS=--quick               small arrays, two rounds: for a look, not for figures
+    make bench ARGS='--only "400 B"'      the rows whose label contains this
+    make bench ARGS='--cores 1,2,4'       again on so many cores
+    make bench ARGS='--scaling 1000000'   other rows: from 1,000 chunks to a million
 
 Every library reads the same files and writes the same codecs, and every result is compared with
-the data. The files are in the page cache: this measures the libraries, not the disk.
+the data. The files are in memory: this measures the libraries, not the disk.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
-import platform
 import sys
 import tempfile
-import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from chart import bar_chart
-from libraries import MAKERS, Library, TensorStore
-from rows import Row, Workspace, all_rows, layouts, whole_write
+import chart
+from libraries import CHOICES
+from machine import SETTABLE, cores, in_memory, machine, pin
+from report import bench_table, core_table
+from rows import Row, Workspace, all_rows, scaling_rows
+from workers import Worker, turns
 
-RESULTS = Path(__file__).resolve().parent / "results"
-Times = dict[str, list[float]]
-
-
-def in_memory() -> Path | None:
-    """A folder in memory, so that libraries are measured and not a disk; None if there is
-    none here, and the system's temporary folder serves."""
-    folder = Path("/dev/shm")
-    return folder if os.access(folder, os.W_OK) else None
-
-
-def machine() -> dict[str, Any]:
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        lines = info.read_text().splitlines()
-        model = next(
-            (x.partition(":")[2].strip() for x in lines if x.startswith("model name")), model
-        )
-    return {
-        "cpu": model,
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "load": [round(load, 2) for load in os.getloadavg()],
-    }
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+RESULTS = HERE / "results"
+PATIENCE = 60.0
+"""Seconds that a call at the next size of a family may be expected to take."""
+MARKS = ("<!-- figures -->\n", "<!-- end of figures -->\n")
 
 
-def measure(row: Row, libraries: list[Library], rounds: int, tick: Any) -> Times:
-    """Seconds per operation of every round, for each library that can do the row."""
-    timed = {}
-    for library in libraries:
-        with library.active():
-            function = row.prepare(library)
-        if function is not None:
-            timed[library.name] = (library, function)
-    names = list(timed)
-    times: Times = {name: [] for name in names}
-    for round_ in range(rounds):
-        for name in names[round_ % len(names) :] + names[: round_ % len(names)]:
-            library, function = timed[name]
-            tick(f"{row.label}: {name}, round {round_ + 1}")
-            gc.collect()
-            with library.active():
-                start = time.perf_counter()
-                result = function()
-                seconds = time.perf_counter() - start
-            # A row that measures itself in another process returns its own figure.
-            seconds = result if isinstance(result, float) else seconds
-            row.finish(library, result)
-            del result
-            times[name].append(seconds / row.operations)
-    return times
+@dataclass
+class Run:
+    """What was asked for, and what is known so far."""
+
+    options: argparse.Namespace
+    space: Workspace
+    pythons: dict[str, str]
+    titles: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    formats: set[int] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+    slowest: dict[tuple[str, str, int], float] = field(default_factory=dict)
+
+    def start(self, name: str) -> Worker:
+        python = self.pythons.get(name, sys.executable)
+        folder = str(self.space.folder)
+        extra = CHOICES[name].environment
+        return Worker(python, HERE / "worker.py", name, folder, environment=extra)
+
+    def meet(self) -> None:
+        """Ask every library who it is; one that cannot be imported is left out."""
+        for name in self.options.libraries:
+            worker = self.start(name)
+            try:
+                found = worker.ask({"do": "hello"})
+            except EOFError as error:
+                found = {"error": str(error)}
+            worker.stop()
+            if "error" in found:
+                say(f"without {name}: {found['error']}")
+                continue
+            self.titles[name] = found["title"] + (" (format 2)" if found["format"] == 2 else "")
+            self.versions[found["title"]] = found["version"]
+            self.formats.add(found["format"])
+
+    def fail(self, row: Row, name: str, message: str) -> None:
+        self.faults.append(f"{row.label}, {name}: {message}")
+        say(self.faults[-1])
 
 
-def milliseconds(seconds: float | None) -> str:
-    if seconds is None:
-        return "–"
-    value = seconds * 1e3
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.3f}"
+def say(text: str) -> None:
+    print(("\r\033[K" if sys.stderr.isatty() else "") + text, file=sys.stderr, flush=True)
 
 
-def ratio(other: float | None, own: float | None) -> str:
-    if other is None or own is None:
-        return "–"
-    value = other / own
-    return f"{value:.0f}×" if value >= 100 else f"{value:.1f}×" if value >= 10 else f"{value:.2f}×"
+def tick(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def table(results: list[dict[str, Any]], names: list[str]) -> str:
-    own, others = names[0], names[1:]
-    head = ["milliseconds", *names, *(f"vs {name}" for name in others)]
-    lines = [head]
-    for result in results:
-        best = result["best"]
-        cells = [milliseconds(best.get(name)) for name in names]
-        cells += [ratio(best.get(name), best.get(own)) for name in others]
-        lines.append([result["label"], *cells])
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    text = []
-    for line in lines:
-        cells = [line[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        text.append("  ".join(cells))
-    text.insert(1, "─" * len(text[0]))
-    return "\n".join(text)
+def measure(run: Run, row: Row, processors: list[int]) -> dict[str, Any]:
+    """Seconds per operation of every round, and memory, for each library that can do the row."""
+    times: dict[str, list[float]] = {}
+    memory: dict[str, int] = {}
+    pin(processors)
+    key = (row.family, len(processors))
+    names = [
+        name for name in run.titles
+        if not row.family or 10 * run.slowest.get((name, *key), 0) <= PATIENCE
+    ]  # fmt: skip
+    workers = {name: run.start(name) for name in names}
+
+    def ask(name: str, **question: Any) -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = workers[name].ask(question)
+        except EOFError as error:
+            found = {"error": str(error)}
+        if "error" in found:
+            run.fail(row, name, found["error"])
+            names.remove(name)
+            times.pop(name, None)
+            return None
+        return found
+
+    try:
+        for name in list(names):
+            tick(f"{row.label}: {name}")
+            if ask(name, do="hello") is None:
+                continue
+            found = ask(
+                name, do="prepare", label=row.label,
+                quick=run.options.quick, scaling=run.options.scaling,
+            )  # fmt: skip
+            if found is not None and not found["can"]:
+                names.remove(name)
+        for round_ in range(run.options.rounds):
+            fastest = min((min(seconds) for seconds in times.values()), default=0)
+            for name in turns(list(names), round_):
+                if round_ >= 2 and min(times[name]) > 10 * fastest:
+                    continue  # two rounds tell enough of a library that is far behind
+                tick(f"{row.label}: {name}, round {round_ + 1}, {len(processors)} cores")
+                found = ask(name, do="turn", cpu=run.options.cpu)
+                if found is None:
+                    continue
+                times.setdefault(name, []).append(found["seconds"])
+                if round_ == 0 and found["memory"] is not None:
+                    memory[name] = found["memory"]  # later rounds find memory that was kept
+                run.slowest[(name, *key)] = found["seconds"] * row.operations
+    finally:
+        for worker in workers.values():
+            worker.stop()
+        run.space.clear()
+    best = {name: min(seconds) for name, seconds in times.items()}
+    return {"label": row.label, "best": best, "memory": memory, "all": times}
 
 
-def synced_write(space: Workspace, tick: Any) -> dict[str, Any]:
-    """tensorstore as it is by default, with an fsync per file: for information, once."""
-    label = "256 KiB chunks, zstd"
-    library = TensorStore("tensorstore", sync=True)
-    row = whole_write(label, layouts(space.scale)[label], space)
-    times = measure(row, [library], 1, tick)
-    return {"label": row.label, "best": {"tensorstore": times["tensorstore"][0]}}
+def measure_all(run: Run, rows: list[Row], counts: list[int]) -> dict[int, list[dict[str, Any]]]:
+    """The results of every row, by number of cores."""
+    everything = cores()
+    results: dict[int, list[dict[str, Any]]] = {count: [] for count in counts}
+    for number, row in enumerate(rows):
+        pin(everything)
+        if row.layout is not None:
+            tick(f"{row.label}: writing the array that all read")
+            run.space.make(row.layout, run.formats)
+        for count in counts:
+            results[count].append(measure(run, row, everything[:count]))
+        if row.layout is not None and row.layout not in {x.layout for x in rows[number + 1 :]}:
+            run.space.forget(row.layout)
+    pin(everything)
+    tick("")
+    return results
+
+
+def pages(run: Run, results: dict[int, list[dict[str, Any]]], facts: dict[str, Any]) -> list[str]:
+    """The report in Markdown: one part for each number of cores."""
+    options, own = run.options, next(iter(run.titles))
+    peers = [name for name in run.titles if CHOICES[name].peer and name != own]
+    place = options.dir or in_memory() or tempfile.gettempdir()
+    quick = "; QUICK: small arrays, not for figures" if options.quick else ""
+    clock = "processor time, " if options.cpu else ""
+    head = (
+        f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}, Python {facts['python']}, "
+        f"NumPy {facts['numpy']}, load {facts['load'][0]};\n"
+        + ", ".join(f"{name} {version}" for name, version in run.versions.items())
+        + f";\n{clock}best of {options.rounds}, in {place}{quick}."
+    )
+    parts = [
+        f"{count} cores:\n\n{bench_table(found, run.titles, own, peers)}\n"
+        for count, found in results.items()
+    ]
+    parts[0] = f"{head}\n\n{parts[0]}"
+    if len(results) > 1:
+        parts.append(core_table(results, run.titles, own) + "\n")
+    return parts
+
+
+def put(text: str, page: Path) -> None:
+    """Write the report; into a page that has a place for figures only there."""
+    old = page.read_text(encoding="utf-8") if page.exists() else ""
+    if all(mark in old for mark in MARKS):
+        before, _, rest = old.partition(MARKS[0])
+        text = before + MARKS[0] + "\n" + text + "\n" + MARKS[1] + rest.partition(MARKS[1])[2]
+    page.write_text(text, encoding="utf-8")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0],
+        epilog="The first library is the one that the others are compared with.",
+    )
+    parser.add_argument("--quick", action="store_true", help="smaller arrays, two rounds")
+    parser.add_argument("--rounds", type=int, help="rounds per row (default 5; 1 with --scaling)")
+    parser.add_argument("--dir", type=Path, help="work here instead of a folder in memory")
+    parser.add_argument("--only", metavar="TEXT", help="only rows whose label contains TEXT")
+    default = [name for name, choice in CHOICES.items() if choice.default]
+    parser.add_argument("--libraries", nargs="+", choices=CHOICES, default=default)
+    parser.add_argument(
+        "--python", action="append", default=[], metavar="NAME=PATH",
+        help="the interpreter of a library, if not this one",
+    )  # fmt: skip
+    parser.add_argument("--cores", metavar="1,2,4", help="pin to so many cores, and repeat")
+    parser.add_argument("--scaling", type=int, metavar="N", help="rows of 1,000 to N chunks")
+    parser.add_argument("--cpu", action="store_true", help="processor time, not elapsed time")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="every round of every row")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE",
+        help="the tables; in a page with a place for figures (docs/benchmarks.md) they go there",
+    )  # fmt: skip
+    options = parser.parse_args()
+    options.rounds = options.rounds or (2 if options.quick else 1 if options.scaling else 5)
+    there, given = len(cores()), options.cores
+    try:
+        options.cores = [there] if given is None else sorted({int(n) for n in given.split(",")})
+    except ValueError:
+        parser.error(f"--cores takes numbers with commas between them, such as 1,2,4, not {given}")
+    if options.cores[0] < 1 or options.cores[-1] > there:
+        parser.error(f"--cores {given}: this process may use {there} cores, so 1 to {there}")
+    if options.cores != [there] and not SETTABLE:
+        parser.error("--cores needs sched_setaffinity, which this system does not have")
+    return options
+
+
+def interpreters(options: argparse.Namespace) -> dict[str, str]:
+    """By library. zarr-python 2 does not fit beside 3: `make peers` gives it a place of its own."""
+    found = {}
+    second = ROOT / ".peers" / "zarr2" / "bin" / "python"
+    if second.exists():
+        found["zarr2"] = str(second)
+    for item in options.python:
+        name, _, path = item.partition("=")
+        if name not in CHOICES or not path:
+            sys.exit(f"--python {item}: give NAME=PATH, where NAME is one of {', '.join(CHOICES)}")
+        found[name] = path
+    return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="smaller arrays, two rounds")
-    parser.add_argument("--rounds", type=int, help="rounds per row (default 5)")
-    parser.add_argument("--dir", type=Path, help="work here instead of a folder in memory")
-    parser.add_argument("--only", metavar="TEXT", help="only rows whose label contains TEXT")
-    parser.add_argument("--libraries", nargs="+", choices=MAKERS, default=list(MAKERS))
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
-    arguments = parser.parse_args()
-    rounds = arguments.rounds or (2 if arguments.quick else 5)
-
-    libraries: list[Library] = []
-    for name in arguments.libraries:
-        try:
-            libraries.append(MAKERS[name]())
-        except ImportError as error:
-            print(f"without {name}: {error}", file=sys.stderr)
-    if len(libraries) < 2:
-        sys.exit("nothing to compare: `make bench` prepares an environment that has the peers")
-    names = [library.name for library in libraries]
-
-    terminal = sys.stderr.isatty()
-
-    def tick(text: str) -> None:
-        if terminal:
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-    results: list[dict[str, Any]] = []
-    place = arguments.dir or in_memory()
+    options = arguments()
+    rows = all_rows(quick=options.quick)
+    if options.scaling is not None:
+        rows = scaling_rows(options.scaling)
+    rows = [row for row in rows if options.only is None or options.only in row.label]
+    if not rows:
+        sys.exit(f"no row has a label that contains {options.only!r}")
+    facts = machine()
+    place = options.dir or in_memory()
     with tempfile.TemporaryDirectory(prefix="omnizarr-bench-", dir=place) as folder:
-        facts = machine()
-        space = Workspace(Path(folder), libraries[-1], scale=16 if arguments.quick else 1)
-        for row in all_rows(space):
-            if arguments.only is None or arguments.only in row.label:
-                times = measure(row, libraries, rounds, tick)
-                best = {name: min(seconds) for name, seconds in times.items()}
-                results.append({"label": row.label, "best": best, "all": times})
-        synced = None
-        if "tensorstore" in names and arguments.only is None:
-            synced = synced_write(space, tick)
-    tick("")
-
-    versions = {library.name: library.version for library in libraries}
-    print(
-        f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}, Python {facts['python']}, ",
-        end="",
-    )
-    print(f"NumPy {facts['numpy']}, load {facts['load'][0]}")
-    print(", ".join(f"{name} {version}" for name, version in versions.items()))
-    quick = "; QUICK: a sixteenth of the chunks, not for figures" if arguments.quick else ""
-    where = place or tempfile.gettempdir()
-    print(f"best of {rounds}, in turns, in {where}, results compared with the data{quick}\n")
-    print(table(results, names))
-    print(f"\n“vs” is that library's time over {names[0]}'s: above 1 {names[0]} is faster.")
-    if synced is not None:
-        print("tensorstore runs with file_io_sync=false here. As it is by default, with fsync:")
-        print(f"{synced['label']} {milliseconds(synced['best']['tensorstore'])} ms")
-
+        run = Run(options, Workspace(Path(folder)), interpreters(options))
+        run.meet()
+        if len(run.titles) < 2:
+            sys.exit("nothing to compare: `make bench` prepares an environment that has the peers")
+        results = measure_all(run, rows, options.cores)
+    parts = pages(run, results, facts)
+    print("\n".join(parts))
+    if options.markdown is not None:
+        put("\n".join(parts), options.markdown)
     RESULTS.mkdir(exist_ok=True)
-    chart = RESULTS / ("quick.svg" if arguments.quick else "bench.svg")
-    reference = "zarr-python 3" if "zarr-python 3" in names else names[-1]
-    svg = bar_chart(results, names, reference=reference, facts=facts)
-    chart.write_text(svg, encoding="utf-8")
-    print(f"chart: {os.path.relpath(chart)}")
-    if arguments.json is not None:
+    for count, part in zip(results, parts, strict=False):
+        drawing = RESULTS / f"{'quick' if options.quick else 'bench'}-{count}.svg"
+        drawing.write_text(chart.draw(part), encoding="utf-8")
+        print(f"chart: {os.path.relpath(drawing)}")
+    if options.json is not None:
         report = {
-            "machine": facts,
-            "versions": versions,
-            "rounds": rounds,
-            "quick": arguments.quick,
-            "rows": results,
-            "tensorstore_with_fsync": synced,
-        }
-        arguments.json.write_text(
-            json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8"
-        )
-        print(f"figures: {arguments.json}")
+            "machine": facts, "versions": run.versions, "rounds": options.rounds,
+            "quick": options.quick, "cores": results, "faults": run.faults,
+        }  # fmt: skip
+        text = json.dumps(report, indent=2, ensure_ascii=False)
+        options.json.write_text(text, encoding="utf-8")
+        print(f"figures: {options.json}")
+    if run.faults:
+        sys.exit(f"{len(run.faults)} cells are empty because of an error (see above)")
 
 
 if __name__ == "__main__":

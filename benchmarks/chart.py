@@ -1,72 +1,115 @@
-"""A bar chart as SVG text: how many times faster than the reference each library is, per row."""
+"""Draw the table of a benchmark: docs/images/benchmarks.svg from docs/benchmarks.md.
+
+Nothing is measured here. One line per row of the table: the time of each other library over that of
+the first one, on a logarithmic scale. `tests/test_docs.py` checks that the drawing is up to date.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
-from xml.sax.saxutils import escape
+from html import escape
+from pathlib import Path
 
-COLOURS = ("#0b7a75", "#b8b8b8", "#8d99ae", "#d98e04", "#7b2d26")
-LEFT, WIDTH, BAR, GAP, TOP = 270, 560, 13, 12, 84
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+COLOURS = {
+    "zarr-python 3": "#c2410c",
+    "fused": "#ca8a04",
+    "tensorstore": "#1d4ed8",
+    "floor": "#9ca3af",
+}
+MORE = ("#15803d", "#7c3aed", "#0e7490", "#be185d", "#78350f")
+LEFT, RIGHT, TOP, LINE = 330, 40, 78, 22
+WIDTH = 900
 
 
-def bar_chart(
-    results: list[dict[str, Any]], names: list[str], *, reference: str, facts: dict[str, Any]
-) -> str:
-    """Rows without the reference are left out: there is nothing to relate them to."""
-    rows = [row for row in results if reference in row["best"]]
-    shown = [name for name in names if name != reference]
-    ratios = [
-        row["best"][reference] / row["best"][name]
-        for row in rows
-        for name in shown
-        if name in row["best"]
-    ]
-    low = min([1.0, *ratios]) / 1.3
-    high = max([10.0, *ratios]) * 1.6
+def table(page: str) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the first table of a page, or of its part with the figures."""
+    lines = (page.partition("\n## Figures\n")[2] or page).splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("|"))
+    rows = []
+    for line in lines[begin:]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows[0], rows[2:]
 
-    def x(value: float) -> float:
-        return LEFT + WIDTH * math.log(value / low) / math.log(high / low)
 
-    height = TOP + sum(len(shown) * BAR + GAP for _ in rows) + 44
+def number(cell: str) -> float | None:
+    """What a cell begins with: milliseconds, before the memory in brackets."""
+    try:
+        return float(cell.split()[0].replace(",", ""))
+    except (IndexError, ValueError):
+        return None  # not measured
+
+
+def factors(row: list[str], series: list[str]) -> dict[str, float]:
+    own = number(row[1])
+    times = {name: number(cell) for name, cell in zip(series, row[2:], strict=False)}
+    return {name: time / own for name, time in times.items() if time is not None and own}
+
+
+def text(x: float, y: float, words: str, **attributes: str) -> str:
+    given = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
+    return f'<text x="{x:.1f}" y="{y:.1f}"{given}>{escape(words)}</text>'
+
+
+def draw(page: str) -> str:
+    header, rows = table(page)
+    own = header[1]
+    # What stands behind the libraries is derived from their times.
+    series = [name for name in header[2:] if not name.startswith("vs ") and "÷" not in name]
+    more = iter(MORE)
+    colours = {name: COLOURS.get(name) or next(more, "#6b7280") for name in series}
+    found = {row[0]: factors(row, series) for row in rows}
+    found = {label: dots for label, dots in found.items() if dots}
+    every = [factor for dots in found.values() for factor in dots.values()]
+    low = math.floor(math.log2(min([0.5, *every])))
+    high = math.ceil(math.log2(max([2.0, *every])))
+
+    def position(factor: float) -> float:
+        return LEFT + (math.log2(factor) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+
+    bottom = TOP + LINE * len(found)
+    height = bottom + 34
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 60}" height="{height}" '
-        'font-family="system-ui, sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        f'<text x="16" y="26" font-size="16" font-weight="600">Times faster than '
-        f"{escape(reference)} (longer is better, logarithmic)</text>",
-        f'<text x="16" y="46" fill="#555">{escape(facts["cpu"])}, {facts["cores"]} cores, '
-        f"Python {facts['python']}</text>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        'font-family="sans-serif" font-size="12" fill="#1f2937">',
+        f"<title>Time of other libraries over the time of {escape(own)}</title>",
+        f'<rect width="{WIDTH}" height="{height}" rx="6" fill="#ffffff"/>',
+        text(16, 26, f"Time of other libraries ÷ time of {own}", font_size="15"),
     ]
-    for index, name in enumerate(shown):
-        left = 16 + 170 * index
-        parts.append(f'<rect x="{left}" y="57" width="11" height="11" fill="{COLOURS[index]}"/>')
-        parts.append(f'<text x="{left + 17}" y="67">{escape(name)}</text>')
-    bottom = height - 36
-    for value in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
-        if low < value < high:
-            stroke = "#222" if value == 1 else "#ddd"
-            parts.append(f'<path d="M{x(value):.1f} {TOP - 6}V{bottom}" stroke="{stroke}"/>')
+    x = 16.0
+    for label, colour in colours.items():
+        parts.append(f'<circle cx="{x + 5:.1f}" cy="46" r="5" fill="{colour}"/>')
+        parts.append(text(x + 16, 50, label))
+        x += 34 + 6.6 * len(label)
+    for power in range(low, high + 1):
+        at = position(2.0**power)
+        colour = "#6b7280" if power == 0 else "#e5e7eb"
+        parts.append(f'<path d="M{at:.1f} {TOP - 8}V{bottom}" stroke="{colour}"/>')
+        label = f"{2**power}×" if power >= 0 else f"1/{2**-power}×"
+        parts.append(text(at, bottom + 18, label, text_anchor="middle", fill="#4b5563"))
+    one = position(1)
+    parts.append(text(one - 6, TOP - 12, f"{own} slower", text_anchor="end", fill="#4b5563"))
+    parts.append(text(one + 6, TOP - 12, f"{own} faster", fill="#4b5563"))
+    for line, (label, dots) in enumerate(found.items()):
+        y = TOP + LINE * line + LINE / 2
+        parts.append(text(LEFT - 12, y + 4, label, text_anchor="end"))
+        parts.append(f'<path d="M{LEFT} {y}H{WIDTH - RIGHT}" stroke="#f3f4f6"/>')
+        for name, factor in dots.items():
             parts.append(
-                f'<text x="{x(value):.1f}" y="{bottom + 16}" text-anchor="middle" fill="#555">'
-                f"{value:g}×</text>"
+                f'<circle cx="{position(factor):.1f}" cy="{y}" r="5" fill="{colours[name]}">'
+                f"<title>{escape(f'{label}: {name} {factor:.3g}×')}</title></circle>"
             )
-    y = TOP
-    for row in rows:
-        middle = y + len(shown) * BAR / 2 + 4
-        label = escape(row["label"])
-        parts.append(f'<text x="{LEFT - 10}" y="{middle:.1f}" text-anchor="end">{label}</text>')
-        for index, name in enumerate(shown):
-            if name in row["best"]:
-                value = row["best"][reference] / row["best"][name]
-                left, right = sorted((x(1), x(value)))
-                label = f"{value:.1f}×" if value < 100 else f"{value:.0f}×"
-                parts.append(
-                    f'<rect x="{left:.1f}" y="{y}" width="{max(right - left, 1):.1f}" '
-                    f'height="{BAR - 2}" fill="{COLOURS[index]}"/>'
-                    f'<text x="{right + 4:.1f}" y="{y + 9}" font-size="10">{label}</text>'
-                )
-            y += BAR
-        y += GAP
-    parts.append("</svg>\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def main() -> None:
+    chart = DOCS / "images" / "benchmarks.svg"
+    chart.parent.mkdir(exist_ok=True)
+    chart.write_text(draw((DOCS / "benchmarks.md").read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"{chart} is drawn")
+
+
+if __name__ == "__main__":
+    main()

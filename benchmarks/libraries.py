@@ -1,208 +1,259 @@
 """The libraries that are measured, each behind the same few calls.
 
-Every call does what that library's own documentation shows; handles are opened fresh where a user
-would open them fresh. Imports happen inside, so that a missing peer is named and not a crash.
+Every call does what that library's own documentation shows. Imports happen inside, so that a
+missing peer is named and not a crash. A library has a process to itself (`worker.py`), so it may
+set what is global in it.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from layouts import Layout
 
-CODECS: dict[str, dict[str, Any] | None] = {
-    "raw": None,
-    "zstd": {"name": "zstd", "configuration": {"level": 0, "checksum": False}},
-    "blosc-lz4": {
-        "name": "blosc",
-        "configuration": {
-            "cname": "lz4",
-            "clevel": 5,
-            "shuffle": "shuffle",
-            "typesize": 4,
-            "blocksize": 0,
-        },
-    },
-}
+Timed = Callable[[], object]
 
 
-@dataclass(frozen=True)
-class Layout:
-    """One array as it is stored: format 3, little-endian float32."""
+class Library:
+    """What the rows ask for. `array` is whatever the library's `open` and `create` return."""
 
-    shape: tuple[int, int]
-    chunks: tuple[int, int]
-    codec: str
-    shards: tuple[int, int] | None = None
-
-    @property
-    def codecs(self) -> list[dict[str, Any]]:
-        """The codecs member of the metadata document that every library must write."""
-        endian = {"name": "bytes", "configuration": {"endian": "little"}}
-        compressor = CODECS[self.codec]
-        inner = [endian] if compressor is None else [endian, compressor]
-        if self.shards is None:
-            return inner
-        return [
-            {
-                "name": "sharding_indexed",
-                "configuration": {
-                    "chunk_shape": list(self.chunks),
-                    "codecs": inner,
-                    "index_codecs": [endian, {"name": "crc32c"}],
-                    "index_location": "end",
-                },
-            }
-        ]
-
-
-class Library(Protocol):
-    name: str
+    title: str
     version: str
-    module: str | None
+    module: str | None = None
     """What `import` is timed for; None if another entry stands for it."""
+    format = 3
+    """The format of the files that it is given."""
 
-    def active(self) -> AbstractContextManager[object]:
-        """Entered around each timed call, not timed itself."""
-        ...
+    def supports(self, layout: Layout) -> bool:
+        return True
 
-    def open(self, path: Path) -> Any: ...
-    def read(self, array: Any, selection: Any) -> np.ndarray: ...
-    def write(self, path: Path, layout: Layout, values: np.ndarray) -> None: ...
-    def list_arrays(self, path: Path) -> list[tuple[str, tuple[int, ...]]] | None:
-        """Names and shapes of a group's arrays; None if the library has no groups."""
-        ...
+    def open(self, path: Path, *, write: bool = False) -> Any:
+        raise NotImplementedError
 
-
-class ZarrLike:
-    """omnizarr and zarr-python share names and arguments, so they share this."""
-
-    def __init__(self, module: str, name: str) -> None:
-        self.module: str | None = module
-        self.api = importlib.import_module(module)
-        self.name = name
-        self.version = str(self.api.__version__)
-
-    def active(self) -> AbstractContextManager[object]:
-        return nullcontext()
-
-    def open(self, path: Path) -> Any:
-        return self.api.open_array(path, mode="r")
+    def create(self, path: Path, layout: Layout) -> Any:
+        raise NotImplementedError
 
     def read(self, array: Any, selection: Any) -> np.ndarray:
+        """Integers, and slices of step 1."""
         return np.asarray(array[selection])
 
+    def strided(self, array: Any, selection: Any) -> np.ndarray:
+        """Slices of any step."""
+        return self.read(array, selection)
+
+    def oindex(self, array: Any, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(array.oindex[rows, :])
+
+    def vindex(self, array: Any, points: tuple[np.ndarray, ...]) -> np.ndarray:
+        return np.asarray(array.vindex[points])
+
+    def assign(self, array: Any, selection: Any, values: np.ndarray) -> None:
+        array[selection] = values
+
+    def list_arrays(self, path: Path) -> list[tuple[str, tuple[int, ...]]] | None:
+        """Names and shapes of a group's arrays; None if the library has no groups."""
+        return None
+
     def write(self, path: Path, layout: Layout, values: np.ndarray) -> None:
-        compressor = CODECS[layout.codec]
-        array = self.api.create_array(
+        self.assign(self.create(path, layout), ..., values)
+
+    def whole_read(self, path: Path, layout: Layout) -> Timed:
+        return lambda: self.read(self.open(path), ...)
+
+    def whole_write(self, path: Path, layout: Layout, values: np.ndarray) -> Timed:
+        return lambda: self.write(path, layout, values)
+
+
+class ZarrLike(Library):
+    """omnizarr and zarr-python 3 share names and arguments, so they share this."""
+
+    def __init__(self, module: str, title: str, pipeline: str | None = None) -> None:
+        self.api = importlib.import_module(module)
+        self.title = title
+        self.version = str(self.api.__version__)
+        self.module = module if pipeline is None else None
+        if module == "zarr" and int(self.version.partition(".")[0]) < 3:
+            raise ImportError(f"zarr {self.version} is not of generation 3")
+        if pipeline is not None:
+            package, _, name = pipeline.rpartition(".")
+            if not hasattr(importlib.import_module(package), name):
+                raise ImportError(f"zarr {self.version} has no {name}")
+            if package == "zarrs":
+                self.version = version("zarrs")
+            self.api.config.set({"codec_pipeline.path": pipeline})
+
+    def open(self, path: Path, *, write: bool = False) -> Any:
+        return self.api.open_array(path, mode="r+" if write else "r")
+
+    def create(self, path: Path, layout: Layout) -> Any:
+        return self.api.create_array(
             path,
             shape=layout.shape,
-            dtype="float32",
+            dtype=layout.dtype,
             chunks=layout.chunks,
             shards=layout.shards,
-            compressors=None if compressor is None else [compressor],
+            compressors=None if layout.compressor is None else [layout.compressor],
             filters=None,
             fill_value=0,
             zarr_format=3,
         )
-        array[...] = values
 
     def list_arrays(self, path: Path) -> list[tuple[str, tuple[int, ...]]] | None:
         group = self.api.open_group(path, mode="r")
         return sorted((name, array.shape) for name, array in group.arrays())
 
 
-class ZarrFused(ZarrLike):
-    """zarr-python 3 with its other codec pipeline, which is not its default."""
+class Zarr2(Library):
+    """zarr-python 2, which cannot read format 3: it gets the same data in format 2."""
 
-    PATH = "zarr.core.codec_pipeline.FusedCodecPipeline"
+    title = "zarr-python 2"
+    module = "zarr"
+    format = 2
 
-    def __init__(self, module: str, name: str) -> None:
-        super().__init__(module, name)
-        self.module = None
-        pipelines = importlib.import_module("zarr.core.codec_pipeline")
-        if not hasattr(pipelines, "FusedCodecPipeline"):
-            raise ImportError(f"zarr {self.version} has no FusedCodecPipeline")
+    def __init__(self) -> None:
+        self.api = importlib.import_module("zarr")
+        self.codecs = importlib.import_module("numcodecs")
+        self.version = str(self.api.__version__)
+        if not self.version.startswith("2."):
+            raise ImportError(f"zarr {self.version} is not of generation 2")
 
-    @contextmanager
-    def active(self) -> Iterator[object]:
-        with self.api.config.set({"codec_pipeline.path": self.PATH}):
-            yield
+    def supports(self, layout: Layout) -> bool:
+        return layout.shards is None
+
+    def open(self, path: Path, *, write: bool = False) -> Any:
+        return self.api.open_array(str(path), mode="r+" if write else "r")
+
+    def create(self, path: Path, layout: Layout) -> Any:
+        compressor = layout.compressor_2
+        return self.api.create(
+            store=self.api.DirectoryStore(str(path), dimension_separator="/"),
+            shape=layout.shape,
+            dtype=layout.dtype,
+            chunks=layout.chunks,
+            compressor=None if compressor is None else self.codecs.get_codec(compressor),
+            fill_value=0,
+        )
 
 
-class TensorStore:
-    """tensorstore, by default without the fsync after each file, which no other library does."""
+class TensorStore(Library):
+    """tensorstore, with or without the fsync after each file, which no other library does."""
 
-    module: str | None = "tensorstore"
+    module = "tensorstore"
 
-    def __init__(self, name: str, *, sync: bool = False) -> None:
+    def __init__(self, title: str, *, sync: bool) -> None:
         self.api = importlib.import_module("tensorstore")
-        metadata = importlib.import_module("importlib.metadata")
-        self.name = name
-        self.version = metadata.version("tensorstore")
+        self.title = title
+        self.version = version("tensorstore")
         self.sync = sync
-
-    def active(self) -> AbstractContextManager[object]:
-        return nullcontext()
 
     def _spec(self, path: Path) -> dict[str, Any]:
         kvstore = {"driver": "file", "path": f"{path}/", "file_io_sync": self.sync}
         return {"driver": "zarr3", "kvstore": kvstore}
 
-    def open(self, path: Path) -> Any:
+    def open(self, path: Path, *, write: bool = False) -> Any:
         context = self.api.Context()
-        return self.api.open(self._spec(path), context=context, read=True).result()
+        return self.api.open(self._spec(path), context=context, read=True, write=write).result()
+
+    def create(self, path: Path, layout: Layout) -> Any:
+        members = ("shape", "data_type", "fill_value", "chunk_grid", "codecs")
+        metadata = {name: layout.document[name] for name in members}
+        spec = {**self._spec(path), "metadata": metadata, "create": True}
+        return self.api.open(spec, context=self.api.Context()).result()
 
     def read(self, array: Any, selection: Any) -> np.ndarray:
         return np.asarray(array[selection].read().result())
 
-    def write(self, path: Path, layout: Layout, values: np.ndarray) -> None:
-        grid = {"chunk_shape": list(layout.shards or layout.chunks)}
-        metadata = {
-            "shape": list(layout.shape),
-            "data_type": "float32",
-            "fill_value": 0.0,
-            "chunk_grid": {"name": "regular", "configuration": grid},
-            "codecs": layout.codecs,
-        }
-        spec = {**self._spec(path), "metadata": metadata, "create": True}
-        array = self.api.open(spec, context=self.api.Context()).result()
-        array[...].write(values).result()
+    def oindex(self, array: Any, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(array.oindex[rows, :].read().result())
+
+    def vindex(self, array: Any, points: tuple[np.ndarray, ...]) -> np.ndarray:
+        return np.asarray(array.vindex[points].read().result())
+
+    def assign(self, array: Any, selection: Any, values: np.ndarray) -> None:
+        array[selection].write(values).result()
+
+
+class Zarrista(Library):
+    """zarrista selects boxes alone: of anything else it reads the array, and NumPy selects."""
+
+    title = "zarrista"
+    module = "zarrista"
+
+    def __init__(self) -> None:
+        self.api = importlib.import_module("zarrista")
+        self.version = version("zarrista")
+
+    def _store(self, path: Path) -> Any:
+        return self.api.store.FilesystemStore(path)
+
+    def open(self, path: Path, *, write: bool = False) -> Any:
+        return self.api.Array.open(self._store(path))
+
+    def create(self, path: Path, layout: Layout) -> Any:
+        array = self.api.Array.from_metadata(layout.document, self._store(path))
+        array.store_metadata()
+        return array
+
+    def read(self, array: Any, selection: Any) -> np.ndarray:
+        found: np.ndarray = array[selection].to_numpy()
+        if isinstance(selection, tuple) and isinstance(selection[0], int):
+            return found[(0,) * len(selection)]  # it keeps the axes of integers
+        return found
+
+    def strided(self, array: Any, selection: Any) -> np.ndarray:
+        return self.read(array, ...)[selection].copy()
+
+    def oindex(self, array: Any, rows: np.ndarray) -> np.ndarray:
+        return self.read(array, ...)[rows]
+
+    def vindex(self, array: Any, points: tuple[np.ndarray, ...]) -> np.ndarray:
+        return self.read(array, ...)[points]
 
     def list_arrays(self, path: Path) -> list[tuple[str, tuple[int, ...]]] | None:
-        return None
+        arrays = self.api.Group.open(self._store(path)).child_arrays()
+        return sorted((array.path.rpartition("/")[2], tuple(array.shape)) for array in arrays)
 
 
-MAKERS: dict[str, Callable[[], Library]] = {
-    "omnizarr": lambda: ZarrLike("omnizarr", "omnizarr"),
-    "zarr": lambda: ZarrLike("zarr", "zarr-python 3"),
-    "fused": lambda: ZarrFused("zarr", "zarr fused"),
-    "tensorstore": lambda: TensorStore("tensorstore"),
+def _floor() -> Library:
+    return importlib.import_module("floor").Floor()  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An entry of `--libraries`."""
+
+    make: Callable[[], Library]
+    peer: bool = True
+    """Whether it takes part in "best peer"."""
+    default: bool = True
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+FUSED = "zarr.core.codec_pipeline.FusedCodecPipeline"
+OURS = "omnizarr.integrations.zarr_python.CodecPipeline"
+CHOICES: dict[str, Choice] = {
+    "omnizarr": Choice(lambda: ZarrLike("omnizarr", "omnizarr"), peer=False),
+    "floor": Choice(_floor, peer=False),
+    "tensorstore": Choice(lambda: TensorStore("tensorstore", sync=False)),
+    "tensorstore-fsync": Choice(lambda: TensorStore("tensorstore, fsync", sync=True)),
+    "zarrista": Choice(Zarrista),
+    "zarrs": Choice(lambda: ZarrLike("zarr", "zarrs pipeline", "zarrs.ZarrsCodecPipeline")),
+    "fused": Choice(lambda: ZarrLike("zarr", "fused", FUSED)),
+    "zarr": Choice(lambda: ZarrLike("zarr", "zarr-python 3")),
+    "zarr2": Choice(Zarr2),
+    "omnizarr-pure": Choice(
+        lambda: ZarrLike("omnizarr", "no native core"),
+        peer=False,
+        default=False,
+        environment={"OMNIZARR_NATIVE": "0"},
+    ),
+    "pipeline": Choice(
+        lambda: ZarrLike("zarr", "omnizarr pipeline", OURS), peer=False, default=False
+    ),
 }
-
-
-def stored_codecs(path: Path) -> Any:
-    """The codecs that a library really wrote, without the members that may be left out."""
-    document = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
-    return [_plain(codec) for codec in document["codecs"]]
-
-
-def _plain(codec: Any) -> Any:
-    if isinstance(codec, str):
-        codec = {"name": codec}
-    configuration = dict(codec.get("configuration") or {})
-    if codec["name"] == "sharding_indexed":
-        configuration.setdefault("index_location", "end")
-        for member in ("codecs", "index_codecs"):
-            configuration[member] = [_plain(inner) for inner in configuration[member]]
-    return {"name": codec["name"], "configuration": configuration}
-
-
-def same_codecs(path: Path, layout: Layout) -> bool:
-    return bool(stored_codecs(path) == [_plain(codec) for codec in layout.codecs])

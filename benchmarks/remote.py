@@ -24,10 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench import in_memory, machine, milliseconds, ratio
 from latency_server import Server, speed
-from libraries import Layout, ZarrLike
+from layouts import Layout, values
+from libraries import ZarrLike
+from machine import in_memory, machine
 from remote_libraries import BUCKET, MAKERS, Remote
+from report import milliseconds, ratio
 
 LATENCIES = (10, 50)
 TARGET = "written.zarr"
@@ -67,20 +69,12 @@ class Space:
                 (4096 // side, 4096 // side), (32, 32), "zstd", (1024 // side, 1024 // side)
             ),
         }
-        self.data = {path: field_of(layout.shape) for path, layout in self.layouts.items()}
+        self.data = {path: values(layout) for path, layout in self.layouts.items()}
         writer = ZarrLike("omnizarr", "omnizarr")
         for path, layout in self.layouts.items():
             writer.write(folder / BUCKET / path, layout, self.data[path])
         writer.api.create_group(folder / BUCKET / "group.zarr", attributes={"title": "a group"})
         self.server = Server(folder)
-
-
-def field_of(shape: tuple[int, int]) -> np.ndarray:
-    """A smooth field with noise in its low digits, so that codecs have work to do."""
-    rows = np.linspace(0, 20, shape[0], dtype="float32")[:, None]
-    columns = np.linspace(0, 9, shape[1], dtype="float32")
-    noise = np.random.default_rng(7).standard_normal(shape, dtype="float32")
-    return np.round(280 + 12 * np.sin(rows) + 7 * np.cos(columns) + noise, 1).astype("float32")
 
 
 # -- what is measured --------------------------------------------------------------------------

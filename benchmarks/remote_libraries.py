@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
-from libraries import CODECS, Layout
+from layouts import Layout
 
 BUCKET = "bucket"
 TUNED = 128
@@ -188,7 +188,7 @@ def _told(concurrency: int | None) -> str:
 
 def _arguments(layout: Layout) -> dict[str, Any]:
     """omnizarr and zarr-python share names and arguments."""
-    compressor = CODECS[layout.codec]
+    compressor = layout.compressor
     return {
         "shape": layout.shape,
         "dtype": "float32",

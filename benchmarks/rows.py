@@ -1,7 +1,7 @@
 """What is measured: one `Row` each, as plain data and two small functions.
 
-A row prepares what all libraries read (written once, outside the measured time), then gives for
-each library a function to time, and says how many operations one call of it holds.
+The driver makes the arrays of a row before its workers start. In a worker a row gives a function to
+time for the library, checks what that returned or left, and says how many operations a call holds.
 """
 
 from __future__ import annotations
@@ -12,181 +12,268 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count as counting
 from pathlib import Path
+from typing import Any
 
+import floor
 import numpy as np
-from libraries import Layout, Library, same_codecs
+from layouts import Layout, same_codecs, values
+from libraries import Library, Timed
 
-Timed = Callable[[], object]
 LISTED_ARRAYS = 1000
+
+
+class Workspace:
+    """The folder of a run: data, arrays that all read, and room for writing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def make(self, layout: Layout, formats: set[int]) -> None:
+        """The data, and an array of it in each format that has such a layout."""
+        if not self._file(layout).exists():
+            np.save(self._file(layout), values(layout))
+        for format_ in formats if layout.shards is None else {3}:
+            path = self.array(layout, format_)
+            if not path.exists():
+                floor.write_array(path, layout, self.data(layout), format_)
+
+    def forget(self, layout: Layout) -> None:
+        self._file(layout).unlink()
+        for format_ in (2, 3):
+            shutil.rmtree(self.array(layout, format_), ignore_errors=True)
+
+    def clear(self) -> None:
+        """Delete what libraries wrote."""
+        for path in self.folder.glob("written by *"):
+            shutil.rmtree(path)
+
+    def data(self, layout: Layout) -> np.ndarray:
+        """Mapped, so that the workers share it, and in memory, so that no later peak counts it."""
+        found: np.ndarray = np.load(self._file(layout), mmap_mode="c").view(np.ndarray)
+        found.reshape(-1).view("u1")[::4096].max()
+        return found
+
+    def array(self, layout: Layout, format_: int) -> Path:
+        return self.folder / f"{layout.name}.v{format_}"
+
+    def target(self, library: Library) -> Path:
+        return self.folder / f"written by {library.title}"
+
+    def _file(self, layout: Layout) -> Path:
+        return self.folder / f"{layout.name}.npy"
 
 
 @dataclass(frozen=True)
 class Row:
     label: str
-    prepare: Callable[[Library], Timed | None]
+    layout: Layout | None
+    prepare: Callable[[Library, Workspace], Timed | None]
     """The function to time for this library; None if the library cannot do it."""
-    finish: Callable[[Library, object], None]
-    """Check what the timed function returned or left, and clean up. Not timed."""
+    check: Callable[[Library, Workspace, Any], None]
+    """Compare what the timed function returned or left with the data. Not timed."""
     operations: int = 1
+    bulk: bool = False
+    """Everything is read or written: there is a floor."""
+    family: str = ""
+    """Rows that differ only in size: who takes too long at one size is not asked for the next."""
 
 
-class Workspace:
-    """The folder of a run: data, arrays that all read, and scratch for writing."""
-
-    def __init__(self, folder: Path, referee: Library, scale: int) -> None:
-        self.folder = folder
-        self.referee = referee
-        self.scale = scale
-        self._data: dict[tuple[int, int], np.ndarray] = {}
-        self._arrays: dict[Layout, Path] = {}
-
-    def data(self, shape: tuple[int, int]) -> np.ndarray:
-        """A smooth field with noise in its low digits, so that codecs have work to do."""
-        if shape not in self._data:
-            rng = np.random.default_rng(7)
-            rows = np.linspace(0, 20, shape[0], dtype="float32")[:, None]
-            columns = np.linspace(0, 9, shape[1], dtype="float32")
-            noise = rng.standard_normal(shape, dtype="float32")
-            values = 280 + 12 * np.sin(rows) + 7 * np.cos(columns) + noise
-            self._data[shape] = np.round(values, 1).astype("float32")
-        return self._data[shape]
-
-    def array(self, layout: Layout) -> Path:
-        """An array of this layout that every library reads."""
-        if layout not in self._arrays:
-            path = self.folder / f"array{len(self._arrays)}.zarr"
-            self.referee.write(path, layout, self.data(layout.shape))
-            self._arrays[layout] = path
-        return self._arrays[layout]
+def _must_equal(found: Any, expected: Any, library: Library, what: str) -> None:
+    if not np.array_equal(np.asarray(found), expected):
+        raise AssertionError(f"{library.title} has other values than the data: {what}")
 
 
-def whole_read(label: str, layout: Layout, space: Workspace) -> Row:
+# -- everything -----------------------------------------------------------------------------------
+
+
+def whole_read(layout: Layout, family: str = "") -> Row:
     """Open the array and read all of it."""
+    label = f"read {layout.title}"
 
-    def prepare(library: Library) -> Timed:
-        path = space.array(layout)
-        return lambda: library.read(library.open(path), ...)
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        if not library.supports(layout):
+            return None
+        return library.whole_read(space.array(layout, library.format), layout)
 
-    def finish(library: Library, result: object) -> None:
-        if not np.array_equal(np.asarray(result), space.data(layout.shape)):
-            raise AssertionError(f"{library.name} read other values than were written: {label}")
+    def check(library: Library, space: Workspace, result: Any) -> None:
+        _must_equal(result, space.data(layout), library, label)
 
-    return Row(f"read {label}", prepare, finish)
+    return Row(label, layout, prepare, check, bulk=True, family=family)
 
 
-def whole_write(label: str, layout: Layout, space: Workspace) -> Row:
+def whole_write(layout: Layout, family: str = "") -> Row:
     """Create an array in a new folder and write all of it."""
-    target = space.folder / "written.zarr"
+    label = f"write {layout.title}"
 
-    def prepare(library: Library) -> Timed:
-        values = space.data(layout.shape)
-        return lambda: library.write(target, layout, values)
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        if not library.supports(layout):
+            return None
+        return library.whole_write(space.target(library), layout, space.data(layout))
 
-    def finish(library: Library, result: object) -> None:
-        found = space.referee.read(space.referee.open(target), ...)
-        if not np.array_equal(found, space.data(layout.shape)):
-            raise AssertionError(f"{library.name} wrote other values than were given: {label}")
-        if not same_codecs(target, layout):
-            raise AssertionError(f"{library.name} wrote other codecs than were asked for: {label}")
+    return Row(label, layout, prepare, _written(layout, label), bulk=True, family=family)
+
+
+def round_trip(layout: Layout) -> Row:
+    """Read all of an array and write it again, with the same codecs."""
+    label = f"read and write again {layout.title}"
+
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        source, target = space.array(layout, library.format), space.target(library)
+        if not library.supports(layout):
+            return None
+        return lambda: library.write(target, layout, library.read(library.open(source), ...))
+
+    return Row(label, layout, prepare, _written(layout, label))
+
+
+def _written(layout: Layout, label: str) -> Callable[[Library, Workspace, Any], None]:
+    def check(library: Library, space: Workspace, result: Any) -> None:
+        target = space.target(library)
+        document = target / ("zarr.json" if library.format == 3 else ".zarray")
+        if not same_codecs(json.loads(document.read_text(encoding="utf-8")), layout):
+            raise AssertionError(f"{library.title} wrote other codecs than were asked for: {label}")
+        found = floor.read_array(target, layout, library.format)
+        _must_equal(found, space.data(layout), library, label)
         shutil.rmtree(target)
 
-    return Row(f"write {label}", prepare, finish)
+    return check
 
 
-def small_reads(
-    label: str, layout: Layout, space: Workspace, count: int, *, size: tuple[int, int]
-) -> Row:
-    """Read `count` boxes of `size` from an array that stays open, at scattered places."""
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def boxes(layout: Layout, size: tuple[int, ...], count: int) -> list[tuple[Any, ...]]:
+    """Selections of `size` at scattered places; integers where that is one element."""
     rng = np.random.default_rng(3)
-    steps = [np.arange(0, length, step) for length, step in zip(layout.shape, size, strict=True)]
-    starts = list(zip(*(rng.choice(axis, count).tolist() for axis in steps), strict=True))
-    selections: list[tuple[int | slice, ...]] = [
-        start if size == (1, 1) else tuple(
-            slice(first, first + length) for first, length in zip(start, size, strict=True)
-        )
-        for start in starts
-    ]  # fmt: skip
+    axes = zip(layout.shape, size, strict=True)
+    starts = np.stack([rng.integers(0, n // k, count) * k for n, k in axes], axis=1).tolist()
+    if set(size) == {1}:
+        return [tuple(start) for start in starts]
+    return [tuple(slice(i, i + k) for i, k in zip(start, size, strict=True)) for start in starts]
 
-    def prepare(library: Library) -> Timed:
-        array = library.open(space.array(layout))
-        return lambda: [library.read(array, selection) for selection in selections]
 
-    def finish(library: Library, result: object) -> None:
-        data = space.data(layout.shape)
-        assert isinstance(result, list)
+def reads(
+    label: str, layout: Layout, selections: list[Any], *, threads: int = 1, family: str = ""
+) -> Row:
+    """Read boxes of an array that stays open, one after the other, or from several threads."""
+
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        if not library.supports(layout):
+            return None
+        array = library.open(space.array(layout, library.format))
+        if threads == 1:
+            return lambda: [library.read(array, selection) for selection in selections]
+        pool = ThreadPoolExecutor(threads)
+        return lambda: list(pool.map(lambda selection: library.read(array, selection), selections))
+
+    def check(library: Library, space: Workspace, result: Any) -> None:
+        data = space.data(layout)
         for found, selection in zip(result, selections, strict=True):
-            if not np.array_equal(found, data[selection]):
-                raise AssertionError(f"{library.name} read other values at {selection}: {label}")
+            _must_equal(found, data[selection], library, f"{label}, {selection}")
 
-    return Row(label, prepare, finish, count)
+    operations = len(selections) if threads == 1 else 1
+    return Row(label, layout, prepare, check, operations, family=family)
 
 
-def opening(layout: Layout, space: Workspace, count: int) -> Row:
-    def prepare(library: Library) -> Timed:
-        path = space.array(layout)
+def picks(label: str, layout: Layout, way: str, selection: Any) -> Row:
+    """Read a selection that is no box: `way` is `strided`, `oindex` or `vindex`."""
+
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        array = library.open(space.array(layout, library.format))
+        return lambda: getattr(library, way)(array, selection)
+
+    def check(library: Library, space: Workspace, result: Any) -> None:
+        _must_equal(result, space.data(layout)[selection], library, label)
+
+    return Row(label, layout, prepare, check)
+
+
+def partial_writes(layout: Layout, size: tuple[int, ...], count: int) -> Row:
+    """Write boxes that cover no chunk into a copy of the array that stays open."""
+    label = f"write a box of {' × '.join(map(str, size))}, {layout.title}"
+    selections = boxes(layout, size, count)
+    rounds = counting(1)
+
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        target = space.target(library)
+        shutil.copytree(space.array(layout, library.format), target)
+        array = library.open(target, write=True)
+        data = space.data(layout)
+        parts = [np.ascontiguousarray(data[selection]) for selection in selections]
+
+        def write() -> int:
+            round_ = next(rounds)
+            for selection, part in zip(selections, parts, strict=True):
+                library.assign(array, selection, part + round_)
+            return round_
+
+        return write
+
+    def check(library: Library, space: Workspace, result: Any) -> None:
+        expected = np.array(space.data(layout))
+        for selection in selections:
+            expected[selection] = space.data(layout)[selection] + result
+        found = floor.read_array(space.target(library), layout, library.format)
+        _must_equal(found, expected, library, label)
+
+    return Row(label, layout, prepare, check, count)
+
+
+# -- metadata -------------------------------------------------------------------------------------
+
+
+def opening(label: str, layout: Layout, count: int, family: str = "") -> Row:
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        path = space.array(layout, library.format)
         return lambda: [library.open(path) for _ in range(count)]
 
-    def finish(library: Library, result: object) -> None:
-        assert isinstance(result, list)
+    def check(library: Library, space: Workspace, result: Any) -> None:
         if any(tuple(array.shape) != layout.shape for array in result):
-            raise AssertionError(f"{library.name} opened an array of another shape")
+            raise AssertionError(f"{library.title} opened an array of another shape")
 
-    return Row("open an array", prepare, finish, count)
+    return Row(label, layout, prepare, check, count, family=family)
 
 
-def listing(space: Workspace) -> Row:
+def listing() -> Row:
     """Names and shapes of 1,000 arrays in one group that is not consolidated."""
-    path = space.folder / "group.zarr"
     expected = [(f"a{index:04}", (index + 1, 4)) for index in range(LISTED_ARRAYS)]
 
-    def prepare(library: Library) -> Timed | None:
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        path = space.folder / "group.zarr"
         if not path.exists():
             path.mkdir()
             (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
             for name, shape in expected:
                 (path / name).mkdir()
-                (path / name / "zarr.json").write_text(array_document(shape))
-        if library.list_arrays(path) is None:
+                document = json.dumps(Layout(shape, shape, "raw").document)
+                (path / name / "zarr.json").write_text(document)
+        if library.format != 3 or library.list_arrays(path) is None:
             return None
         return lambda: library.list_arrays(path)
 
-    def finish(library: Library, result: object) -> None:
+    def check(library: Library, space: Workspace, result: Any) -> None:
         if result != expected:
-            raise AssertionError(f"{library.name} listed other arrays than there are")
+            raise AssertionError(f"{library.title} listed other arrays than there are")
 
-    return Row(f"list {LISTED_ARRAYS:,} arrays", prepare, finish)
-
-
-def array_document(shape: tuple[int, ...]) -> str:
-    grid = {"name": "regular", "configuration": {"chunk_shape": shape}}
-    document = {
-        "zarr_format": 3,
-        "node_type": "array",
-        "shape": shape,
-        "data_type": "float32",
-        "chunk_grid": grid,
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": 0.0,
-        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-        "attributes": {"units": "K"},
-    }
-    return json.dumps(document)
+    return Row(f"list {LISTED_ARRAYS:,} arrays", None, prepare, check)
 
 
-def importing(space: Workspace) -> Row:
+def importing() -> Row:
     """What importing the library adds to importing NumPy, in a fresh interpreter.
 
     All are compiled once into the run's own folder, so that an installed library has no
     advantage over a checkout.
     """
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(space.folder / "bytecode")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
-    def prepare(library: Library) -> Timed | None:
+    def prepare(library: Library, space: Workspace) -> Timed | None:
         if library.module is None:
             return None
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(space.folder / "bytecode")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         program = (
             "import numpy, time; start = time.perf_counter();"
             f"import {library.module}; print(time.perf_counter() - start)"
@@ -202,42 +289,92 @@ def importing(space: Workspace) -> Row:
         run()
         return run
 
-    def finish(library: Library, result: object) -> None:
+    def check(library: Library, space: Workspace, result: Any) -> None:
         pass
 
-    return Row("import, beyond NumPy", prepare, finish)
+    return Row("import, beyond NumPy", None, prepare, check)
 
 
-def layouts(scale: int) -> dict[str, Layout]:
-    """The arrays by label. `scale` divides the number of chunks, for a quick look."""
-    side = {1: 1, 4: 2, 16: 4}[scale]
-    return {
-        "16 MiB chunks, zstd": Layout((8192 // side, 4096), (2048, 2048), "zstd"),
-        "256 KiB chunks, zstd": Layout((8192 // side, 4096 // side), (256, 256), "zstd"),
-        "10,000 × 16 KiB, blosc-lz4": Layout((6400 // side, 6400 // side), (64, 64), "blosc-lz4"),
-        "10,000 × 400 B, raw": Layout((1000 // side, 1000 // side), (10, 10), "raw"),
-        "16,384 × 4 KiB in 16 shards, zstd": Layout(
-            (4096 // side, 4096 // side), (32, 32), "zstd", (1024 // side, 1024 // side)
-        ),
-    }
+# -- the table ------------------------------------------------------------------------------------
 
 
-def all_rows(space: Workspace) -> list[Row]:
-    arrays = layouts(space.scale)
-    medium = arrays["256 KiB chunks, zstd"]
-    small = arrays["10,000 × 16 KiB, blosc-lz4"]
-    sharded = arrays["16,384 × 4 KiB in 16 shards, zstd"]
-    calls = 200 // space.scale
-    rows = [whole_read(label, layout, space) for label, layout in arrays.items()]
-    rows += [whole_write(label, layout, space) for label, layout in arrays.items()]
-    rows += [
-        small_reads("one element, 16 KiB chunks", small, space, calls, size=(1, 1)),
-        small_reads("one element, sharded", sharded, space, calls, size=(1, 1)),
-        small_reads("one chunk of 16 KiB", small, space, calls, size=small.chunks),
-        small_reads("one chunk of 256 KiB", medium, space, calls, size=medium.chunks),
-        small_reads("one inner chunk of a shard", sharded, space, calls, size=sharded.chunks),
-        opening(small, space, 50),
-        listing(space),
-        importing(space),
+def all_rows(*, quick: bool) -> list[Row]:
+    """Rows of one array stand together, so that its files need not stay for the whole run."""
+    side, edge = (4, 128) if quick else (1, 512)
+    few = 16 if quick else 1
+    large = Layout((8192 // side, 8192 // side), (2048, 2048), "blosc-lz4")
+    medium = Layout((8192 // side, 4096 // side), (256, 256), "zstd")
+    small = Layout((6400 // side, 6400 // side), (64, 64), "blosc-lz4")
+    tiny = Layout((1000 // side, 1000 // side), (10, 10), "raw")
+    gzip = Layout((4096 // side, 2048 // side), (256, 256), "gzip")
+    shards = Layout((4096 // side,) * 2, (32, 32), "zstd", (1024 // side,) * 2)
+    cube, half, eighth = (edge,) * 3, (edge // 2,) * 3, (edge // 8,) * 3
+    cubes = Layout(cube, half, "raw", dtype="uint16")
+    zstd_cubes = Layout(cube, half, "zstd", dtype="uint16")
+    cube_shards = Layout(cube, eighth, "zstd", half, "uint16")
+    length = 10**7 if quick else 10**8
+    bytes_ = Layout((length,), (10**5,), "zstd", dtype="uint8")
+    byte_shards = Layout((length,), (10**5,), "zstd", (length // 10,), "uint8")
+    rng = np.random.default_rng(5)
+    lines = np.sort(rng.choice(medium.shape[0], 500 // side, replace=False))
+    points = tuple(rng.integers(0, length, 10**5 // few) for length in medium.shape)
+    whole_rows = [(slice(i, i + 1), slice(None)) for i in range(200 // few)]
+    each = [floor.region(at, medium.chunks) for at in floor.all_of(medium)]
+    return [
+        whole_read(large),
+        whole_write(large),
+        whole_read(medium),
+        whole_write(medium),
+        reads(f"read {medium.title}, chunk by chunk, 4 threads", medium, each, threads=4),
+        reads("one element of a 256 KiB chunk", medium, boxes(medium, (1, 1), 200 // few)),
+        reads("one chunk of 256 KiB", medium, boxes(medium, medium.chunks, 200 // few)),
+        picks("[::7, ::7] of 256 KiB chunks", medium, "strided", np.s_[::7, ::7]),
+        picks(f"oindex, {len(lines)} scattered rows", medium, "oindex", lines),
+        picks(f"vindex, {len(points[0]):,} points", medium, "vindex", points),
+        partial_writes(medium, (100, 100), 100 // few),
+        whole_read(small),
+        whole_write(small),
+        reads("one element of a 16 KiB chunk", small, boxes(small, (1, 1), 200 // few)),
+        reads("one chunk of 16 KiB", small, boxes(small, small.chunks, 200 // few)),
+        reads("one row of 16 KiB chunks", small, whole_rows),
+        opening("open an array", small, 100),
+        whole_read(tiny),
+        whole_write(tiny),
+        whole_read(gzip),
+        whole_write(gzip),
+        whole_read(shards),
+        whole_write(shards),
+        reads("one element of a shard", shards, boxes(shards, (1, 1), 200 // few)),
+        reads("one inner chunk of a shard", shards, boxes(shards, shards.chunks, 300 // few)),
+        whole_read(cubes),
+        whole_write(cubes),
+        whole_read(zstd_cubes),
+        whole_write(zstd_cubes),
+        whole_read(cube_shards),
+        whole_write(cube_shards),
+        round_trip(cube_shards),
+        whole_read(bytes_),
+        whole_write(bytes_),
+        whole_read(byte_shards),
+        whole_write(byte_shards),
+        listing(),
+        importing(),
     ]
+
+
+def scaling_rows(most: int) -> list[Row]:
+    """From 1,000 chunks to `most`, in steps of ten: what should stay the same, what should grow
+    with them. Chunks of 100 bytes, as files, and as inner chunks of shards of 1,000."""
+    rows = []
+    for count in (10**power for power in range(3, len(str(most)))):
+        shape, chunks = (10 * count // 1000, 10 * 1000), (10, 10)
+        for shards, kind in ((None, "files"), ((10, 10 * 1000), "shards")):
+            layout = Layout(shape, chunks, "raw", shards, "uint8")
+            corner = [floor.region((0, 0), chunks)] * 100
+            rows += [
+                opening(f"open {layout.title}", layout, 100, f"open {kind}"),
+                reads(f"one chunk of {layout.title}", layout, corner, family=f"corner {kind}"),
+                whole_read(layout, f"read {kind}"),
+                whole_write(layout, f"write {kind}"),
+            ]
     return rows

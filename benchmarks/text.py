@@ -14,9 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import in_memory
+from report import markdown, milliseconds, ratio
+from workers import Worker, serve, turns
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = {
@@ -61,7 +62,7 @@ def strings(count: int) -> list[str]:
 # -- in a worker --------------------------------------------------------------------------------
 
 
-class Worker:
+class Strings:
     """One library in its own process, asked over standard input."""
 
     def __init__(self, name: str, folder: Path, count: int, chunk: int) -> None:
@@ -143,71 +144,54 @@ class Worker:
 
 
 def work(name: str, folder: Path, count: int, chunk: int) -> None:
-    worker = Worker(name, folder, count, chunk)
-    print(json.dumps(worker.module.__version__), flush=True)
-    for line in sys.stdin:
-        print(json.dumps(worker.timed(json.loads(line))), flush=True)
+    worker = Strings(name, folder, count, chunk)
+    version = worker.module.__version__
+    serve(lambda task: version if task is None else worker.timed(task))
 
 
 # -- asking them --------------------------------------------------------------------------------
 
 
-def start(name: str, folder: Path, count: int, chunk: int) -> subprocess.Popen[str]:
+def start(name: str, folder: Path, count: int, chunk: int) -> Worker:
     python = ROOT / WORKERS[name] / "bin" / "python"
     if not python.exists():
         raise SystemExit(f"{python.parent.parent} is not there; `make peers` makes it")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"}
+    environment = {"PYTHONPATH": str(ROOT / "src")}
     if "no native" in name:
         environment["OMNIZARR_NATIVE"] = "0"
-    command = [str(python), __file__, "--work", name, str(folder), str(count), str(chunk)]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    )
-
-
-def ask(process: subprocess.Popen[str], task: str | None) -> Any:
-    assert process.stdin is not None and process.stdout is not None
-    if task is not None:
-        print(json.dumps(task), file=process.stdin, flush=True)
-    line = process.stdout.readline()
-    if not line:
-        raise SystemExit("a worker has stopped; its message stands above")
-    return json.loads(line)
+    arguments = ("--work", name, str(folder), str(count), str(chunk))
+    return Worker(str(python), Path(__file__), *arguments, environment=environment)
 
 
 def measure(names: list[str], folder: Path, count: int, chunk: int, rounds: int) -> dict[str, Any]:
     workers = {name: start(name, folder, count, chunk) for name in names}
     try:
-        versions = {name: ask(worker, None) for name, worker in workers.items()}
+        versions = {name: worker.ask(None) for name, worker in workers.items()}
         best: dict[str, dict[str, float]] = {label: {} for label in ROWS}
         for label, task in ROWS.items():
             for round_ in range(rounds):
-                turn = names[round_ % len(names) :] + names[: round_ % len(names)]
-                for name in turn:
+                for name in turns(names, round_):
                     if sys.stderr.isatty():
                         print(
                             f"\r\033[K{label}: {name}, round {round_ + 1}", end="", file=sys.stderr
                         )
-                    seconds = ask(workers[name], task)
+                    seconds = workers[name].ask(task)
                     best[label][name] = min(seconds, best[label].get(name, seconds))
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr)
         return {"versions": versions, "best": best}
     finally:
         for worker in workers.values():
-            worker.kill()
-            worker.communicate()
+            worker.stop()
 
 
 def table(best: dict[str, dict[str, float]], names: list[str]) -> str:
-    lines = ["| milliseconds | " + " | ".join([*names, *(f"vs {n}" for n in names[1:])]) + " |"]
-    lines.append("|---" * (2 * len(names)) + "|")
+    lines = []
     for label, figures in best.items():
-        own = figures[names[0]]
-        cells = [f"{figures[name] * 1e3:.1f}" for name in names]
-        cells += [f"{figures[name] / own:.1f}×" for name in names[1:]]
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        cells = [milliseconds(figures[name]) for name in names]
+        cells += [ratio(figures[name], figures[names[0]]) for name in names[1:]]
+        lines.append([label, *cells])
+    return markdown(["milliseconds", *names, *(f"vs {name}" for name in names[1:])], lines)
 
 
 def main() -> None:
@@ -221,9 +205,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     names = list(WORKERS)
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         found = measure(names, Path(folder), options.strings, options.chunk, options.rounds)
     print(f"{options.strings:,} strings in chunks of {options.chunk:,}; {found['versions']}")
     print(table(found["best"], names))

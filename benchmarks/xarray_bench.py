@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 import zarr
-from bench import in_memory, machine
+from machine import in_memory, machine
 
 import omnizarr
 from omnizarr.integrations.xarray import OmnizarrBackend, to_zarr
