@@ -57,6 +57,7 @@ class ChunkReader:
         points: Sequence[tuple[Any, ...]],
         out: npt.NDArray[Any],
         threads: int,
+        scratch: int,
         check: Callable[[], object],
         /,
     ) -> list[list[int]] | None: ...

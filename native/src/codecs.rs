@@ -124,6 +124,11 @@ impl Steps {
     pub fn is_plain(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Chunks can be decoded some rows at a time, mostly.
+    pub fn has_rows(&self) -> bool {
+        matches!(self.0.last(), Some(Step::Zstd { .. } | Step::Blosc(_)))
+    }
 }
 
 fn unknown(found: String) -> PyErr {
@@ -201,6 +206,40 @@ impl<'a> Decoder<'a> {
     /// Fill the room from these bytes; false if they are not exactly a chunk, or an unusual one.
     pub fn decode(&mut self, data: &[u8], room: &Room) -> bool {
         undo(&mut self.0, data, room).is_some()
+    }
+
+    /// Decode a chunk of so many rows of bytes from its beginning to its end, some rows at a time,
+    /// which `put` gets with their number; without memory for the whole chunk. False if that cannot
+    /// be, also when some rows were put already.
+    pub fn decode_rows(
+        &mut self,
+        data: &[u8],
+        rows: usize,
+        row: usize,
+        put: impl FnMut(usize, &[u8]),
+    ) -> bool {
+        decode_rows(&mut self.0, data, rows, row, put).is_some()
+    }
+}
+
+fn decode_rows(
+    codecs: &mut [Undo<'_>],
+    mut data: &[u8],
+    rows: usize,
+    row: usize,
+    put: impl FnMut(usize, &[u8]),
+) -> Option<()> {
+    let (last, around) = codecs.split_last_mut()?;
+    for codec in around {
+        match &codec.way {
+            Decoding::Crc32c(checksum) => data = checksum.strip(data)?,
+            _ => return None,
+        }
+    }
+    match &mut last.way {
+        Decoding::Zstd(context) => context.decode_rows(data, rows, row, &mut last.memory, put),
+        Decoding::Blosc(context) => context.decode_rows(data, rows, row, &mut last.memory, put),
+        _ => None,
     }
 }
 

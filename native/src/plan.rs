@@ -22,10 +22,14 @@ use selection::{Cuts, Factor, Points, Run, is_whole};
 use shard::Shard;
 use std::sync::Mutex;
 
+/// So many threads share the scratch memory; each further one may have as much as one of them.
+const SHARING: usize = 4;
 /// What a thread does of a chunk beside decoding, in bytes that could be decoded meanwhile.
 const CHUNK_COST: usize = 4096;
 /// A thread pays from so many bytes on.
 const THREAD_COST: usize = 1 << 17;
+/// Chunks from so many bytes on are decoded some rows at a time.
+const LARGE: usize = 1 << 20;
 /// Most chunks that a thread takes at once.
 const TOGETHER: usize = 32;
 
@@ -36,6 +40,8 @@ pub struct Layout {
     strides: Vec<isize>,
     item: usize,
     size: usize,
+    /// The axis that is stored outermost.
+    first: usize,
     steps: Steps,
     /// Groups of so many bytes are reversed.
     swap: usize,
@@ -75,10 +81,23 @@ impl Layout {
             strides,
             item,
             size,
+            first: order.first().copied().unwrap_or(0),
             steps: Steps::new(&codecs)?,
             swap,
             limit,
         })
+    }
+}
+
+impl Layout {
+    /// Bytes that decoding a chunk takes: the encoded ones, and where it can neither be decoded
+    /// straight into its place nor row by row, the decoded ones.
+    fn memory(&self, straight: bool) -> usize {
+        let by_rows = self.size >= LARGE && self.swap == 1 && self.steps.has_rows();
+        match straight || by_rows || self.steps.is_plain() {
+            true => self.size,
+            false => self.size.saturating_mul(2),
+        }
     }
 }
 
@@ -166,6 +185,12 @@ impl<'a> Desk<'a> {
             return false;
         };
         let straight = target.straight(layout, factors);
+        if straight.is_none()
+            && layout.size >= LARGE
+            && place_rows(decoder, layout, data, factors, target)
+        {
+            return true;
+        }
         let memory = match straight {
             Some(place) => place,
             None => {
@@ -193,6 +218,56 @@ impl<'a> Desk<'a> {
         }
         true
     }
+}
+
+/// The same some rows at a time, so that the chunk needs no memory of its own.
+fn place_rows(
+    decoder: &mut Decoder<'_>,
+    layout: &Layout,
+    data: &[u8],
+    factors: &[Factor<'_>],
+    target: &Target<'_>,
+) -> bool {
+    let (Some(&rows), Some(&row)) = (
+        layout.shape.get(layout.first),
+        layout.strides.get(layout.first),
+    ) else {
+        return false;
+    };
+    if layout.swap > 1 {
+        return false;
+    }
+    // Rows that come together are a chunk as well; the first ones tell how many come.
+    let mut cuts = None;
+    let mut sound = true;
+    let (mut piece, mut next) = (0, 0);
+    let decoded = decoder.decode_rows(data, rows, row as usize, |count, bytes| {
+        let cut = || {
+            let mut shape = layout.shape.clone();
+            shape[layout.first] = count;
+            Cuts::new(factors, &shape)
+        };
+        let Some(cuts) = cuts.get_or_insert_with(cut) else {
+            sound = false;
+            return;
+        };
+        let mut coordinates = vec![0; layout.shape.len()];
+        let mut taken = Vec::with_capacity(factors.len());
+        while next < cuts.len() {
+            cuts.part(next, &mut coordinates, &mut taken);
+            if coordinates[layout.first] != piece {
+                break;
+            }
+            // SAFETY: so many rows; `checked` has compared the factors with the array.
+            unsafe {
+                let moves = target.moves(layout, &taken);
+                moves.scatter(bytes.as_ptr(), target.view.start());
+            }
+            next += 1;
+        }
+        piece += 1;
+    });
+    decoded && sound
 }
 
 fn swap(layout: &Layout, bytes: &mut [u8]) {
@@ -265,8 +340,9 @@ impl ChunkReader {
     /// for all of them.
     ///
     /// `root` is the path before a chunk's key. `runs` are (axis, start, step, length, place), `points`
-    /// are (axes, an array of indices for each, places). `check` is called now and then.
-    #[pyo3(signature = (root, follow_links, runs, points, out, threads, check, /))]
+    /// are (axes, an array of indices for each, places). `scratch` is how much memory
+    /// up to four threads may take beside `out`. `check` is called now and then.
+    #[pyo3(signature = (root, follow_links, runs, points, out, threads, scratch, check, /))]
     #[allow(clippy::too_many_arguments)] // one call for all: that is the point
     fn read(
         &self,
@@ -277,6 +353,7 @@ impl ChunkReader {
         points: Vec<Bound<'_, PyTuple>>,
         out: &Bound<'_, PyAny>,
         threads: usize,
+        scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Vec<Vec<usize>>>> {
         let layout = &self.layout;
@@ -297,7 +374,7 @@ impl ChunkReader {
             target,
             left: Mutex::new(Vec::new()),
         };
-        job.run(py, threads, check)?;
+        job.run(py, threads, scratch, check)?;
         Ok(Some(job.left.into_inner().unwrap_or_default()))
     }
 }
@@ -313,13 +390,24 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn run(&self, py: Python<'_>, threads: usize, check: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn run(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        scratch: usize,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let layout = &self.reader.layout;
         let count = self.cuts.len();
         let selected: usize = self.target.view.shape.iter().product::<usize>() * layout.item;
         let bytes = (selected / count.max(1)).max(layout.size.min(CHUNK_COST));
         let cost = count.saturating_mul(bytes + CHUNK_COST);
         let threads = threads.min(1 + cost / THREAD_COST);
+        let each = layout.memory(self.target.contiguous);
+        let threads = match each <= scratch / SHARING {
+            true => threads,
+            false => threads.min(scratch / each).max(1),
+        };
         if let Some(shard) = &self.reader.shard {
             return shard::read(self, shard, py, threads, check);
         }

@@ -137,6 +137,39 @@ def test_three_dimensions_and_points_on_two_of_them(tmp_path: Path) -> None:
                 np.testing.assert_array_equal(array[5, 3:25:4, j], data[5, 3:25:4, j])
 
 
+LARGE: dict[str, dict[str, Any]] = {
+    "zstd": {"compressors": {"name": "zstd", "configuration": {"level": 1, "checksum": True}}},
+    "blosc": {"compressors": "fast"},
+    "blosc blocks": {
+        "compressors": v3(
+            "blosc", cname="lz4", clevel=5, shuffle="shuffle", typesize=4, blocksize=3000
+        )
+    },
+    "gzip": {"compressors": "gzip"},
+    "random": {"compressors": v3("blosc", cname="lz4", clevel=1, shuffle="noshuffle", typesize=4)},
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_chunks_that_are_decoded_some_rows_at_a_time(name: str, tmp_path: Path) -> None:
+    data = np.random.default_rng(2).integers(0, 50, (700, 1500)).astype("f4")
+    if name == "random":
+        data = np.random.default_rng(2).random((700, 1500), "f4")
+    array = omnizarr.create_array(tmp_path, data=data, chunks=(600, 700), **LARGE[name])
+    i, j = np.random.default_rng(3).integers(0, 700, (2, 400))
+    with mode("native"):
+        np.testing.assert_array_equal(array[...], data)
+        np.testing.assert_array_equal(array[13:691:7, ::-3], data[13:691:7, ::-3])
+        np.testing.assert_array_equal(array[i, j], data[i, j])
+        np.testing.assert_array_equal(array.oindex[i, 100:900], data[i, 100:900])
+        file = tmp_path / "c" / "0" / "1"
+        content = file.read_bytes()
+        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        native = outcome(lambda: array[...].tobytes())
+    with mode("python"):
+        assert outcome(lambda: array[...].tobytes()) == native
+
+
 def test_into_the_callers_array(tmp_path: Path) -> None:
     array, expected = stored(tmp_path, "float32", CODECS["big"]), values("float32")
     with mode("native"):

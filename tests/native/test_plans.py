@@ -21,7 +21,9 @@ FILL = b"\1\2\3\4"
 
 def read(root: Path, runs: Any, points: Any, out: Any, threads: int = 1) -> Any:
     reader = core.ChunkReader(CHUNK, None, KEYS, FILL)
-    return reader.read(f"{root}/".encode(), False, runs, points, out, threads, lambda: None)
+    return reader.read(
+        f"{root}/".encode(), False, runs, points, out, threads, 1 << 20, lambda: None
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,4 +135,4 @@ def test_an_error_of_the_check_ends_the_call(tmp_path: Path) -> None:
     out = np.empty(3_000_000, "u1")
     root = f"{tmp_path}/".encode()
     with pytest.raises(RuntimeError, match="enough"):
-        reader.read(root, False, [(0, 0, 1, len(out), 0)], [], out, 2, check)
+        reader.read(root, False, [(0, 0, 1, len(out), 0)], [], out, 2, 1 << 20, check)

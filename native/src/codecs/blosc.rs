@@ -137,6 +137,39 @@ impl Decompressor {
         Some(())
     }
 
+    /// The same in pieces of whole rows, which are whole blocks; None also if there are none such.
+    pub fn decode_rows(
+        &mut self,
+        data: &[u8],
+        rows: usize,
+        row: usize,
+        memory: &mut Vec<u8>,
+        mut put: impl FnMut(usize, &[u8]),
+    ) -> Option<()> {
+        let (data, layout) = open(data, rows.checked_mul(row)?)?;
+        let Some(layout) = layout else {
+            put(rows, data.get(..rows * row)?);
+            return Some(());
+        };
+        let piece = layout.block.max(row);
+        if piece % row != 0 || piece % layout.block != 0 {
+            return None;
+        }
+        grow(memory, piece.min(layout.size))?;
+        for first in (0..layout.size).step_by(piece) {
+            let size = piece.min(layout.size - first);
+            let memory = memory.get_mut(..size)?;
+            let room = Room::over(memory);
+            for begin in (0..size).step_by(layout.block) {
+                let start = number(data, HEADER + 4 * ((first + begin) / layout.block))?;
+                let part = room.part(begin, layout.block.min(size - begin))?;
+                self.decode_block(&layout, data, start, &part)?;
+            }
+            put(size / row, memory);
+        }
+        Some(())
+    }
+
     fn decode_block(
         &mut self,
         layout: &Layout,

@@ -1,9 +1,12 @@
 //! Zstandard frames.
 
 use super::context::Context;
-use super::room::Room;
+use super::room::{Room, grow};
 use std::ffi::c_int;
-use zstd_sys::{ZSTD_CCtx, ZSTD_DCtx, ZSTD_cParameter};
+use zstd_sys::{
+    ZSTD_CCtx, ZSTD_DCtx, ZSTD_ResetDirective, ZSTD_cParameter, ZSTD_dParameter, ZSTD_inBuffer,
+    ZSTD_outBuffer,
+};
 
 /// The greatest level that the library has.
 pub const HIGHEST: c_int = 22;
@@ -31,6 +34,73 @@ impl Decompressor {
         };
         // An error is a number beyond any size.
         (found == room.size).then_some(())
+    }
+}
+
+/// Rows are decoded in pieces of about so many bytes.
+const PIECE: usize = 1 << 18;
+/// Frames that refer back further than 2²³ bytes need too much memory to be decoded in pieces.
+const WINDOW: c_int = 23;
+
+impl Decompressor {
+    /// The same in pieces of whole rows.
+    pub fn decode_rows(
+        &mut self,
+        data: &[u8],
+        rows: usize,
+        row: usize,
+        memory: &mut Vec<u8>,
+        mut put: impl FnMut(usize, &[u8]),
+    ) -> Option<()> {
+        let context = self.0.pointer();
+        // SAFETY: a live context.
+        unsafe {
+            let reset = ZSTD_ResetDirective::ZSTD_reset_session_only;
+            usable(zstd_sys::ZSTD_DCtx_reset(context, reset))?;
+            let window = ZSTD_dParameter::ZSTD_d_windowLogMax;
+            usable(zstd_sys::ZSTD_DCtx_setParameter(context, window, WINDOW))?;
+        }
+        let together = (PIECE / row).clamp(1, rows);
+        grow(memory, together.checked_mul(row)?)?;
+        let mut input = ZSTD_inBuffer {
+            src: data.as_ptr().cast(),
+            size: data.len(),
+            pos: 0,
+        };
+        let mut open = 1;
+        for first in (0..rows).step_by(together) {
+            let count = together.min(rows - first);
+            let piece = memory.get_mut(..count * row)?;
+            let mut output = ZSTD_outBuffer {
+                dst: piece.as_mut_ptr().cast(),
+                size: piece.len(),
+                pos: 0,
+            };
+            while output.pos < output.size {
+                let before = (input.pos, output.pos);
+                // SAFETY: a live context, and the true sizes of both sides.
+                open = usable(unsafe {
+                    zstd_sys::ZSTD_decompressStream(context, &mut output, &mut input)
+                })?;
+                if before == (input.pos, output.pos) {
+                    return None;
+                }
+            }
+            put(count, piece);
+        }
+        // What follows the last byte: the end of the frame, and nothing else.
+        let mut nothing = ZSTD_outBuffer {
+            dst: memory.as_mut_ptr().cast(),
+            size: 0,
+            pos: 0,
+        };
+        if open != 0 || input.pos < input.size {
+            // SAFETY: as above.
+            open = usable(unsafe {
+                zstd_sys::ZSTD_decompressStream(context, &mut nothing, &mut input)
+            })?;
+        }
+        (open == 0 && input.pos == input.size).then_some(())
     }
 }
 

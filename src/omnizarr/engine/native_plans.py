@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from omnizarr import limits
-from omnizarr.codecs import Chain
 from omnizarr.codecs.sharding import DEFAULT_INDEX, Shard
 from omnizarr.engine import threads
 from omnizarr.indexing import Plan
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 62
 """Arrays with longer dimensions are not for the core."""
+_MANY = 1 << 15
+"""Fewer bytes are never worth a thread."""
 
 
 def reader_of(source: Source) -> ChunkReader | None:
@@ -63,7 +64,7 @@ def _shard(shard: Shard) -> tuple[Any, ...] | None:
     return shard.grid.array_shape, shard.location == "start", len(specs) == 2
 
 
-def read(source: Source, plan: Plan, working: Any, count: int) -> frozenset[Shape] | None:
+def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Read what the core can. The coordinates of all chunks that it left; None: it read none."""
     reader = source.native_reader
     if reader is None or native_core.core() is None or type(working) is not np.ndarray:
@@ -82,8 +83,9 @@ def read(source: Source, plan: Plan, working: Any, count: int) -> frozenset[Shap
         )
         for group in points
     ]
-    workers = _workers(source, count)
-    left = reader.read(*files, runs, listed, working, workers, parallel.check)
+    workers = threads.available() if working.nbytes >= _MANY else 1
+    scratch = limits.current.scratch_bytes
+    left = reader.read(*files, runs, listed, working, workers, scratch, parallel.check)
     return None if left is None else frozenset(map(tuple, left))
 
 
@@ -91,13 +93,3 @@ def _places(positions: Any, count: int) -> Any:
     if isinstance(positions, int):
         return np.arange(positions, positions + count, dtype=np.int64)
     return np.ascontiguousarray(positions, np.int64)
-
-
-def _workers(source: Source, count: int) -> int:
-    """How many threads may work: each has an encoded and a decoded chunk."""
-    chain: Chain = source.regular_chain
-    if chain.shard is not None:
-        return threads.available()
-    if count == 1:
-        return 1
-    return threads.workers_for(count, source.chunk_bytes, 2, worthwhile=0)

@@ -66,14 +66,14 @@ Target = npt.NDArray[Any] | Gathered
 
 def read(source: Source, plan: Plan, working: Target) -> None:
     """Fill `working` (of `plan.shape`) with what the plan selects; or gather text in it."""
+    if plan.empty:
+        return
+    left = native_plans.read(source, plan, working)
+    if left is not None:
+        plan = plan.only(left)
     count = len(plan)
     if count == 0:
         return
-    left = native_plans.read(source, plan, working, count)
-    if left is not None:
-        if not left:
-            return
-        plan, count = plan.only(left), len(left)
     if source.regular_chain.shard is not None:
         _read_shards(source, plan, working, count)
         return

@@ -130,11 +130,16 @@ class Plan:
         return not self._points and all(run.step == 1 for run in self._runs)
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing is selected."""
+        return 0 in self.transform.shape
+
+    @property
     def count(self) -> int:
         """How many parts there are."""
         if self._chosen is not None:
             return len(self._chosen)
-        if 0 in self.transform.shape:
+        if self.empty:
             return 0
         axes = self.grid.axes
         return prod(
@@ -147,7 +152,7 @@ class Plan:
 
     def parts(self) -> Iterator[ChunkPart]:
         """The parts, lazily, each chunk once."""
-        if 0 in self.transform.shape:
+        if self.empty:
             return iter(())
         parts = _parts(self._runs, self._grouped(), self.grid.axes, self.transform.source_shape)
         chosen = self._chosen

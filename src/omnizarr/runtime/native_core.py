@@ -82,6 +82,7 @@ class ChunkReader(Protocol):
         points: Sequence[tuple[Any, ...]],
         out: Array,
         threads: int,
+        scratch: int,
         check: Callable[[], None],
         /,
     ) -> list[list[int]] | None: ...
