@@ -8,6 +8,10 @@
 
 /// The distance, less 1, that 16 bits are added to.
 const FAR: usize = 8191;
+/// The most literals in a row.
+const RUN: usize = 32;
+/// Bytes of a match that are copied at once.
+const STEP: usize = 16;
 
 /// Fill `out` exactly; None if these bytes are no stream of that size, or an unusual one.
 pub fn decode(mut data: &[u8], out: &mut [u8]) -> Option<()> {
@@ -15,11 +19,16 @@ pub fn decode(mut data: &[u8], out: &mut [u8]) -> Option<()> {
     let mut control = next(&mut data)? & 31;
     loop {
         if control < 32 {
-            let literals;
-            (literals, data) = data.split_at_checked(control + 1)?;
-            out.get_mut(done..done + literals.len())?
-                .copy_from_slice(literals);
-            done += literals.len();
+            let count = control + 1;
+            let (literals, behind) = data.split_at_checked(count)?;
+            let room = out.get_mut(done..)?;
+            match (room.first_chunk_mut::<RUN>(), data.first_chunk::<RUN>()) {
+                // A whole run is copied faster. What is too much is overwritten later.
+                (Some(room), Some(run)) => *room = *run,
+                _ => room.get_mut(..count)?.copy_from_slice(literals),
+            }
+            data = behind;
+            done += count;
         } else {
             let mut length = (control >> 5) + 2;
             if length == 9 {
@@ -56,9 +65,17 @@ fn next(data: &mut &[u8]) -> Option<usize> {
     Some(usize::from(byte))
 }
 
-/// Copy from `distance` before `start`; what is copied may be what has just been written.
+/// Copy from `distance` before `start`; what is copied may be what has just been written. Bytes behind
+/// the copy may change.
 fn repeat(out: &mut [u8], start: usize, distance: usize, length: usize) {
     let (mut at, end) = (start, start + length);
+    if distance >= STEP && out.len() - end >= STEP {
+        while at < end {
+            out.copy_within(at - distance..at - distance + STEP, at);
+            at += STEP;
+        }
+        return;
+    }
     while at < end {
         // All that is there repeats itself, so each time twice as much can be copied.
         let some = (at - start + distance).min(end - at);

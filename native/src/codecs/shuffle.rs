@@ -13,6 +13,8 @@ use super::room::{Room, grow};
 
 /// Bytes of elements that are shuffled bit by bit at once: they stay in the first cache.
 const TILE: usize = 1 << 14;
+/// Elements of unusual size that are shuffled at once.
+const NEAR: usize = 256;
 /// Elements whose bits are shuffled together.
 const OCTET: usize = 8;
 
@@ -110,9 +112,13 @@ unsafe fn separate_bytes(width: usize, from: *const u8, to: *mut u8, stride: usi
             8 => separate::<8, false>(from, to, stride, count),
             16 => separate::<16, false>(from, to, stride, count),
             _ => {
-                for element in 0..count {
+                for first in (0..count).step_by(NEAR) {
                     for place in 0..width {
-                        *to.add(place * stride + element) = *from.add(element * width + place);
+                        let mut one = from.add(first * width + place);
+                        for element in first..count.min(first + NEAR) {
+                            *to.add(place * stride + element) = *one;
+                            one = one.wrapping_add(width);
+                        }
                     }
                 }
             }
@@ -138,9 +144,13 @@ unsafe fn interleave_bytes(
             8 => interleave::<8, false>(from, stride, to, count),
             16 => interleave::<16, false>(from, stride, to, count),
             _ => {
-                for element in 0..count {
+                for first in (0..count).step_by(NEAR) {
                     for place in 0..width {
-                        *to.add(element * width + place) = *from.add(place * stride + element);
+                        let mut one = to.add(first * width + place);
+                        for element in first..count.min(first + NEAR) {
+                            *one = *from.add(place * stride + element);
+                            one = one.wrapping_add(width);
+                        }
                     }
                 }
             }
@@ -295,13 +305,13 @@ mod vectors {
     #[inline]
     #[target_feature(enable = "sse2")]
     fn turns<const WIDTH: usize>(all: [__m128i; WIDTH]) -> [__m128i; WIDTH] {
-        std::array::from_fn(|number| {
-            let (one, other) = (all[number / 2], all[number / 2 + WIDTH / 2]);
-            match number % 2 {
-                0 => _mm_unpacklo_epi8(one, other),
-                _ => _mm_unpackhi_epi8(one, other),
-            }
-        })
+        let mut mixed = all;
+        for number in 0..WIDTH / 2 {
+            let (one, other) = (all[number], all[number + WIDTH / 2]);
+            mixed[2 * number] = _mm_unpacklo_epi8(one, other);
+            mixed[2 * number + 1] = _mm_unpackhi_epi8(one, other);
+        }
+        mixed
     }
 
     /// As `super::transpose`, twice.
