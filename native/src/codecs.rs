@@ -10,6 +10,7 @@ mod context;
 mod crc32c;
 mod deflate;
 mod lz4;
+mod numbers;
 mod room;
 mod shuffle;
 mod zstd;
@@ -17,6 +18,7 @@ mod zstd;
 use crate::fault::Fault;
 use crc32c::Checksum;
 use deflate::Container;
+use numbers::Rounding;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use room::{grow, refill};
@@ -29,6 +31,8 @@ pub use room::Room;
 enum Step {
     Crc32c(Checksum),
     Shuffle { width: usize },
+    Delta { width: usize },
+    Bitround(Rounding),
     Zstd { level: c_int, checksum: bool },
     Lz4 { acceleration: c_int },
     Deflate { container: Container, level: c_int },
@@ -51,6 +55,19 @@ impl Step {
             "shuffle" => {
                 let width = argument(codec, 1).filter(|&width| width > 0)?;
                 (Step::Shuffle { width }, 1)
+            }
+            "delta" => {
+                let width = argument(codec, 1).filter(|width| matches!(width, 1 | 2 | 4 | 8))?;
+                (Step::Delta { width }, 1)
+            }
+            "bitround" => {
+                let rounding = Rounding {
+                    width: argument(codec, 1)?,
+                    drop: argument(codec, 2)?,
+                    mantissa: argument(codec, 3)?,
+                };
+                let sound = rounding.is_sound().then_some(rounding)?;
+                (Step::Bitround(sound), 3)
             }
             "zstd" => {
                 let (level, checksum) = (argument(codec, 1)?, argument(codec, 2)?);
@@ -85,7 +102,10 @@ impl Step {
 
     /// It makes bytes of another number, which is known only when it is done.
     fn compresses(&self) -> bool {
-        !matches!(self, Step::Crc32c(_) | Step::Shuffle { .. })
+        !matches!(
+            self,
+            Step::Crc32c(_) | Step::Shuffle { .. } | Step::Delta { .. } | Step::Bitround(_)
+        )
     }
 }
 
@@ -135,7 +155,7 @@ fn unknown(found: String) -> PyErr {
     Fault::Argument {
         name: "codecs",
         found: format!("{found} among them"),
-        expected: "any crc32c, at most one compressor, then any shuffle and crc32c",
+        expected: "any crc32c, at most one compressor, then any crc32c and filters",
     }
     .into()
 }
@@ -152,6 +172,7 @@ struct Undo<'a> {
 enum Decoding<'a> {
     Crc32c(&'a Checksum),
     Shuffle(usize),
+    Delta(usize),
     Zstd(zstd::Decompressor),
     Lz4,
     Deflate(Container, deflate::Decompressor),
@@ -159,23 +180,28 @@ enum Decoding<'a> {
 }
 
 impl Decoding<'_> {
-    fn new(step: &Step) -> Option<Decoding<'_>> {
-        Some(match step {
+    /// None if there is nothing to undo.
+    fn new(step: &Step) -> Result<Option<Decoding<'_>>, Fault> {
+        Ok(Some(match step {
+            Step::Bitround(_) => return Ok(None),
             Step::Crc32c(checksum) => Decoding::Crc32c(checksum),
             Step::Shuffle { width } => Decoding::Shuffle(*width),
-            Step::Zstd { .. } => Decoding::Zstd(zstd::Decompressor::new()?),
+            Step::Delta { width } => Decoding::Delta(*width),
+            Step::Zstd { .. } => Decoding::Zstd(zstd::Decompressor::new().ok_or(Fault::Memory)?),
             Step::Lz4 { .. } => Decoding::Lz4,
             Step::Deflate { container, .. } => {
-                Decoding::Deflate(*container, deflate::Decompressor::new()?)
+                let context = deflate::Decompressor::new().ok_or(Fault::Memory)?;
+                Decoding::Deflate(*container, context)
             }
             Step::Blosc(_) => Decoding::Blosc(blosc::Decompressor::default()),
-        })
+        }))
     }
 
     fn decode(&mut self, data: &[u8], room: &Room) -> Option<()> {
         match self {
             Decoding::Crc32c(checksum) => room.put(checksum.strip(data)?),
             Decoding::Shuffle(width) => shuffle::unshuffle(*width, data, room),
+            Decoding::Delta(width) => numbers::sums(*width, data, room),
             Decoding::Zstd(context) => context.decode(data, room),
             Decoding::Lz4 => lz4::decode(data, room),
             Decoding::Deflate(container, context) => {
@@ -190,17 +216,14 @@ impl Decoding<'_> {
 impl<'a> Decoder<'a> {
     /// With contexts and memory of its own.
     pub fn new(steps: &'a Steps) -> Result<Decoder<'a>, Fault> {
-        let undo = |step| {
-            let way = Decoding::new(step).ok_or(Fault::Memory)?;
-            let memory = Vec::new();
-            Ok(Undo { way, memory })
-        };
-        steps
-            .0
-            .iter()
-            .map(undo)
-            .collect::<Result<_, _>>()
-            .map(Decoder)
+        let mut codecs = Vec::new();
+        for step in &steps.0 {
+            if let Some(way) = Decoding::new(step)? {
+                let memory = Vec::new();
+                codecs.push(Undo { way, memory });
+            }
+        }
+        Ok(Decoder(codecs))
     }
 
     /// Fill the room from these bytes; false if they are not exactly a chunk, or an unusual one.
@@ -279,6 +302,8 @@ struct Do<'a> {
 enum Encoding<'a> {
     Crc32c { at_start: bool },
     Shuffle(usize),
+    Delta(usize),
+    Bitround(Rounding),
     Zstd(zstd::Compressor),
     Lz4(c_int),
     Deflate(deflate::Compressor),
@@ -293,6 +318,8 @@ impl<'a> Encoding<'a> {
                 at_start: checksum.at_start,
             },
             Step::Shuffle { width } => Encoding::Shuffle(*width),
+            Step::Delta { width } => Encoding::Delta(*width),
+            Step::Bitround(rounding) => Encoding::Bitround(*rounding),
             Step::Zstd { level, checksum } => {
                 Encoding::Zstd(zstd::Compressor::new(*level, *checksum)?)
             }
@@ -308,7 +335,7 @@ impl<'a> Encoding<'a> {
     fn bound(&mut self, size: usize) -> Option<usize> {
         match self {
             Encoding::Crc32c { .. } => size.checked_add(4),
-            Encoding::Shuffle(_) => Some(size),
+            Encoding::Shuffle(_) | Encoding::Delta(_) | Encoding::Bitround(_) => Some(size),
             Encoding::Zstd(_) => zstd::Compressor::bound(size),
             Encoding::Lz4(_) => lz4::bound(size),
             Encoding::Deflate(context) => Some(context.bound(size)),
@@ -328,6 +355,14 @@ impl<'a> Encoding<'a> {
             }
             Encoding::Shuffle(width) => {
                 shuffle::shuffle(*width, data, room)?;
+                Some(data.len())
+            }
+            Encoding::Delta(width) => {
+                numbers::differences(*width, data, room)?;
+                Some(data.len())
+            }
+            Encoding::Bitround(rounding) => {
+                numbers::round(*rounding, data, room)?;
                 Some(data.len())
             }
             Encoding::Zstd(context) => context.encode(data, room),

@@ -206,6 +206,7 @@ def blocks(count: int, rnd: random.Random) -> tuple[int, int]:
         [{"id": "shuffle", "elementsize": 4}],
         [{"id": "shuffle", "elementsize": 4}, "zstd"],
         ["crc32c", {"id": "shuffle", "elementsize": 3}, {"id": "lz4"}],
+        [{"id": "shuffle", "elementsize": 4}, {"id": "zlib", "level": 1}],
         *([v3("blosc", cname=cname, clevel=5, shuffle=shuffle, typesize=size, blocksize=block)]
           for cname in blosc for shuffle in ("noshuffle", "shuffle", "bitshuffle")
           for size, block in ((4, 0), (1, 0), (4, 256), (3, 1024))),
@@ -219,6 +220,9 @@ def blocks(count: int, rnd: random.Random) -> tuple[int, int]:
                     chain = make([serial, *compressor, *around], shape, "<i4")
                     assert chain.blocks is not None
                     pipelines.append((chain, bytes(chain.encode(numbers))))
+            chain = make([{"id": "delta", "dtype": "<i4"}, LITTLE, *compressor], shape, "<i4")
+            assert chain.blocks is not None
+            pipelines.append((chain, bytes(chain.encode(numbers))))
     source, target = Cliff(1 << 16), Cliff(1 << 16)
     decoded = refused = 0
     for _ in range(count):

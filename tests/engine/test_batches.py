@@ -144,6 +144,32 @@ def test_the_core_is_asked_where_it_can(name: str, shards: bool, counted: list[i
 
 
 @pytest.mark.parametrize("shards", [True, False])
+def test_filters_of_numbers(shards: bool, counted: list[int]) -> None:
+    """Of integers and floats in the machine's byte order; others are decoded in Python."""
+    turned, some = v3("transpose", order=[1, 0]), v3("numcodecs.bitround", keepbits=20)
+    delta = v3("numcodecs.delta", dtype="<i4")
+    for dtype, codecs in (
+        ("int32", [delta, LITTLE, "zstd"]),
+        ("int32", [turned, delta, LITTLE]),
+        ("float32", [turned, some, LITTLE, "crc32c"]),
+        ("int32", [some | {"name": "bitround"}, delta, LITTLE]),
+    ):
+        for way in ("native", "python"):
+            with mode(way):
+                np.testing.assert_array_equal(stored(dtype, codecs, shards)[...], values(dtype))
+    assert counted == [4 * 6 * 11, 0]
+    for dtype, codecs in (
+        ("int32", [delta, BIG]),
+        ("int32", [delta, turned, LITTLE]),
+        ("float32", [v3("numcodecs.delta", dtype="<f4"), LITTLE]),
+        ("int16", [v3("numcodecs.delta", dtype="<i2", astype="<i4"), LITTLE]),
+    ):
+        with mode("native"):
+            np.testing.assert_array_equal(stored(dtype, codecs, shards)[...], values(dtype))
+    assert counted == [4 * 6 * 11, 0]
+
+
+@pytest.mark.parametrize("shards", [True, False])
 def test_a_few_are_decoded_one_by_one(
     shards: bool, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

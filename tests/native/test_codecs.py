@@ -45,7 +45,7 @@ def both_ways(chain: Chain, array: np.ndarray) -> bytes | None:
     """Encode with the core; the codecs in Python and the core give the array back."""
     assert chain.blocks is not None
     swapped = array.astype(array.dtype.newbyteorder()) if chain.blocks.codecs.swap > 1 else array
-    encoded = core.block_encode(swapped, chain.blocks.codecs.steps)
+    encoded = core.block_encode(swapped.tobytes(), chain.blocks.codecs.steps)
     if encoded is None:
         return None
     assert len(encoded) <= chain.output.limit
@@ -74,6 +74,7 @@ CODECS: dict[str, list[Any]] = {
     "shuffle zlib": [LITTLE, {"id": "shuffle", "elementsize": 0}, {"id": "zlib", "level": 1}],
     "shuffle between": [LITTLE, "crc32c", {"id": "shuffle", "elementsize": 5}, "crc32c", "zstd"],
     "shuffles": [LITTLE, {"id": "shuffle", "elementsize": 2}, {"id": "shuffle", "elementsize": 16}],
+    "delta": [{"id": "delta", "dtype": "<i4"}, LITTLE, "zstd"],
 }
 
 
@@ -118,9 +119,9 @@ def test_blosc(
 
 def decoded(chain: Chain, array: np.ndarray) -> bool:
     assert chain.blocks is not None
-    out = np.zeros_like(array)
-    left = chain.blocks.decode([chain.encode(array)], None, np.zeros(1, np.int64), out)
-    return left == [] and out.tobytes() == array.tobytes()
+    out, encoded = np.zeros_like(array), chain.encode(array)
+    left = chain.blocks.decode([encoded], None, np.zeros(1, np.int64), out)
+    return left == [] and out.tobytes() == chain.decode(encoded).tobytes()
 
 
 @pytest.mark.parametrize("shuffle", SHUFFLES)
@@ -170,6 +171,38 @@ def test_shuffle_is_a_transposition(data: bytes, width: int, longer: bool) -> No
     used = len(data) // width * width
     expected = np.frombuffer(data[:used], "u1").reshape(-1, width).T.tobytes() + data[used:]
     assert core.block_encode(data, (("shuffle", width),)) == expected
+
+
+@given(st.sampled_from([*"bBhHiIlL", "M8[s]", "m8[ms]"]), st.integers(1, 300), st.integers(0, 99))
+def test_delta(dtype: str, count: int, seed: int) -> None:
+    array = values("noise", count, dtype, seed)
+    both = [{"id": "delta", "dtype": np.dtype(dtype).str}, {"id": "zlib", "level": 1}]
+    assert both_ways(make(both, (count,), dtype, None), array) is not None
+    chain = make(both[:1], (count,), dtype, None)
+    assert both_ways(chain, array) == bytes(chain.encode(array))
+
+
+@given(st.sampled_from(["<f2", "<f4", "<f8", "<c8", "<c16"]), st.integers(1, 60), st.data())
+def test_bitround(dtype: str, keepbits: int, data: st.DataObject) -> None:
+    """Every pattern of bits is rounded as in Python; integers are left to it."""
+    chain = make([v3("bitround", keepbits=keepbits), LITTLE], (64,), dtype)
+    assert chain.blocks is not None
+    array = values("noise", 64, dtype, data.draw(st.integers(0, 999)))
+    array[:32] = values("walk", 32, dtype)
+    edges = np.array([0x7FFF, 0xFFFF, 0x7C00, 0xFC00, 0x7F80, 0xFF80, 0, 0x8000], "<u2")
+    array.view("<u2")[-8:] = edges
+    encoded = core.block_encode(array, chain.blocks.codecs.steps)
+    assert encoded == bytes(chain.encode(array))
+    assert decoded(chain, array)
+    chain = make([v3("bitround", keepbits=keepbits), LITTLE], (64,), "<i4")
+    assert chain.blocks is not None
+    numbers = values("walk", 64, "<i4")
+    assert core.block_encode(numbers, chain.blocks.codecs.steps) is None
+    rounded = chain.decode(chain.encode(numbers))
+    out = np.zeros_like(numbers)
+    blocks = chain.blocks
+    assert blocks.decode([chain.encode(numbers)], None, np.zeros(1, np.int64), out) == []
+    assert out.tobytes() == rounded.tobytes()
 
 
 def gzipped(flags: int, between: bytes, payload: bytes) -> bytes:

@@ -45,6 +45,7 @@ class BitRoundCodec(CodecDocument):
 
     def prepare(self, stage: ArrayStage) -> Step:
         dtype, keepbits = stage.dtype, self.keepbits
+        block: tuple[str, int, int, int] = ("bitround", 0, 0, 0)
         if dtype.kind in "iumM":
 
             def encode(array: NDArray) -> NDArray:
@@ -54,10 +55,13 @@ class BitRoundCodec(CodecDocument):
 
             def encode(array: NDArray) -> NDArray:
                 return _round_floats(array, part, drop)
+
+            if part.isnative:
+                block = ("bitround", part.itemsize, drop, MANTISSA[part.name])
         else:
             raise MetadataError(f"codec {self.name!r}: rounds numbers, not {dtype}")
 
-        return Step(stage, encode, unchanged)
+        return Step(stage, encode, unchanged, block=block)
 
 
 def _part(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -119,11 +119,17 @@ class BlockDecoder:
 def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> BlockDecoder | None:
     """How chunks of a chain are decoded many at a time; None where they can only be one by one."""
     views, serial, behind = split_at_serializer(steps)
+    filters: list[tuple[Any, ...]] = []
+    while serial.block is not None and isinstance(serial.output, ArrayStage):
+        filters.insert(0, serial.block)
+        serial, behind = behind[0], behind[1:]
     swap, order = serial.swap, _order(len(stage.shape), views)
     if swap is None or order is None or not stage.nbytes:
         return None
     if text.is_in(stage.dtype) or is_padded(stage.dtype):
         return None
+    if filters and swap != 1:
+        return None  # they are of numbers in the machine's byte order
     found = tuple(step.block for step in reversed(behind) if step.block is not None)
     # The size on both sides of a codec must be known: only checksums are around a compressor.
     names = [block[0] for block in found]
@@ -131,7 +137,7 @@ def blocks_of(stage: ArrayStage, steps: Sequence[Step]) -> BlockDecoder | None:
     around = names[: compressors[-1]] if compressors else []
     if len(found) != len(behind) or any(name != "crc32c" for name in around):
         return None
-    return BlockDecoder(stage, order, Codecs(found, swap))
+    return BlockDecoder(stage, order, Codecs((*found, *filters), swap))
 
 
 def _order(ndim: int, views: Sequence[Any]) -> Shape | None:

@@ -5,7 +5,7 @@ v2: `delta`. Configuration: `dtype`, and `astype` of the differences (`dtype` if
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +46,9 @@ class DeltaCodec(ConfiguredCodec):
             np.cumsum(array.reshape(-1).view(difference), out=result)
             return result.view(dtype)
 
-        return elementwise(NAME, stage, dtype, astype, encode, decode)
+        step = elementwise(NAME, stage, dtype, astype, encode, decode)
+        wraps = number == difference and number.kind in "iu" and number.isnative
+        return replace(step, block=("delta", number.itemsize) if wraps else None)
 
 
 def _ticks(dtype: np.dtype[Any]) -> np.dtype[Any]:
