@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -142,20 +143,25 @@ def measure(run: Run, row: Row, processors: list[int]) -> dict[str, Any]:
 
 
 def measure_all(run: Run, rows: list[Row], counts: list[int]) -> dict[int, list[dict[str, Any]]]:
-    """The results of every row, by number of cores."""
+    """The results of every row, by number of cores; when interrupted, of the rows until then."""
     everything = cores()
     results: dict[int, list[dict[str, Any]]] = {count: [] for count in counts}
-    for number, row in enumerate(rows):
+    try:
+        for number, row in enumerate(rows):
+            pin(everything)
+            if row.layout is not None:
+                tick(f"{row.label}: writing the array that all read")
+                run.space.make(row.layout, run.formats)
+            found = [measure(run, row, everything[:count]) for count in counts]
+            for count, result in zip(counts, found, strict=True):
+                results[count].append(result)
+            if row.layout is not None and row.layout not in {x.layout for x in rows[number + 1 :]}:
+                run.space.forget(row.layout)
+    except KeyboardInterrupt:
+        run.faults.append("interrupted")
+    finally:
         pin(everything)
-        if row.layout is not None:
-            tick(f"{row.label}: writing the array that all read")
-            run.space.make(row.layout, run.formats)
-        for count in counts:
-            results[count].append(measure(run, row, everything[:count]))
-        if row.layout is not None and row.layout not in {x.layout for x in rows[number + 1 :]}:
-            run.space.forget(row.layout)
-    pin(everything)
-    tick("")
+        tick("")
     return results
 
 
@@ -244,6 +250,7 @@ def interpreters(options: argparse.Namespace) -> dict[str, str]:
 
 def main() -> None:
     options = arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout` ends it in order too
     rows = all_rows(quick=options.quick)
     if options.scaling is not None:
         rows = scaling_rows(options.scaling)
@@ -276,7 +283,7 @@ def main() -> None:
         options.json.write_text(text, encoding="utf-8")
         print(f"figures: {options.json}")
     if run.faults:
-        sys.exit(f"{len(run.faults)} cells are empty because of an error (see above)")
+        sys.exit("not complete: " + "; ".join(run.faults))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -49,7 +50,7 @@ class Worker:
     def stop(self) -> None:
         """End of input ends it; one that is in the middle of something is killed."""
         try:
-            self._process.communicate(timeout=10)
+            self._process.communicate(timeout=3)
         except (subprocess.TimeoutExpired, BrokenPipeError):
             self._process.kill()
             self._process.communicate()
@@ -57,6 +58,7 @@ class Worker:
 
 def serve(answer: Callable[[Any], Any]) -> None:
     """Answer every question until there is no more. What a library prints goes to stderr."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that asks
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:
