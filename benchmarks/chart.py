@@ -18,7 +18,7 @@ COLOURS = {
     "floor": "#9ca3af",
 }
 MORE = ("#15803d", "#7c3aed", "#0e7490", "#be185d", "#78350f")
-LEFT, RIGHT, TOP, LINE = 330, 40, 78, 22
+LEFT, RIGHT, LINE = 330, 40, 22
 WIDTH = 900
 
 
@@ -69,7 +69,16 @@ def draw(page: str) -> str:
     def position(factor: float) -> float:
         return LEFT + (math.log2(factor) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
 
-    bottom = TOP + LINE * len(found)
+    legend, x, y = [], 16.0, 46
+    for label, colour in colours.items():
+        width = 34 + 6.6 * len(label)
+        if x + width > WIDTH:
+            x, y = 16.0, y + 18
+        legend.append(f'<circle cx="{x + 5:.1f}" cy="{y}" r="5" fill="{colour}"/>')
+        legend.append(text(x + 16, y + 4, label))
+        x += width
+    top = y + 32
+    bottom = top + LINE * len(found)
     height = bottom + 34
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
@@ -78,27 +87,23 @@ def draw(page: str) -> str:
         f'<rect width="{WIDTH}" height="{height}" rx="6" fill="#ffffff"/>',
         text(16, 26, f"Time of other libraries ÷ time of {own}", font_size="15"),
     ]
-    x = 16.0
-    for label, colour in colours.items():
-        parts.append(f'<circle cx="{x + 5:.1f}" cy="46" r="5" fill="{colour}"/>')
-        parts.append(text(x + 16, 50, label))
-        x += 34 + 6.6 * len(label)
+    parts += legend
     for power in range(low, high + 1):
         at = position(2.0**power)
         colour = "#6b7280" if power == 0 else "#e5e7eb"
-        parts.append(f'<path d="M{at:.1f} {TOP - 8}V{bottom}" stroke="{colour}"/>')
+        parts.append(f'<path d="M{at:.1f} {top - 8}V{bottom}" stroke="{colour}"/>')
         label = f"{2**power}×" if power >= 0 else f"1/{2**-power}×"
         parts.append(text(at, bottom + 18, label, text_anchor="middle", fill="#4b5563"))
     one = position(1)
-    parts.append(text(one - 6, TOP - 12, f"{own} slower", text_anchor="end", fill="#4b5563"))
-    parts.append(text(one + 6, TOP - 12, f"{own} faster", fill="#4b5563"))
+    parts.append(text(one - 6, top - 12, f"{own} slower", text_anchor="end", fill="#4b5563"))
+    parts.append(text(one + 6, top - 12, f"{own} faster", fill="#4b5563"))
     for line, (label, dots) in enumerate(found.items()):
-        y = TOP + LINE * line + LINE / 2
-        parts.append(text(LEFT - 12, y + 4, label, text_anchor="end"))
-        parts.append(f'<path d="M{LEFT} {y}H{WIDTH - RIGHT}" stroke="#f3f4f6"/>')
+        middle = top + LINE * line + LINE / 2
+        parts.append(text(LEFT - 12, middle + 4, label, text_anchor="end"))
+        parts.append(f'<path d="M{LEFT} {middle}H{WIDTH - RIGHT}" stroke="#f3f4f6"/>')
         for name, factor in dots.items():
             parts.append(
-                f'<circle cx="{position(factor):.1f}" cy="{y}" r="5" fill="{colours[name]}">'
+                f'<circle cx="{position(factor):.1f}" cy="{middle}" r="5" fill="{colours[name]}">'
                 f"<title>{escape(f'{label}: {name} {factor:.3g}×')}</title></circle>"
             )
     return "\n".join([*parts, "</svg>", ""])

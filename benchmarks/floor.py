@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import mmap
 import multiprocessing
 import os
@@ -74,14 +75,6 @@ def _gunzip(data: Any, out: np.ndarray) -> None:
     _copy(zlib.decompress(data, 31, out.nbytes), out)
 
 
-def load(file: str) -> bytes:
-    descriptor = os.open(file, os.O_RDONLY)
-    try:
-        return os.read(descriptor, os.fstat(descriptor).st_size)
-    finally:
-        os.close(descriptor)
-
-
 def store(file: str, parts: list[Any]) -> None:
     temporary = f"{file}.{os.getpid()}"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -101,6 +94,19 @@ def read_chunks(
 ) -> None:
     decode = coder(layout)[1]
     scratch = np.empty(layout.chunks, layout.dtype)
+    room = memoryview(bytearray(1 << 16))
+
+    def load(position: Position) -> memoryview:
+        """The bytes of a file, until the next one is loaded."""
+        nonlocal room
+        descriptor = os.open(file_of(path, position, format_), os.O_RDONLY)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size > len(room):
+                room = memoryview(bytearray(size))
+            return room[: os.readv(descriptor, [room[:size]])]
+        finally:
+            os.close(descriptor)
 
     def scatter(data: Any, target: np.ndarray) -> None:
         if target.flags.c_contiguous:
@@ -111,12 +117,11 @@ def read_chunks(
 
     if layout.shards is None:
         for position in chosen:
-            data = load(file_of(path, position, format_))
-            scatter(data, out[region(position, layout.chunks)])
+            scatter(load(position), out[region(position, layout.chunks)])
         return
     inner = [region(place, layout.chunks) for place in positions(layout.shards, layout.chunks)]
     for position in chosen:
-        shard = memoryview(load(file_of(path, position, format_)))
+        shard = load(position)
         target = out[region(position, layout.shards)]
         index = np.frombuffer(shard[-16 * len(inner) - 4 : -4], "<u8").reshape(-1, 2).tolist()
         for (offset, length), place in zip(index, inner, strict=True):
@@ -242,7 +247,7 @@ class Crew:
         descriptor, name, out = -1, None, None
         if shared:
             descriptor = os.memfd_create("floor")
-            os.ftruncate(descriptor, np.dtype(self._layout.dtype).itemsize * _size(self._layout))
+            os.ftruncate(descriptor, math.prod(self._layout.shape) * self._layout.itemsize)
             name = f"/proc/{os.getpid()}/fd/{descriptor}"
             out = _mapped(descriptor, self._layout)
         for pipe in self._pipes:
@@ -252,10 +257,6 @@ class Crew:
         if shared:
             os.close(descriptor)
         return out
-
-
-def _size(layout: Layout) -> int:
-    return int(np.prod(layout.shape))
 
 
 def _mapped(descriptor: int, layout: Layout) -> np.ndarray:

@@ -95,8 +95,6 @@ def whole_read(layout: Layout, family: str = "") -> Row:
     label = f"read {layout.title}"
 
     def prepare(library: Library, space: Workspace) -> Timed | None:
-        if not library.supports(layout):
-            return None
         return library.whole_read(space.array(layout, library.format), layout)
 
     def check(library: Library, space: Workspace, result: Any) -> None:
@@ -110,8 +108,6 @@ def whole_write(layout: Layout, family: str = "") -> Row:
     label = f"write {layout.title}"
 
     def prepare(library: Library, space: Workspace) -> Timed | None:
-        if not library.supports(layout):
-            return None
         return library.whole_write(space.target(library), layout, space.data(layout))
 
     return Row(label, layout, prepare, _written(layout, label), bulk=True, family=family)
@@ -123,8 +119,6 @@ def round_trip(layout: Layout) -> Row:
 
     def prepare(library: Library, space: Workspace) -> Timed | None:
         source, target = space.array(layout, library.format), space.target(library)
-        if not library.supports(layout):
-            return None
         return lambda: library.write(target, layout, library.read(library.open(source), ...))
 
     return Row(label, layout, prepare, _written(layout, label))
@@ -162,8 +156,6 @@ def reads(
     """Read boxes of an array that stays open, one after the other, or from several threads."""
 
     def prepare(library: Library, space: Workspace) -> Timed | None:
-        if not library.supports(layout):
-            return None
         array = library.open(space.array(layout, library.format))
         if threads == 1:
             return lambda: [library.read(array, selection) for selection in selections]

@@ -44,6 +44,8 @@ class Bench:
         self._row = row = next(row for row in rows if row.label == label)
         if self._name == "floor" and not row.bulk:
             return {"can": False}
+        if row.layout is not None and not self._library.supports(row.layout):
+            return {"can": False}
         if self._name != "floor" and row.layout is not None:
             self._warm_up(row.layout)
         self._timed = row.prepare(self._library, self._space)
