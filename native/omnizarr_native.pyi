@@ -1,4 +1,4 @@
-"""Text between chunk bytes and NumPy, and many chunks at once. All arguments are positional."""
+"""Text between chunk bytes and NumPy, many chunks at once, files. All arguments are positional."""
 
 from collections.abc import Buffer, Callable, Sequence
 from typing import Any, Final, TypeAlias
@@ -35,6 +35,10 @@ def blocks_decode(
 ) -> list[int]: ...
 def block_encode(memory: Buffer, codecs: tuple[tuple[Any, ...], ...], /) -> bytes | None: ...
 def column_take(offsets: Offsets, data: Bytes, indices: npt.NDArray[np.int64], /) -> Column: ...
+def file_open(path: bytes, flags: int, /) -> int: ...
+def file_read(
+    path: bytes, flags: int, start: int, stop: int | None, most: int, /
+) -> bytes | int: ...
 
 class ChunkReader:
     """Absent where the system has no `openat2`."""

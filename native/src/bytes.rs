@@ -100,6 +100,17 @@ pub fn new_bytes<'py>(
     length: usize,
     fill: impl Send + FnOnce(&mut [u8]) -> Result<(), Fault>,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    filled_bytes(py, length, |target| {
+        Ok(without_gil(py, length, || fill(target))?)
+    })
+}
+
+/// The same with the GIL held, unless `fill` lets it go.
+pub fn filled_bytes<'py>(
+    py: Python<'py>,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyBytes>> {
     let size = ffi::Py_ssize_t::try_from(length).map_err(|_| Fault::Memory)?;
     // SAFETY: NULL asks for uninitialised bytes; NULL as a result becomes an Err.
     let object: Bound<'py, PyAny> = unsafe {
@@ -111,7 +122,7 @@ pub fn new_bytes<'py>(
             let start = ffi::PyBytes_AsString(object.as_ptr());
             slice::from_raw_parts_mut(start.cast::<u8>(), length)
         };
-        without_gil(py, length, || fill(target))?;
+        fill(target)?;
     }
     Ok(object.cast_into::<PyBytes>()?)
 }

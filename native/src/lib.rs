@@ -1,5 +1,5 @@
-//! The native core of omnizarr: variable-length items between chunk bytes and NumPy, and many small
-//! chunks decoded in one call.
+//! The native core of omnizarr: variable-length items between chunk bytes and NumPy, many small chunks
+//! decoded in one call, and files opened and read in one.
 //!
 //! A *column* is `(offsets, data)`: element i is `data[offsets[i]:offsets[i + 1]]`. A *frame* is the
 //! format of numcodecs' vlen codecs: a 32-bit little-endian count, then for each item its length in
@@ -11,8 +11,8 @@
 //!   validated, so that memory that changes in between can spoil the result but not the process.
 //!   (As with NumPy itself, memory that another thread writes while it is read gives undefined text.)
 //! * What can be wrong with the bytes is checked before anything is written to `out`.
-//! * The GIL is released only while plain bytes are scanned, copied or decoded, and only if they are
-//!   many. It is held wherever a lock of a StringDType's allocator is, so a fork never copies a locked one.
+//! * The GIL is released around system calls, and while many plain bytes are scanned, copied or
+//!   decoded. It is held wherever a lock of a StringDType's allocator is, so a fork never copies a locked one.
 //! * No state, and no threads but those of a call that runs.
 //!
 //! The module knows NumPy's C API, in `codecs` a few codecs of Zarr and in `plan` how files are read. It
@@ -23,6 +23,8 @@ mod bytes;
 mod codecs;
 mod column;
 mod fault;
+#[cfg_attr(not(target_os = "linux"), path = "files_elsewhere.rs")]
+mod files;
 mod frame;
 mod numpy;
 mod objects;
@@ -33,7 +35,7 @@ mod text;
 use pyo3::prelude::*;
 
 /// The version of the functions' names, arguments and errors; `omnizarr.runtime.native_core` asks for it.
-const API: u32 = 3;
+const API: u32 = 4;
 
 #[pymodule]
 fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -50,6 +52,8 @@ fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(column::check_text, module)?)?;
     module.add_function(wrap_pyfunction!(column::column_take, module)?)?;
     module.add_function(wrap_pyfunction!(blocks::blocks_decode, module)?)?;
+    module.add_function(wrap_pyfunction!(files::file_open, module)?)?;
+    module.add_function(wrap_pyfunction!(files::file_read, module)?)?;
     module.add_function(wrap_pyfunction!(blocks::block_encode, module)?)?;
     #[cfg(target_os = "linux")]
     module.add_class::<plan::ChunkReader>()?;

@@ -5,7 +5,7 @@
 //! left to the caller, who reads it again with the reference code and so gets the one true error.
 //! What a chunk that is left has made of its own places is undefined; no other place is touched.
 
-mod files;
+pub mod files;
 mod moves;
 mod pool;
 mod selection;

@@ -462,6 +462,9 @@ def bad_arguments() -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield "frame_split", (frame, wrong)
         yield "objects_column", (objects, wrong)
         yield "column_objects", (OFFSETS, DATA, wrong, objects)
+    for path, flags in [("path", 0), (None, 0), ([b"path"], 0), (b"path", "0"), (b"path", None)]:
+        yield "file_open", (path, flags)
+        yield "file_read", (path, flags, 0, None, 1)
 
 
 def test_wrong_arguments_are_type_errors() -> None:

@@ -56,7 +56,8 @@ struct How {
     resolve: u64,
 }
 
-const NO_SYMLINKS: u64 = 0x04;
+/// Opening fails with ELOOP if any part of the path is a link.
+pub const NO_SYMLINKS: u64 = 0x04;
 const READ: i32 = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
 const SEARCH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 
@@ -134,7 +135,8 @@ fn found(answer: Result<OwnedFd, i32>) -> Result<OwnedFd, Absent> {
     })
 }
 
-fn open(folder: RawFd, path: &[u8], flags: i32, resolve: u64) -> Result<OwnedFd, i32> {
+/// Open a path with these flags, and `RESOLVE_…` of `openat2`; the number of the error otherwise.
+pub fn open(folder: RawFd, path: &[u8], flags: i32, resolve: u64) -> Result<OwnedFd, i32> {
     let path = CString::new(path).map_err(|_| libc::EINVAL)?;
     // SAFETY: a path that ends with 0, and a structure of the size that is told.
     let file = unsafe {

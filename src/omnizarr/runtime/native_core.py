@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 3
+API = 4
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -69,6 +69,13 @@ class Core(Protocol):
     ) -> list[int]: ...
 
     def block_encode(self, memory: Any, codecs: tuple[tuple[Any, ...], ...], /) -> bytes | None: ...
+
+    # A negative number is that of the system's error: ENOSYS where the system is not Linux.
+    def file_open(self, path: bytes, flags: int, /) -> int: ...
+
+    def file_read(
+        self, path: bytes, flags: int, start: int, stop: int | None, most: int, /
+    ) -> bytes | int: ...
 
 
 class ChunkReader(Protocol):

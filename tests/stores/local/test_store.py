@@ -248,6 +248,7 @@ def test_an_unreadable_file_is_a_failure(
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
+    monkeypatch.setattr(Beneath, "read", lambda *_: -13)
     monkeypatch.setattr(Beneath, "open", refuse)
     with pytest.raises(StoreError, match=r"LocalStore\(.*cannot read 'a'") as raised:
         store.get("a")

@@ -20,14 +20,23 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
 from typing import Any
 
 from omnizarr.errors import NotAFileError
 from omnizarr.model.paths import ancestors, is_key
-from omnizarr.model.store import FilePrefix
+from omnizarr.model.store import ByteRange, FilePrefix
 from omnizarr.runtime.properties import cached_property
-from omnizarr.stores.local.folder import HAS_DESCRIPTORS, LIST, NOFOLLOW, SEARCH, Folder, opener
+from omnizarr.stores.local.folder import (
+    HAS_DESCRIPTORS,
+    LIST,
+    NOFOLLOW,
+    SEARCH,
+    Folder,
+    Open,
+    ReadFile,
+    opener,
+    reader,
+)
 from omnizarr.stores.local.temporary_names import RESERVED
 
 FILE, DIRECTORY, LINK = "file", "directory", "link to a directory"
@@ -63,8 +72,17 @@ class Beneath:
         return root.rstrip("/")
 
     @cached_property
-    def _direct(self) -> Callable[[bytes, int], int] | None:
+    def _direct(self) -> Open | None:
         return None if self.follow_symlinks else opener()
+
+    @cached_property
+    def _read_file(self) -> ReadFile | None:
+        return None if self._direct is None else reader()
+
+    @property
+    def reads(self) -> bool:
+        """Whether `read` can do more than refuse."""
+        return self._read_file is not None
 
     @cached_property
     def _prefix(self) -> bytes:
@@ -79,6 +97,16 @@ class Beneath:
 
     def path(self, directory: str) -> str:
         return f"{self.base}/{directory}" if directory else self.base or "/"
+
+    def read(self, key: str, flags: int, part: ByteRange | None, most: int) -> bytes | int:
+        """A regular file, or part of it, opened and read in one call. Minus the number of an error
+        if it has more than `most` bytes or anything else is unusual: `open` it to find out what.
+        ENOENT always means that there is no such file."""
+        read = self._read_file
+        if read is None:
+            return -errno.ENOSYS
+        start, stop = part or (0, None)
+        return read(self._prefix + key.encode(), flags, start, stop, most)
 
     def open(self, key: str, flags: int, parent: Folder | None = None) -> int:
         """Open a file to read it, in the folder `parent` if that is open already; a negative

@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
+from omnizarr.runtime.native_core import Core, core
+
 CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 DIRECTORY = getattr(os, "O_DIRECTORY", 0)
@@ -94,13 +96,36 @@ def rename(start: Folder, name: str, end: Folder, new: str) -> None:
     os.rename(start.of(name), end.of(new), src_dir_fd=start.fd, dst_dir_fd=end.fd)
 
 
+Open = Callable[[bytes, int], int]
+"""(path, flags): opens a path if no part of it is a symbolic link, in one system call. A
+descriptor, or minus the number of the error (ELOOP for a link)."""
+ReadFile = Callable[[bytes, int, int, int | None, int], bytes | int]
+"""(path, flags, start, stop, most): opens in the same way, and gives `value[start:stop]` of a
+regular file if that is no longer than `most`. Minus the number of an error in any other case."""
+
+
 @cache
-def opener() -> Callable[[bytes, int], int] | None:
-    """A function (path, flags) that opens a path if no part of it is a symbolic link, in one system
-    call: a descriptor, or minus the number of the error (ELOOP for a link). None where the system
-    cannot do so."""
+def opener() -> Open | None:
+    """How to open a path without following links; None where the system cannot do so."""
     if not sys.platform.startswith("linux") or sys.getfilesystemencoding() != "utf-8":
         return None
+    native = core()
+    function = _with_ctypes() if native is None else native.file_open
+    found = -1 if function is None else function(b"/", SEARCH)
+    if found < 0:
+        return None  # an old kernel, or a sandbox that does not know the call
+    os.close(found)
+    return function
+
+
+@cache
+def reader() -> ReadFile | None:
+    """How to open and read a file in one call; None without the native core."""
+    native: Core | None = core()
+    return None if native is None or opener() is None else native.file_read
+
+
+def _with_ctypes() -> Open | None:
     import ctypes  # NumPy has loaded it
 
     class How(ctypes.Structure):
@@ -123,8 +148,4 @@ def opener() -> Callable[[bytes, int], int] | None:
         file: int = call(number, start, path, how, size)
         return file if file >= 0 else -get_errno()
 
-    found = open_without_links(b"/", SEARCH)
-    if found < 0:
-        return None  # an old kernel, or a sandbox that does not know the call
-    os.close(found)
     return open_without_links

@@ -1,6 +1,7 @@
 """`LocalStore`: every value is a file below one directory, and its key is its path.
 
-Reading costs four system calls: open, fstat, read, close. Nothing is followed out of the root
+Reading costs four system calls: open, fstat, read, close; the native core makes them in one call of
+Python. Nothing is followed out of the root
 (see `containment`), nothing but regular files is read, and reading never writes.
 
 A value is written to its lock file beside it, which is then renamed over it (see `file_lock`): a
@@ -18,9 +19,10 @@ import os
 import stat
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from itertools import groupby
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from omnizarr import limits
 from omnizarr.errors import InvalidKeyError, StoreError, UnsupportedError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import DOCUMENT, check_key, check_prefix, deletion_steps
@@ -32,6 +34,7 @@ from omnizarr.stores.local.containment import FILE, LINK, Beneath
 from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, KeyLocks, Taken, is_gone, owned
 from omnizarr.stores.local.files import is_missing, read_part
 from omnizarr.stores.local.folder import NOFOLLOW, Folder, rename
+from omnizarr.stores.local.several import read_many
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
 
 if TYPE_CHECKING:
@@ -44,7 +47,6 @@ _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_N
 T = TypeVar("T")
 _ATTEMPTS = 1000  # each means that another process removed the directory in between
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-_SHARING = 16  # so many values of one directory are read through a descriptor of it
 _DAY = 24 * 60 * 60.0
 _CAPABILITIES = {
     locking: Capabilities(conditional=True, locks=locking, validators=True, known_sizes=True)
@@ -150,7 +152,15 @@ class LocalStore(Store):
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        if (file := self._open(key)) < 0:
+        self._admit(key)
+        most = limits.current.max_chunk_bytes
+        found = self._beneath.read(key, self._read_flags, byte_range, most)
+        if type(found) is bytes:
+            return found
+        if found == -errno.ENOENT:
+            return None
+        file = self._open(key)
+        if file < 0:
             return None
         try:
             return read_part(self, key, file, byte_range)
@@ -158,30 +168,12 @@ class LocalStore(Store):
             os.close(file)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        if len(requests) == 1:
-            return [self.get(*requests[0])]
-        answers: list[Buffer | None] = []
-        for directory, group in groupby(requests, lambda request: request[0].rpartition("/")[0]):
-            together = list(group)
-            parent, file, last = None, -1, None
-            if len(together) >= _SHARING and together[0][0] != together[-1][0]:
-                check_key(together[0][0])
-                parent = self._beneath.shared(directory)
-            try:
-                for key, byte_range in together:
-                    if key != last:
-                        if file >= 0:
-                            file, closing = -1, file
-                            os.close(closing)
-                        file = self._open(key, parent)
-                        last = key
-                    answers.append(None if file < 0 else read_part(self, key, file, byte_range))
-            finally:
-                if file >= 0:
-                    os.close(file)
-                if parent is not None:
-                    parent.close()
-        return answers
+        # Adjacent ranges of one value must be read from one open file.
+        if len(requests) == 1 or (
+            self._beneath.reads and all(one[0] != two[0] for one, two in pairwise(requests))
+        ):
+            return [self.get(key, byte_range) for key, byte_range in requests]
+        return read_many(self, requests, self._open, self._beneath.shared)
 
     def files(self, prefix: str) -> FilePrefix | None:
         own = type(self)
@@ -241,13 +233,17 @@ class LocalStore(Store):
         self._check(key)
         return key.rpartition("/")[::2]
 
-    def _open(self, key: str, parent: Folder | None = None) -> int:
-        """A descriptor, or -1 if there is no such key. `parent`: its directory, if that is open."""
+    def _admit(self, key: str) -> None:
+        """Refuse a key that may not be read; note that the others are."""
         check_key(key)
         if RESERVED in key:
             self._check(key)
         if owned:
             self._locks.note_read(key)
+
+    def _open(self, key: str, parent: Folder | None = None) -> int:
+        """A descriptor, or -1 if there is no such key. `parent`: its directory, if that is open."""
+        self._admit(key)
         try:
             return self._beneath.open(key, self._read_flags, parent)
         except OSError as error:
