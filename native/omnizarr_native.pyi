@@ -40,7 +40,7 @@ def file_read(
     path: bytes, flags: int, start: int, stop: int | None, most: int, /
 ) -> bytes | int: ...
 
-class ChunkReader:
+class ChunkFiles:
     """Absent where the system has no `openat2`."""
 
     def __new__(
@@ -52,7 +52,7 @@ class ChunkReader:
         keys: tuple[bytes, int, bytes],
         fill: bytes | None,
         /,
-    ) -> ChunkReader: ...
+    ) -> ChunkFiles: ...
     def read(
         self,
         root: bytes,
@@ -60,6 +60,18 @@ class ChunkReader:
         runs: Sequence[tuple[int, ...]],
         points: Sequence[tuple[Any, ...]],
         out: npt.NDArray[Any],
+        threads: int,
+        scratch: int,
+        check: Callable[[], object],
+        /,
+    ) -> list[list[int]] | None: ...
+    def write(
+        self,
+        root: bytes,
+        runs: Sequence[tuple[int, ...]],
+        array: npt.NDArray[Any],
+        elided: bytes | None,
+        absent: bool,
         threads: int,
         scratch: int,
         check: Callable[[], object],

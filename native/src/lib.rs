@@ -56,6 +56,6 @@ fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(files::file_read, module)?)?;
     module.add_function(wrap_pyfunction!(blocks::block_encode, module)?)?;
     #[cfg(target_os = "linux")]
-    module.add_class::<plan::ChunkReader>()?;
+    module.add_class::<plan::ChunkFiles>()?;
     Ok(())
 }

@@ -8,8 +8,10 @@
 pub mod files;
 mod moves;
 mod pool;
+mod publish;
 mod selection;
 mod shard;
+mod write;
 
 use crate::codecs::{Decoder, Room, Steps};
 use crate::fault::Fault;
@@ -288,7 +290,7 @@ fn swap_all<const SIZE: usize>(bytes: &mut [u8]) {
 
 /// Reads the chunks of one array from files.
 #[pyclass(frozen)]
-pub struct ChunkReader {
+pub struct ChunkFiles {
     layout: Layout,
     shard: Option<Shard>,
     keys: Keys,
@@ -298,7 +300,7 @@ pub struct ChunkReader {
 type KeyArguments = (Vec<u8>, u8, Vec<u8>);
 
 #[pymethods]
-impl ChunkReader {
+impl ChunkFiles {
     /// `chunk` is (shape, order of the axes as stored, size of an element, codecs, groups of bytes
     /// to reverse, most encoded bytes). For a shard it describes the inner chunks, and `shard` is
     /// (shape of the shard, whether the index is at the start, whether it has a checksum).
@@ -310,7 +312,7 @@ impl ChunkReader {
         shard: Option<(Vec<usize>, bool, bool)>,
         keys: KeyArguments,
         fill: Option<Vec<u8>>,
-    ) -> PyResult<ChunkReader> {
+    ) -> PyResult<ChunkFiles> {
         let layout = Layout::new(chunk)?;
         if fill.as_ref().is_some_and(|fill| fill.len() != layout.item) {
             return Err(refused("fill", "another size than an element".to_owned()));
@@ -328,7 +330,7 @@ impl ChunkReader {
             between,
             behind,
         };
-        Ok(ChunkReader {
+        Ok(ChunkFiles {
             layout,
             shard,
             keys,
@@ -359,15 +361,14 @@ impl ChunkReader {
         let layout = &self.layout;
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         // From here on no Python code runs until the end: the array stays as it is.
-        let view = View::new(out, layout.shape.len(), layout.item)?;
+        let view = View::new(out, layout.shape.len(), layout.item, true)?;
         let factors = checked(&view, runs, &points)?;
-        let grid = self.shard.as_ref().map_or(&layout.shape, Shard::shape);
-        let Some(cuts) = Cuts::new(&factors, grid) else {
+        let Some(cuts) = Cuts::new(&factors, self.grid()) else {
             return Ok(None);
         };
         let target = Target::new(&view, layout, self.fill.as_deref());
         let job = Job {
-            reader: self,
+            files: self,
             root: root.as_bytes(),
             follow_links,
             cuts,
@@ -377,11 +378,93 @@ impl ChunkReader {
         job.run(py, threads, scratch, check)?;
         Ok(Some(job.left.into_inner().unwrap_or_default()))
     }
+
+    /// Store chunks that a box of indices covers whole, from `array`: the coordinates of the chunks
+    /// that were left, or None for all of them.
+    ///
+    /// Chunks of nothing but the element `elided` are not stored: they are left, unless they are
+    /// absent and `absent` says that this will do. The other arguments are as in `read`.
+    #[pyo3(signature = (root, runs, array, elided, absent, threads, scratch, check, /))]
+    #[allow(clippy::too_many_arguments)]
+    fn write(
+        &self,
+        py: Python<'_>,
+        root: &Bound<'_, PyBytes>,
+        runs: Vec<(usize, usize, usize, usize, usize)>,
+        array: &Bound<'_, PyAny>,
+        elided: Option<Vec<u8>>,
+        absent: bool,
+        threads: usize,
+        scratch: usize,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<Vec<Vec<usize>>>> {
+        let layout = &self.layout;
+        if elided
+            .as_ref()
+            .is_some_and(|element| element.len() != layout.item)
+        {
+            return Err(refused("elided", "another size than an element".to_owned()));
+        }
+        // From here on no Python code runs until the end: the array stays as it is.
+        let view = View::new(array, layout.shape.len(), layout.item, false)?;
+        let factors = checked(&view, runs, &[])?;
+        let Some(cuts) = Cuts::new(&factors, self.grid()) else {
+            return Ok(None);
+        };
+        let count = cuts.len();
+        let size = self
+            .grid()
+            .iter()
+            .try_fold(layout.item, |all, &n| all.checked_mul(n));
+        let each = size
+            .and_then(|size| size.checked_mul(2))
+            .ok_or(Fault::Memory)?;
+        let threads = self.threads(threads, count, &view, each, scratch);
+        let together = (count / (threads * 8)).clamp(1, TOGETHER);
+        let job = write::Job {
+            files: self,
+            root: root.as_bytes(),
+            cuts,
+            target: Target::new(&view, layout, None),
+            elided: elided.as_deref(),
+            absent,
+            left: Mutex::new(Vec::new()),
+        };
+        job.run(py, threads, together, check)?;
+        Ok(Some(job.left.into_inner().unwrap_or_default()))
+    }
+}
+
+impl ChunkFiles {
+    /// The shape of what is a file.
+    fn grid(&self) -> &Vec<usize> {
+        self.shard.as_ref().map_or(&self.layout.shape, Shard::shape)
+    }
+
+    /// How many threads work on so many files: as many as pay, and as the scratch memory allows.
+    fn threads(
+        &self,
+        most: usize,
+        count: usize,
+        view: &View,
+        each: usize,
+        scratch: usize,
+    ) -> usize {
+        let layout = &self.layout;
+        let selected: usize = view.shape.iter().product::<usize>() * layout.item;
+        let bytes = (selected / count.max(1)).max(layout.size.min(CHUNK_COST));
+        let cost = count.saturating_mul(bytes + CHUNK_COST);
+        let paying = most.min(1 + cost / THREAD_COST);
+        match each <= scratch / SHARING {
+            true => paying,
+            false => paying.min(scratch / each).max(1),
+        }
+    }
 }
 
 /// One call.
 struct Job<'a> {
-    reader: &'a ChunkReader,
+    files: &'a ChunkFiles,
     root: &'a [u8],
     follow_links: bool,
     cuts: Cuts,
@@ -397,18 +480,12 @@ impl<'a> Job<'a> {
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let layout = &self.reader.layout;
+        let layout = &self.files.layout;
         let count = self.cuts.len();
-        let selected: usize = self.target.view.shape.iter().product::<usize>() * layout.item;
-        let bytes = (selected / count.max(1)).max(layout.size.min(CHUNK_COST));
-        let cost = count.saturating_mul(bytes + CHUNK_COST);
-        let threads = threads.min(1 + cost / THREAD_COST);
         let each = layout.memory(self.target.contiguous);
-        let threads = match each <= scratch / SHARING {
-            true => threads,
-            false => threads.min(scratch / each).max(1),
-        };
-        if let Some(shard) = &self.reader.shard {
+        let view = self.target.view;
+        let threads = self.files.threads(threads, count, view, each, scratch);
+        if let Some(shard) = &self.files.shard {
             return shard::read(self, shard, py, threads, check);
         }
         let together = (count / (threads * 8)).clamp(1, TOGETHER);
@@ -445,7 +522,7 @@ impl<'a> Job<'a> {
     }
 
     fn opener(&self) -> Opener<'_> {
-        Opener::new(self.root, &self.reader.keys, self.follow_links)
+        Opener::new(self.root, &self.files.keys, self.follow_links)
     }
 
     fn leave(&self, coordinates: &[usize]) {
@@ -460,7 +537,7 @@ impl<'a> Job<'a> {
         factors: &[Factor<'_>],
         desk: &mut Desk<'_>,
     ) -> Outcome {
-        let layout = &self.reader.layout;
+        let layout = &self.files.layout;
         let Some(length) = files::length(file).filter(|&length| length <= layout.limit) else {
             return Outcome::Left;
         };
@@ -488,7 +565,7 @@ impl<'a> Job<'a> {
         factors: &[Factor<'_>],
         desk: &mut Desk<'_>,
     ) -> bool {
-        let layout = &self.reader.layout;
+        let layout = &self.files.layout;
         if length != layout.size {
             return false;
         }

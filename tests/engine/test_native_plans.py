@@ -27,7 +27,7 @@ from tests.model.columns import mode, outcome
 from tests.native.installed import needed
 
 needed()
-if not hasattr(native_core.core(), "ChunkReader"):
+if not hasattr(native_core.core(), "ChunkFiles"):
     pytest.skip("the core reads whole plans on Linux alone", allow_module_level=True)
 
 WAYS = ("native", "python")
@@ -318,6 +318,190 @@ def test_a_subclass_sees_every_read(tmp_path: Path, asked: list[int | None]) -> 
         array = omnizarr.open_array(Counting(tmp_path), mode="r")
         np.testing.assert_array_equal(array[:5, :4], values("float32")[:5, :4])
     assert asked == [None] and Counting.reads
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
+    """For each write, how many chunks the core left; None where it was not asked."""
+    answers: list[int | None] = []
+    write = native_plans.write
+
+    def noting(*arguments: Any) -> Any:
+        left = write(*arguments)
+        answers.append(None if left is None else len(left))
+        return left
+
+    monkeypatch.setattr(native_plans, "write", noting)
+    yield answers
+
+
+@pytest.mark.slow
+@given(
+    st.sampled_from(TYPES),
+    st.sampled_from(sorted(CODECS)),
+    st.sampled_from([None, "start", "end"]),
+    st.lists(st.tuples(slices(SHAPE[0]), slices(SHAPE[1])), min_size=1, max_size=4),
+    st.sampled_from([1, 3]),
+    st.booleans(),
+)
+def test_what_is_written_either_way_reads_as_numpys(
+    tmp_path_factory: pytest.TempPathFactory,
+    dtype: str,
+    name: str,
+    index: str | None,
+    selections: Any,
+    workers: int,
+    empty: bool,
+) -> None:
+    keys = []
+    for way in WAYS:
+        path = tmp_path_factory.mktemp("a")
+        with mode(way), config.set({"threads": workers, "array.write_empty_chunks": empty}):
+            array = stored(path, dtype, CODECS[name], index)
+            expected = values(dtype)
+            array[5:20, 4:24] = expected[5:20, 4:24] = expected.dtype.type()
+            for number, (rows, columns) in enumerate(selections):
+                here = np.ix_(*(np.atleast_1d(np.arange(n)[s]) for n, s in
+                                zip(SHAPE, (rows, columns), strict=True)))  # fmt: skip
+                expected[here] = np.array(number).astype(expected.dtype)
+                array.oindex[rows, columns] = np.array(number).astype(expected.dtype)[()]
+        with mode("python"):
+            np.testing.assert_array_equal(array[...], expected)
+        keys.append(sorted(str(file.relative_to(path)) for file in path.rglob("*")))
+    assert keys[0] == keys[1]
+
+
+@pytest.mark.parametrize("index", [None, "end", "start"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", ["fast", "big", "transpose"])
+def test_the_core_stores_what_is_covered_whole(
+    name: str, order: Any, index: str | None, tmp_path: Path, written: list[int | None]
+) -> None:
+    data = np.asarray(values("float32"), order=order)
+    with mode("native"):
+        array = stored(tmp_path, "float32", CODECS[name], index)
+        written.clear()
+        array[...] = data
+        array[5:25, 4:40] = data[5:25, 4:40]
+    # The last shards reach beyond the array, and a box of chunks covers few shards.
+    assert written == ([0, 0] if index is None else [3, 5])
+    with mode("python"):
+        np.testing.assert_array_equal(array[...], values("float32"))
+
+
+def test_values_that_are_not_contiguous_or_of_another_type(tmp_path: Path) -> None:
+    data = values("float32")
+    wide = np.zeros((60, 88), "f4")
+    wide[::2, ::-2] = data
+    frozen = data.copy()
+    frozen.flags.writeable = False
+    for given_values in (wide[::2, ::-2], frozen, data.astype("f8"), data.astype(">f4")):
+        with mode("native"):
+            array = stored(tmp_path, "float32", CODECS["big"])
+            array[...] = 0
+            array[...] = given_values
+        with mode("python"):
+            np.testing.assert_array_equal(array[...], data)
+
+
+def test_a_chunk_of_fill_value_is_deleted(tmp_path: Path) -> None:
+    with mode("native"):
+        array = stored(tmp_path, "float32", CODECS["fast"])
+        assert (tmp_path / "c" / "1" / "1").exists()
+        array[5:10] = 0
+        assert not (tmp_path / "c" / "1").exists()
+        array[5:10] = -0.0  # not the fill value, bit for bit
+        assert (tmp_path / "c" / "1" / "1").exists()
+
+
+def test_nothing_remains_beside_the_chunks(tmp_path: Path) -> None:
+    with mode("native"):
+        stored(tmp_path, "float32", CODECS["fast"])[...] = 7
+    names = [file.name for file in tmp_path.rglob("*")]
+    assert not [name for name in names if name.startswith(".")]
+
+
+@pytest.mark.parametrize("kind", ["directory", "link", "pipe", "lock directory", "lock of content"])
+def test_what_stands_in_the_way_of_a_chunk(kind: str, tmp_path: Path) -> None:
+    found = []
+    for way in WAYS:
+        with mode(way):
+            path = tmp_path / way
+            array = stored(path, "float32", CODECS["fast"])
+            file = path / "c" / "1" / "0"
+            if kind == "lock directory":
+                (file.parent / ".~0.lock").mkdir()
+            elif kind == "lock of content":
+                (file.parent / ".~0.lock").write_bytes(b"what a killed writer left" * 40)
+            else:
+                file.unlink()
+                outside = tmp_path / f"outside {way}"
+                outside.write_bytes(b"")
+                {"directory": file.mkdir, "pipe": lambda f=file: os.mkfifo(f),
+                 "link": lambda f=file, o=outside: f.symlink_to(o)}[kind]()  # fmt: skip
+            told = outcome(lambda a=array: a.__setitem__(..., 3))
+            if isinstance(told, tuple):
+                told = told[0], str(told[1]).replace(str(path), "")
+            else:
+                assert (array[...] == 3).all() and file.is_file() and not file.is_symlink()
+            found.append(told)
+    assert found[0] == found[1]
+    assert isinstance(found[0], tuple) == (kind in ("directory", "lock directory"))
+
+
+def test_a_lock_that_is_held_is_waited_for(tmp_path: Path) -> None:
+    array = stored(tmp_path, "float32", CODECS["fast"])
+    entered, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with omnizarr.LocalStore(tmp_path).lock("c/1/1"):
+            entered.set()
+            release.wait(20)
+
+    def write() -> None:
+        with config.set({"threads": 2}):
+            array[...] = 5
+
+    holder, writer = threading.Thread(target=hold), threading.Thread(target=write)
+    with mode("native"):
+        holder.start()
+        entered.wait(20)
+        writer.start()
+        writer.join(0.3)
+        waited = writer.is_alive()
+        release.set()
+        writer.join()
+        holder.join()
+    assert waited and (array[...] == 5).all()
+
+
+def test_stores_that_ask_for_more_are_not_passed_by(
+    tmp_path: Path, written: list[int | None]
+) -> None:
+    class Noting(omnizarr.LocalStore):
+        keys: list[str] = []
+
+        def set(self, key: str, value: Any) -> None:
+            self.keys.append(key)
+            super().set(key, value)
+
+    stored(tmp_path, "float32", CODECS["fast"])
+    for store in (
+        Noting(tmp_path),
+        omnizarr.LocalStore(tmp_path, fsync=True),
+        omnizarr.LocalStore(tmp_path, locking=False),
+        omnizarr.LocalStore(tmp_path, follow_symlinks=True),
+    ):
+        written.clear()
+        with mode("native"):
+            omnizarr.open_array(store, mode="r+")[...] = 9
+        assert written == [None]
+    assert "c/1/1" in Noting.keys
+    with pytest.raises(ZarrError), mode("native"):
+        omnizarr.open_array(omnizarr.LocalStore(tmp_path, read_only=True))[...] = 1
 
 
 # -- threads ----------------------------------------------------------------------------------

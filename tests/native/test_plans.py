@@ -1,4 +1,4 @@
-"""`ChunkReader`: wrong arguments are errors, and no place outside of `out` is touched."""
+"""`ChunkFiles`: wrong arguments are errors, and no place outside of `out` is touched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.native.installed import needed
 
 core = needed()
-if not hasattr(core, "ChunkReader"):
+if not hasattr(core, "ChunkFiles"):
     pytest.skip("the core reads whole plans on Linux alone", allow_module_level=True)
 
 CHUNK = ((2, 3), (0, 1), 4, (), 1, 24)
@@ -20,7 +20,7 @@ FILL = b"\1\2\3\4"
 
 
 def read(root: Path, runs: Any, points: Any, out: Any, threads: int = 1) -> Any:
-    reader = core.ChunkReader(CHUNK, None, KEYS, FILL)
+    reader = core.ChunkFiles(CHUNK, None, KEYS, FILL)
     return reader.read(
         f"{root}/".encode(), False, runs, points, out, threads, 1 << 20, lambda: None
     )
@@ -44,7 +44,7 @@ def read(root: Path, runs: Any, points: Any, out: Any, threads: int = 1) -> Any:
 )
 def test_chunks_that_cannot_be(chunk: Any) -> None:
     with pytest.raises((TypeError, OverflowError, MemoryError, ValueError)):
-        core.ChunkReader(chunk, None, KEYS, FILL)
+        core.ChunkFiles(chunk, None, KEYS, FILL)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_chunks_that_cannot_be(chunk: Any) -> None:
 )
 def test_shards_keys_and_fill_values_that_cannot_be(shard: Any, keys: Any, fill: Any) -> None:
     with pytest.raises((TypeError, OverflowError, ValueError)):
-        core.ChunkReader(CHUNK, shard, keys, fill)
+        core.ChunkFiles(CHUNK, shard, keys, fill)
 
 
 GOOD = [(0, 0, 1, 4, 0), (1, 0, 1, 6, 0)]
@@ -110,6 +110,24 @@ def test_arrays_that_cannot_be_filled(out: Any, tmp_path: Path) -> None:
         read(tmp_path, GOOD, [], out)
 
 
+@pytest.mark.parametrize(
+    ("runs", "array", "elided"),
+    [
+        (GOOD[:1], np.zeros((4, 6), "f4"), None),
+        ([GOOD[0], (1, 0, 1, 7, 0)], np.zeros((4, 6), "f4"), None),
+        (GOOD, np.zeros((4, 6), "f8"), None),
+        (GOOD, np.zeros((4, 6), object), None),
+        (GOOD, None, None),
+        (GOOD, np.zeros((4, 6), "f4"), b"123"),
+    ],
+)
+def test_writes_that_cannot_be(runs: Any, array: Any, elided: Any, tmp_path: Path) -> None:
+    files = core.ChunkFiles(CHUNK, None, KEYS, None)
+    with pytest.raises(TypeError):
+        files.write(f"{tmp_path}/".encode(), runs, array, elided, True, 1, 1 << 20, lambda: None)
+    assert not list(tmp_path.iterdir())
+
+
 def test_numbers_beyond_memory_are_left(tmp_path: Path) -> None:
     out = np.zeros((4, 6), "f4")
     runs = [GOOD[0], (1, 2**63, 2**62, 6, 0)]
@@ -131,7 +149,7 @@ def test_an_error_of_the_check_ends_the_call(tmp_path: Path) -> None:
     def check() -> None:
         raise RuntimeError("enough")
 
-    reader = core.ChunkReader(((1,), (0,), 1, (), 1, 1), None, (b"", 46, b""), b"\0")
+    reader = core.ChunkFiles(((1,), (0,), 1, (), 1, 1), None, (b"", 46, b""), b"\0")
     out = np.empty(3_000_000, "u1")
     root = f"{tmp_path}/".encode()
     with pytest.raises(RuntimeError, match="enough"):

@@ -1,10 +1,11 @@
-//! An array of plain elements and any strides, to be written at places that the caller knows.
+//! An array of plain elements and any strides, read or written at places that the caller knows.
 
 use super::{WRITEABLE, description, fields};
 use crate::fault::Fault;
 use pyo3::prelude::*;
 
-const EXPECTED: &str = "a writeable array of plain elements with as many dimensions as a chunk";
+const EXPECTED: &str = "an array of plain elements with as many dimensions as a chunk";
+const WRITTEN: &str = "a writeable array of plain elements with as many dimensions as a chunk";
 
 /// NPY_ITEM_REFCOUNT, NPY_ITEM_IS_POINTER.
 const NOT_PLAIN: u64 = 0x01 | 0x04;
@@ -23,17 +24,22 @@ pub struct View {
 unsafe impl Sync for View {}
 
 impl View {
-    /// An array of elements of this size with so many dimensions.
-    pub fn new(object: &Bound<'_, PyAny>, dimensions: usize, item: usize) -> PyResult<View> {
+    /// An array of elements of this size with so many dimensions, to be written or only read.
+    pub fn new(
+        object: &Bound<'_, PyAny>,
+        dimensions: usize,
+        item: usize,
+        written: bool,
+    ) -> PyResult<View> {
         let refused = || Fault::Argument {
-            name: "out",
+            name: if written { "out" } else { "array" },
             found: description(object),
-            expected: EXPECTED,
+            expected: if written { WRITTEN } else { EXPECTED },
         };
         let array = fields(object).ok_or_else(refused)?;
         // SAFETY: every array has a descriptor.
         let descriptor = unsafe { &*array.descriptor };
-        if array.flags & WRITEABLE == 0
+        if (written && array.flags & WRITEABLE == 0)
             || descriptor.flags & NOT_PLAIN != 0
             || usize::try_from(array.dimensions) != Ok(dimensions)
             || usize::try_from(descriptor.item_size) != Ok(item)

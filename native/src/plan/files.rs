@@ -1,6 +1,6 @@
 //! The files of chunks: their names, and reading them beneath a directory.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// How the coordinates of a chunk become the name of its file.
@@ -14,7 +14,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    fn write(&self, coordinates: &[usize], name: &mut Vec<u8>) {
+    /// Add the name of a chunk's file.
+    pub fn write(&self, coordinates: &[usize], name: &mut Vec<u8>) {
         name.extend_from_slice(&self.before);
         for (axis, &coordinate) in coordinates.iter().enumerate() {
             if axis > 0 {
@@ -59,7 +60,8 @@ struct How {
 /// Opening fails with ELOOP if any part of the path is a link.
 pub const NO_SYMLINKS: u64 = 0x04;
 const READ: i32 = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
-const SEARCH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+/// To look names up in a directory.
+pub const SEARCH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
 
 /// Opens the files of chunks, one after the other, in one thread.
 pub struct Opener<'a> {
@@ -158,13 +160,24 @@ pub fn open(folder: RawFd, path: &[u8], flags: i32, resolve: u64) -> Result<Owne
             }
         }
     };
+    opened(file as RawFd)
+}
+
+/// Open a file of a directory, or make it.
+pub fn create(folder: RawFd, name: &CStr, flags: i32) -> Result<OwnedFd, i32> {
+    let mode: libc::mode_t = 0o666;
+    // SAFETY: an open directory, and a name that ends with 0.
+    opened(unsafe { libc::openat(folder, name.as_ptr(), flags, mode) })
+}
+
+fn opened(file: RawFd) -> Result<OwnedFd, i32> {
     if file < 0 {
         return Err(std::io::Error::last_os_error()
             .raw_os_error()
             .unwrap_or(libc::EIO));
     }
     // SAFETY: a new descriptor, which nothing else closes.
-    Ok(unsafe { OwnedFd::from_raw_fd(file as RawFd) })
+    Ok(unsafe { OwnedFd::from_raw_fd(file) })
 }
 
 /// The length of a regular file; None of anything else.

@@ -79,6 +79,22 @@ impl Moves {
         moves
     }
 
+    /// The same the other way round: what was the chunk is the array.
+    pub fn reversed(mut self) -> Moves {
+        for elements in &mut self.loops {
+            match elements {
+                Loop::Even { inner, outer, .. } => std::mem::swap(inner, outer),
+                Loop::Listed(places) => {
+                    for (inner, outer) in places {
+                        std::mem::swap(inner, outer);
+                    }
+                }
+            }
+        }
+        std::mem::swap(&mut self.inner, &mut self.outer);
+        self
+    }
+
     /// Copy from the chunk into the array.
     ///
     /// # Safety

@@ -59,6 +59,21 @@ impl Shard {
         &self.shape
     }
 
+    /// Bytes of the index.
+    pub fn index_bytes(&self) -> usize {
+        self.index_bytes
+    }
+
+    /// The index is before the inner chunks, not behind them.
+    pub fn at_start(&self) -> bool {
+        self.at_start
+    }
+
+    /// A CRC-32C follows the index.
+    pub fn has_checksum(&self) -> bool {
+        self.checksum
+    }
+
     fn open(&self, file: OwnedFd) -> Option<Open> {
         let length = files::length(&file)?;
         let start = match self.at_start {
@@ -123,7 +138,7 @@ pub fn read(
     threads: usize,
     check: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let layout = &job.reader.layout;
+    let layout = &job.files.layout;
     let count = job.cuts.len();
     // Few shards are read by several threads each.
     let parts = match count >= 2 * threads {
@@ -197,7 +212,7 @@ impl Inner<'_> {
         parts: usize,
         desk: &mut Desk<'_>,
     ) -> Option<()> {
-        let (layout, target) = (&self.job.reader.layout, &self.job.target);
+        let (layout, target) = (&self.job.files.layout, &self.job.target);
         let cuts = Cuts::new(factors, &layout.shape)?;
         let (first, last) = (cuts.len() * part / parts, cuts.len() * (part + 1) / parts);
         let mut taken = Vec::with_capacity(factors.len());
@@ -246,7 +261,7 @@ impl Inner<'_> {
             return Some(None);
         }
         let (offset, nbytes) = (usize::try_from(offset).ok()?, usize::try_from(nbytes).ok()?);
-        let sound = nbytes <= self.job.reader.layout.limit && offset + nbytes <= self.open.length;
+        let sound = nbytes <= self.job.files.layout.limit && offset + nbytes <= self.open.length;
         sound.then_some(Some(Piece {
             offset,
             nbytes,

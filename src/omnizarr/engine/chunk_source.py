@@ -20,7 +20,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes.struct import cleared, is_padded
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Store
-from omnizarr.runtime.native_core import ChunkReader
+from omnizarr.runtime.native_core import ChunkFiles
 from omnizarr.runtime.properties import cached_property
 
 OBJECT_BYTES = 32
@@ -99,9 +99,9 @@ class Source:
         return self._chain(self.model.grid.chunk_shape)
 
     @cached_property
-    def native_reader(self) -> ChunkReader | None:
+    def native_files(self) -> ChunkFiles | None:
         """What reads whole plans, where the native core can."""
-        return native_plans.reader_of(self)
+        return native_plans.files_of(self)
 
     @cached_property
     def most(self) -> ByteRange:

@@ -1,8 +1,9 @@
-"""Reading a whole plan in one call of the native core.
+"""Executing a whole plan in one call of the native core.
 
 The core reads the files of a local store, decodes chunks and inner chunks, and puts them where the
-plan says, on all cores. It reports no errors: it leaves every chunk that is damaged or unusual, and
-`engine.reading` reads those, or raises.
+plan says, on all cores; and it encodes and stores chunks that are covered whole. It reports no
+errors: it leaves every chunk that is damaged or unusual, and `engine.reading` or `engine.writing`
+does those, or raises.
 
 This module knows what the core can do. It must not know how, nor decide what is an error.
 """
@@ -19,7 +20,7 @@ from omnizarr.engine import threads
 from omnizarr.indexing import Plan
 from omnizarr.model.grids import Grid, Shape
 from omnizarr.runtime import native_core, parallel
-from omnizarr.runtime.native_core import ChunkReader
+from omnizarr.runtime.native_core import ChunkFiles
 
 if TYPE_CHECKING:
     from omnizarr.engine.chunk_source import Source
@@ -30,10 +31,10 @@ _MANY = 1 << 15
 """Fewer bytes are never worth a thread."""
 
 
-def reader_of(source: Source) -> ChunkReader | None:
+def files_of(source: Source) -> ChunkFiles | None:
     """What reads the chunks of an array; None if the core does not know such chunks."""
     core, model, chain = native_core.core(), source.model, source.regular_chain
-    make, keys = getattr(core, "ChunkReader", None), model.keys.layout
+    make, keys = getattr(core, "ChunkFiles", None), model.keys.layout
     if make is None or keys is None or not model.ndim or not _is_usual(model.grid):
         return None
     shard = None
@@ -47,7 +48,7 @@ def reader_of(source: Source) -> ChunkReader | None:
     layout = chain.blocks.layout(chain.output.limit)
     decides = source.on_missing != "fill" or bool(model.keys.alternatives)
     fill = None if decides else source.fill.tobytes()
-    reader: ChunkReader = make(tuple(layout), shard, keys, fill)
+    reader: ChunkFiles = make(tuple(layout), shard, keys, fill)
     return reader
 
 
@@ -66,13 +67,9 @@ def _shard(shard: Shard) -> tuple[Any, ...] | None:
 
 def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Read what the core can. The coordinates of all chunks that it left; None: it read none."""
-    reader = source.native_reader
-    if reader is None or native_core.core() is None or type(working) is not np.ndarray:
-        return None
-    if working.dtype != source.model.dtype:
-        return None
-    files = source.store.files(source.prefix)
-    if files is None or source.regular_chain.output.limit > limits.current.max_chunk_bytes:
+    own = _files(source, working)
+    files = None if own is None else source.store.files(source.prefix)
+    if own is None or files is None:
         return None
     runs, points = plan.factors
     listed = [
@@ -83,9 +80,45 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
         )
         for group in points
     ]
+    return _coordinates(own.read(*files, runs, listed, working, *_amounts(working), parallel.check))
+
+
+def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
+    """Store chunks that the plan covers whole. The coordinates of all others; None: all."""
+    runs, points = plan.factors
+    own = None if points else _files(source, working)
+    chunk = source.model.grid.chunk_shape
+    if own is None or any(run.length < chunk[run.axis] for run in runs):
+        return None
+    files = source.store.files(source.prefix, writing=True)
+    if files is None:
+        return None
+    elides = not source.write_empty_chunks and source.model.fill_value is not None
+    elided = source.fill.tobytes() if elides else None
+    absent = not source.model.keys.alternatives
+    amounts = _amounts(working)
+    left = own.write(files.path, runs, working, elided, absent, *amounts, parallel.check)
+    return _coordinates(left)
+
+
+def _files(source: Source, working: Any) -> ChunkFiles | None:
+    """What executes plans of an array, if such a working array is as the core knows them."""
+    own = source.native_files
+    if own is None or native_core.core() is None or type(working) is not np.ndarray:
+        return None
+    if working.dtype != source.model.dtype:
+        return None
+    fits = source.regular_chain.output.limit <= limits.current.max_chunk_bytes
+    return own if fits else None
+
+
+def _amounts(working: Any) -> tuple[int, int]:
+    """How many threads may work, and how much memory they may take."""
     workers = threads.available() if working.nbytes >= _MANY else 1
-    scratch = limits.current.scratch_bytes
-    left = reader.read(*files, runs, listed, working, workers, scratch, parallel.check)
+    return workers, limits.current.scratch_bytes
+
+
+def _coordinates(left: list[list[int]] | None) -> frozenset[Shape] | None:
     return None if left is None else frozenset(map(tuple, left))
 
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from omnizarr import indexing
 from omnizarr.codecs import Chain
-from omnizarr.engine import threads
+from omnizarr.engine import native_plans, threads
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.locks import exclusive, update
 from omnizarr.errors import CodecError, ZarrError
@@ -45,10 +45,15 @@ Encoded = tuple[Buffer | None] | None
 
 def write(source: Source, plan: Plan, working: Working, field: FieldName = None) -> None:
     """Store `working` (of `plan.shape`) where the plan says, in one field only if it is named."""
+    if plan.empty:
+        return
+    source.store.check_writable()
+    left = native_plans.write(source, plan, working) if field is None else None
+    if left is not None:
+        plan = plan.only(left)
     count = len(plan)
     if count == 0:
         return
-    source.store.check_writable()
     regular = source.regular_chain
     task_bytes = source.chunk_bytes
     if regular.shard is not None and (regular.shard.chain.nbytes or 0) < threads.WORTHWHILE_BYTES:

@@ -72,13 +72,15 @@ class Batches(BasicStore):
         """
         return None
 
-    def files(self, prefix: str) -> FilePrefix | None:
+    def files(self, prefix: str, *, writing: bool = False) -> FilePrefix | None:
         """Tell where values are files that may be opened by their path now.
 
         Parameters
         ----------
         prefix
             Prefix of the keys, such as `"a/"`, or `""`.
+        writing
+            Whether values are to be replaced, each under its lock (docs/design/002).
 
         Returns
         -------

@@ -54,7 +54,7 @@ class Core(Protocol):
     def column_take(self, offsets: Array, data: Array, indices: Array, /) -> Column: ...
 
     @property
-    def ChunkReader(self) -> Callable[..., ChunkReader]: ...  # noqa: N802
+    def ChunkFiles(self) -> Callable[..., ChunkFiles]: ...  # noqa: N802
 
     def blocks_decode(
         self,
@@ -78,8 +78,8 @@ class Core(Protocol):
     ) -> bytes | int: ...
 
 
-class ChunkReader(Protocol):
-    """Reads chunks that are files, whole plans in one call; the core's README says more."""
+class ChunkFiles(Protocol):
+    """Reads and writes chunks that are files, whole plans in one call; see the core's README."""
 
     def read(
         self,
@@ -88,6 +88,19 @@ class ChunkReader(Protocol):
         runs: Sequence[tuple[int, ...]],
         points: Sequence[tuple[Any, ...]],
         out: Array,
+        threads: int,
+        scratch: int,
+        check: Callable[[], None],
+        /,
+    ) -> list[list[int]] | None: ...
+
+    def write(
+        self,
+        root: bytes,
+        runs: Sequence[tuple[int, ...]],
+        array: Array,
+        elided: bytes | None,
+        absent: bool,
         threads: int,
         scratch: int,
         check: Callable[[], None],

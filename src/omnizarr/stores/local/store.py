@@ -175,10 +175,14 @@ class LocalStore(Store):
             return [self.get(key, byte_range) for key, byte_range in requests]
         return read_many(self, requests, self._open, self._beneath.shared)
 
-    def files(self, prefix: str) -> FilePrefix | None:
-        own = type(self)
-        if owned or own.get is not LocalStore.get or own.get_many is not LocalStore.get_many:
-            return None  # a lock must know what its thread reads, a subclass what is read
+    def files(self, prefix: str, *, writing: bool = False) -> FilePrefix | None:
+        methods = ("set", "delete") if writing else ("get", "get_many")
+        if owned or any(
+            getattr(type(self), name) is not getattr(LocalStore, name) for name in methods
+        ):
+            return None  # a lock must know what its thread does, a subclass what is done
+        if writing and (self.fsync or self.follow_symlinks or not self.locking):
+            return None
         self._check(prefix + "0")
         return self._beneath.files(prefix)
 

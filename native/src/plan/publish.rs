@@ -1,0 +1,247 @@
+//! Writing the files of chunks, each under its lock, so that a reader finds the old value or the new
+//! one, whole, and a writer that reads a value to change it excludes all others.
+//!
+//! The protocol is that of the reference code (`docs/design/002`): the lock is a file beside the value,
+//! locked with `flock`, that still has its name. The value is written into it, and it is renamed to
+//! the value's name, which ends the lock. Whatever is unusual, a lock that is held among it, is left to
+//! the caller, with nothing changed.
+
+use super::files::{Keys, NO_SYMLINKS, SEARCH, create, open};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+const LOCK: i32 =
+    libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+/// Longer names have locks that are named otherwise.
+const LONGEST_NAME: usize = 50;
+
+/// Writes the files of chunks, one after the other, in one thread.
+pub struct Publisher<'a> {
+    /// The path of the store and the prefix of the chunks.
+    root: &'a [u8],
+    keys: &'a Keys,
+    path: Vec<u8>,
+    /// The directory of the file before: its path, and the directory if there is one.
+    directory: Vec<u8>,
+    folder: Option<OwnedFd>,
+}
+
+impl<'a> Publisher<'a> {
+    /// Files beneath `root`, which is a path without links.
+    pub fn new(root: &'a [u8], keys: &'a Keys) -> Publisher<'a> {
+        Publisher {
+            root,
+            keys,
+            path: Vec::new(),
+            directory: Vec::new(),
+            folder: None,
+        }
+    }
+
+    /// Go to a chunk: where the name of its file begins in `path`.
+    fn enter(&mut self, coordinates: &[usize]) -> Option<usize> {
+        self.path.clear();
+        self.path.extend_from_slice(self.root);
+        self.keys.write(coordinates, &mut self.path);
+        let split = self.path.iter().rposition(|&byte| byte == b'/')?;
+        if self.path[..split] != self.directory[..] {
+            self.directory.clear();
+            self.directory.extend_from_slice(&self.path[..split]);
+            self.folder = None;
+        }
+        (self.path.len() - split - 1 <= LONGEST_NAME).then_some(split + 1)
+    }
+
+    /// Whether nothing has the name of a chunk.
+    pub fn is_absent(&mut self, coordinates: &[usize]) -> bool {
+        let Some(begin) = self.enter(coordinates) else {
+            return false;
+        };
+        if self.folder.is_none() {
+            match open(libc::AT_FDCWD, &self.directory, SEARCH, NO_SYMLINKS) {
+                Ok(folder) => self.folder = Some(folder),
+                Err(error) => return error == libc::ENOENT,
+            }
+        }
+        let (Some(folder), Ok(name)) = (&self.folder, CString::new(&self.path[begin..])) else {
+            return false;
+        };
+        matches!(status(folder.as_raw_fd(), &name), Err(libc::ENOENT))
+    }
+
+    /// Store a chunk; None if that is left to the caller, and the value is as it was.
+    pub fn publish(&mut self, coordinates: &[usize], value: &[u8]) -> Option<()> {
+        let begin = self.enter(coordinates)?;
+        let name = CString::new(&self.path[begin..]).ok()?;
+        let beside = [b".~", name.to_bytes(), b".lock"].concat();
+        let lock_path = CString::new([&self.path[..begin], &beside].concat()).ok()?;
+        let beside = CString::new(beside).ok()?;
+        if self.folder.is_none() {
+            self.folder = Some(self.open_directory()?);
+        }
+        let folder = self.folder.as_ref()?.as_raw_fd();
+        let Ok(file) = create(folder, &beside, LOCK) else {
+            self.folder = None; // it may be gone
+            return None;
+        };
+        let lock = Lock {
+            folder,
+            name: &beside,
+            file,
+        };
+        match lock.publish(&lock_path, &name, value) {
+            Some(()) => Some(()),
+            None => {
+                self.folder = None;
+                None
+            }
+        }
+    }
+
+    /// The directory of the chunk, which is made where it is missing.
+    fn open_directory(&self) -> Option<OwnedFd> {
+        let mut end = self.directory.len();
+        let mut missing = Vec::new();
+        let mut folder = loop {
+            match open(libc::AT_FDCWD, &self.directory[..end], SEARCH, NO_SYMLINKS) {
+                Ok(folder) => break folder,
+                Err(libc::ENOENT) => {
+                    let split = self.directory[..end]
+                        .iter()
+                        .rposition(|&byte| byte == b'/')?;
+                    // The directory of the array is not made here.
+                    if split < self.root.len().checked_sub(1)? {
+                        return None;
+                    }
+                    missing.push(&self.directory[split + 1..end]);
+                    end = split;
+                }
+                Err(_) => return None,
+            }
+        };
+        while let Some(name) = missing.pop() {
+            let path = CString::new(name).ok()?;
+            // SAFETY: an open directory, and a name that ends with 0.
+            unsafe { libc::mkdirat(folder.as_raw_fd(), path.as_ptr(), 0o777) };
+            // Another process may have made it: what counts is that it is there now.
+            folder = open(folder.as_raw_fd(), name, SEARCH, NO_SYMLINKS).ok()?;
+        }
+        Some(folder)
+    }
+}
+
+/// The file of a lock, which may or may not be held.
+struct Lock<'a> {
+    folder: RawFd,
+    name: &'a CStr,
+    file: OwnedFd,
+}
+
+impl Lock<'_> {
+    /// Take the lock, write, rename. Without success nothing of the lock remains, unless another
+    /// process holds it.
+    fn publish(self, path: &CStr, name: &CStr, value: &[u8]) -> Option<()> {
+        let file = self.file.as_raw_fd();
+        // SAFETY: an open file.
+        if unsafe { libc::flock(file, libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            return None;
+        }
+        if !self.is_held(path) {
+            self.unlock();
+            return None;
+        }
+        if self.write(value).is_none() || !self.rename(name) {
+            self.release();
+            return None;
+        }
+        self.unlock();
+        Some(())
+    }
+
+    /// Whether the path names the locked file, an ordinary one: then no other process has the lock.
+    fn is_held(&self, path: &CStr) -> bool {
+        let (Ok(there), Some(here)) = (status(libc::AT_FDCWD, path), fstat(&self.file)) else {
+            return false;
+        };
+        let regular = here.st_mode & libc::S_IFMT == libc::S_IFREG;
+        is_same(&there, &here) && regular && here.st_nlink == 1
+    }
+
+    fn write(&self, value: &[u8]) -> Option<()> {
+        let file = self.file.as_raw_fd();
+        // What a killed writer left.
+        if fstat(&self.file)?.st_size != 0 {
+            // SAFETY: an open file.
+            (unsafe { libc::ftruncate(file, 0) } == 0).then_some(())?;
+        }
+        let mut rest = value;
+        while !rest.is_empty() {
+            // SAFETY: an open file, and bytes that are there.
+            let done = unsafe { libc::write(file, rest.as_ptr().cast(), rest.len().min(1 << 30)) };
+            match usize::try_from(done) {
+                Ok(done) if done > 0 => rest = rest.get(done..)?,
+                _ if interrupted() => {}
+                _ => return None,
+            }
+        }
+        // A network file system tells of failed writes only when a descriptor is closed.
+        // SAFETY: a descriptor of our own.
+        let closed = unsafe {
+            let copy = libc::dup(file);
+            copy >= 0 && libc::close(copy) == 0
+        };
+        closed.then_some(())
+    }
+
+    fn rename(&self, name: &CStr) -> bool {
+        let (folder, own) = (self.folder, self.name.as_ptr());
+        // SAFETY: an open directory, and names that end with 0.
+        unsafe { libc::renameat(folder, own, folder, name.as_ptr()) == 0 }
+    }
+
+    /// Remove the file, if it is still this one, and end the lock.
+    fn release(&self) {
+        if let (Ok(there), Some(here)) = (status(self.folder, self.name), fstat(&self.file))
+            && is_same(&there, &here)
+        {
+            // SAFETY: an open directory, and a name that ends with 0.
+            unsafe { libc::unlinkat(self.folder, self.name.as_ptr(), 0) };
+        }
+        self.unlock();
+    }
+
+    /// A child that was forked meanwhile shares the file: closing it is not enough.
+    fn unlock(&self) {
+        // SAFETY: an open file.
+        unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+    }
+}
+
+fn interrupted() -> bool {
+    std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+}
+
+fn is_same(one: &libc::stat, other: &libc::stat) -> bool {
+    one.st_ino == other.st_ino && one.st_dev == other.st_dev && other.st_nlink > 0
+}
+
+fn fstat(file: &OwnedFd) -> Option<libc::stat> {
+    // SAFETY: plain numbers, all of which may be 0.
+    let mut found: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: an open file, and room for its status.
+    (unsafe { libc::fstat(file.as_raw_fd(), &mut found) } == 0).then_some(found)
+}
+
+/// The status of what has a name, be it a link; or the number of the error.
+fn status(folder: RawFd, name: &CStr) -> Result<libc::stat, i32> {
+    // SAFETY: plain numbers, all of which may be 0.
+    let mut found: libc::stat = unsafe { std::mem::zeroed() };
+    let flags = libc::AT_SYMLINK_NOFOLLOW;
+    // SAFETY: a path that ends with 0, and room for the status.
+    match unsafe { libc::fstatat(folder, name.as_ptr(), &mut found, flags) } {
+        0 => Ok(found),
+        _ => Err(std::io::Error::last_os_error()
+            .raw_os_error()
+            .unwrap_or(libc::EIO)),
+    }
+}
