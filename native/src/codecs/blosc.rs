@@ -80,7 +80,8 @@ fn open(data: &[u8], size: usize) -> Option<(&[u8], Option<Layout>)> {
     }
     let data = &data[..length];
     if flags & MEMCPYED != 0 {
-        return Some((&data[HEADER..], None));
+        let plain = &data[HEADER..];
+        return (plain.len() == size).then_some((plain, None));
     }
     if flags & FUTURE != 0 || format != VERSIONS[1] || typesize == 0 || size > MOST_BYTES {
         return None;
@@ -148,7 +149,7 @@ impl Decompressor {
     ) -> Option<()> {
         let (data, layout) = open(data, rows.checked_mul(row)?)?;
         let Some(layout) = layout else {
-            put(rows, data.get(..rows * row)?);
+            put(rows, data);
             return Some(());
         };
         let piece = layout.block.max(row);
