@@ -18,8 +18,7 @@ COLOURS = {
     "floor": "#9ca3af",
 }
 MORE = ("#15803d", "#7c3aed", "#0e7490", "#be185d", "#78350f")
-LEFT, RIGHT, LINE = 330, 40, 22
-WIDTH = 900
+LINE, LETTER, SCALE, RIGHT = 22, 6.6, 530, 40
 
 
 def table(page: str) -> tuple[list[str], list[list[str]]]:
@@ -66,13 +65,16 @@ def draw(page: str) -> str:
     low = math.floor(math.log2(min([0.5, *every])))
     high = math.ceil(math.log2(max([2.0, *every])))
 
+    left = round(28 + LETTER * max(map(len, found), default=0))
+    wide = left + SCALE + RIGHT
+
     def position(factor: float) -> float:
-        return LEFT + (math.log2(factor) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+        return left + (math.log2(factor) - low) / (high - low) * SCALE
 
     legend, x, y = [], 16.0, 46
     for label, colour in colours.items():
-        width = 34 + 6.6 * len(label)
-        if x + width > WIDTH:
+        width = 34 + LETTER * len(label)
+        if x + width > wide:
             x, y = 16.0, y + 18
         legend.append(f'<circle cx="{x + 5:.1f}" cy="{y}" r="5" fill="{colour}"/>')
         legend.append(text(x + 16, y + 4, label))
@@ -81,10 +83,10 @@ def draw(page: str) -> str:
     bottom = top + LINE * len(found)
     height = bottom + 34
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {height}" '
         'font-family="sans-serif" font-size="12" fill="#1f2937">',
         f"<title>Time of other libraries over the time of {escape(own)}</title>",
-        f'<rect width="{WIDTH}" height="{height}" rx="6" fill="#ffffff"/>',
+        f'<rect width="{wide}" height="{height}" rx="6" fill="#ffffff"/>',
         text(16, 26, f"Time of other libraries ÷ time of {own}", font_size="15"),
     ]
     parts += legend
@@ -99,8 +101,8 @@ def draw(page: str) -> str:
     parts.append(text(one + 6, top - 12, f"{own} faster", fill="#4b5563"))
     for line, (label, dots) in enumerate(found.items()):
         middle = top + LINE * line + LINE / 2
-        parts.append(text(LEFT - 12, middle + 4, label, text_anchor="end"))
-        parts.append(f'<path d="M{LEFT} {middle}H{WIDTH - RIGHT}" stroke="#f3f4f6"/>')
+        parts.append(text(left - 12, middle + 4, label, text_anchor="end"))
+        parts.append(f'<path d="M{left} {middle}H{wide - RIGHT}" stroke="#f3f4f6"/>')
         for name, factor in dots.items():
             parts.append(
                 f'<circle cx="{position(factor):.1f}" cy="{middle}" r="5" fill="{colours[name]}">'

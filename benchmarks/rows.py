@@ -115,7 +115,7 @@ def whole_write(layout: Layout, family: str = "") -> Row:
 
 def round_trip(layout: Layout) -> Row:
     """Read all of an array and write it again, with the same codecs."""
-    label = f"read and write again {layout.title}"
+    label = f"round trip, {layout.title}"
 
     def prepare(library: Library, space: Workspace) -> Timed | None:
         source, target = space.array(layout, library.format), space.target(library)
