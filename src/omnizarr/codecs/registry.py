@@ -149,6 +149,11 @@ def register_codec(name: str, codec: type[Codec] | type[_HasDict]) -> None:
         )
 
 
+def registered() -> tuple[tuple[str, Any], ...]:
+    """Every name and class that `register_codec` was given: a name may mean another codec now."""
+    return (*_registered.items(), *_plugged.items())
+
+
 def codec_class(name: str) -> type[Codec] | type[_HasDict] | None:
     """Give the class of codecs that metadata means by a name.
 
@@ -167,8 +172,8 @@ def codec_class(name: str) -> type[Codec] | type[_HasDict] | None:
     >>> omnizarr.codecs.codec_class("gzip").__name__
     'GzipCodec'
     """
-    theirs: type[_HasDict] | None = None if _class_of(name) else _theirs(name)
-    return _class_of(name) or theirs
+    found: type[Codec] | type[_HasDict] | None = _class_of(name) or _theirs(name)
+    return found
 
 
 @cache
@@ -279,11 +284,9 @@ def get_codec(spec: CodecSpec, context: Context | None = None) -> Codec | None:
     if name.startswith("numcodecs."):
         from omnizarr.codecs.foreign import from_numcodecs
 
-        foreign = from_numcodecs(spec)
-        if foreign is not None:
+        if (foreign := from_numcodecs(spec)) is not None:
             return foreign
-    theirs = _theirs(name)
-    if theirs is not None:
+    if (theirs := _theirs(name)) is not None:
         from omnizarr.codecs.zarr_python import from_zarr_python
 
         return from_zarr_python(spec, theirs)

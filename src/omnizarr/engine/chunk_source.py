@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs import Chain, chain
+from omnizarr.codecs.shared_chains import shared
 from omnizarr.engine import native_plans
 from omnizarr.errors import DecodeError, ErrorLocation, LimitError
 from omnizarr.model.array import ArrayModel
@@ -95,8 +97,10 @@ class Source:
 
     @cached_property
     def regular_chain(self) -> Chain:
-        """The codecs of a chunk of the regular shape."""
-        return self._chain(self.model.grid.chunk_shape)
+        """The codecs of a chunk of the regular shape, shared by all who read the same document."""
+        model = self.model
+        build = partial(self._chain, model.grid.chunk_shape)
+        return shared(model.derived, ("chain", self.allow_pickle), model.codecs, build)
 
     @cached_property
     def native_files(self) -> ChunkFiles | None:

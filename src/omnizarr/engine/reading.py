@@ -77,8 +77,11 @@ def read(source: Source, plan: Plan, working: Target) -> None:
     if source.regular_chain.shard is not None:
         _read_shards(source, plan, working, count)
         return
+    if count == 1:
+        _read_one(source, next(plan.parts()), working)
+        return
     footprint = source.regular_chain.footprint
-    if count > 1 and source.store.capabilities.requests > 1:
+    if source.store.capabilities.requests > 1:
         _read_waiting(source, plan, working, count)
         return
     blocks = None
@@ -100,6 +103,12 @@ def read(source: Source, plan: Plan, working: Target) -> None:
         _read_batch(source, batch, working, scratch, blocks, turn)
 
     parallel.run(run, _batches(plan.parts(), size), workers, Scratch)
+
+
+def _read_one(source: Source, part: ChunkPart, working: Target) -> None:
+    parallel.check()
+    key = source.key(part.coordinates)
+    _place(source, key, part, source.store.get(key, source.most), working, Scratch())
 
 
 def _read_waiting(source: Source, plan: Plan, working: Target, count: int) -> None:

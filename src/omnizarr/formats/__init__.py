@@ -74,7 +74,7 @@ def find(
     asked: set[str] = set()
     documents: dict[str, Buffer] = {}
     drafts_only = in_draft(store, path)
-    for batch in _batches(store, preferred) if formats is None else (formats,):
+    for batch in _batches(preferred) if formats is None else (formats,):
         if drafts_only:
             batch = tuple(known for known in batch if not isinstance(known, BelowPath))
         # A path that is too long for the keys of one format may be that of another one.
@@ -91,16 +91,12 @@ def find(
     return None
 
 
-def _batches(store: Store, preferred: Format | None) -> Iterator[tuple[Format, ...]]:
-    """Which formats are looked for together. Where every key is a request of its own, the likeliest
-    format stands alone: most often one request is all that opening takes."""
+def _batches(preferred: Format | None) -> Iterator[tuple[Format, ...]]:
+    """Which formats are looked for together. The likeliest one stands alone: most often its
+    document is the only one that opening asks for."""
     first = CURRENT[:1] if preferred is None else (preferred,)
-    others = tuple(known for known in CURRENT if known not in first)
-    if store.capabilities.requests > 1:
-        yield first
-        yield others
-    else:
-        yield first + others
+    yield first
+    yield tuple(known for known in CURRENT if known not in first)
     yield tuple(known for known in older() if known not in first)
 
 

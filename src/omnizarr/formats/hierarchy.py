@@ -162,10 +162,14 @@ class BelowPath(ABC):
         if documents.keys().isdisjoint(probes):
             return None
         missing = [key for key in self.keys(path) if key not in probes]
-        return self.parse(path, {**documents, **fetch(store, missing)} if missing else documents)
+        return self.node(path, {**documents, **fetch(store, missing)} if missing else documents)
+
+    def node(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        """What `parse` gives; formats may keep it."""
+        return self.parse(path, documents)
 
     def children(self, store: Store, path: str) -> dict[str, Node]:
-        return children(store, path, self.keys, self.parse)
+        return children(store, path, self.keys, self.node)
 
     def names(self, store: Store, path: str) -> list[str]:
         return child_names(store, path)

@@ -2,13 +2,14 @@
 
 NumPy's rules are the specification. A key applied to a `Transform` gives another; `partition`
 cuts a transform at the chunks of a grid and gives a `Plan`, whose parts the engine executes;
-`refine` cuts a part again inside a shard.
+`refine` cuts a part again inside a shard. `box` plans the commonest keys at once.
 
 Nothing here reads, decodes or stores; it imports `model`, `errors` and `limits` only.
 """
 
 from __future__ import annotations
 
+from omnizarr.indexing.box import box
 from omnizarr.indexing.fields import pop_fields
 from omnizarr.indexing.plan import ChunkPart, Plan, partition, refine
 from omnizarr.indexing.select import basic_and_advanced, blocks, coordinates, mask, orthogonal
@@ -31,6 +32,7 @@ __all__ = [
     "Transform",
     "basic_and_advanced",
     "blocks",
+    "box",
     "compose",
     "coordinates",
     "fitted",

@@ -43,7 +43,7 @@ from omnizarr.indexing.pieces import (
     split_run,
 )
 from omnizarr.indexing.transform import Transform
-from omnizarr.model.grids import Axis, Grid, IntArray, NDArray, Shape
+from omnizarr.model.grids import Axis, Grid, IntArray, NDArray, RegularAxis, Shape
 
 BLOCK = 1 << 13
 """How many pieces of one axis are held at once."""
@@ -73,7 +73,7 @@ _part: Callable[[tuple[object, ...]], ChunkPart] = partial(tuple.__new__, ChunkP
 class Plan:
     """A selection over a grid; see `partition`."""
 
-    __slots__ = ("_chosen", "_groups", "_layout", "_points", "_runs", "grid", "shape", "transform")
+    __slots__ = ("_chosen", "_groups", "_layout", "_points", "_runs", "_transform", "grid", "shape")
 
     def __init__(self, transform: Transform, grid: Grid) -> None:
         if grid.array_shape != transform.source_shape:
@@ -81,7 +81,7 @@ class Plan:
                 f"the selection is from an array of shape {transform.source_shape},"
                 f" the grid cuts one of shape {grid.array_shape}"
             )
-        self.transform = transform
+        self._transform = transform
         self.grid = grid
         self._runs, self._points, self._layout = factorise(transform)
         self._groups: list[Groups] | None = None
@@ -90,9 +90,17 @@ class Plan:
         """The shape of the working array, one dimension per axis of the source."""
 
     def __repr__(self) -> str:
-        return (
-            f"Plan({self.count} parts, result {self.transform.shape}, working array {self.shape})"
-        )
+        return f"Plan({self.count} parts, result {self.target}, working array {self.shape})"
+
+    @property
+    def transform(self) -> Transform:
+        """The selection that is executed."""
+        return self._transform
+
+    @property
+    def target(self) -> Shape:
+        """The shape of the result."""
+        return self.transform.shape
 
     @property
     def viewable(self) -> bool:
@@ -132,7 +140,7 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether nothing is selected."""
-        return 0 in self.transform.shape
+        return 0 in self.target
 
     @property
     def count(self) -> int:
@@ -154,7 +162,7 @@ class Plan:
         """The parts, lazily, each chunk once."""
         if self.empty:
             return iter(())
-        parts = _parts(self._runs, self._grouped(), self.grid.axes, self.transform.source_shape)
+        parts = _parts(self._runs, self._grouped(), self.grid.axes, self.grid.array_shape)
         chosen = self._chosen
         return parts if chosen is None else (part for part in parts if part.coordinates in chosen)
 
@@ -167,7 +175,7 @@ class Plan:
     def _grouped(self) -> list[Groups]:
         # Grouping points sorts them: done once, on first use.
         if self._groups is None:
-            self._groups = _group(self._points, self.grid.axes, self.transform.source_shape)
+            self._groups = _group(self._points, self.grid.axes, self.grid.array_shape)
         return self._groups
 
 
@@ -239,7 +247,7 @@ def _flat(selector: Selector) -> IntArray:
     return np.asarray(selector, dtype=np.intp).reshape(-1)
 
 
-def _only(runs: list[Run], axes: Sequence[Axis], extents: Shape) -> ChunkPart | None:
+def only_part(runs: list[Run], axes: Sequence[Axis], extents: Shape) -> ChunkPart | None:
     """The part of a selection that stays inside one chunk, as that of one element does; None
     if it does not."""
     coordinates: list[int] = []
@@ -248,13 +256,20 @@ def _only(runs: list[Run], axes: Sequence[Axis], extents: Shape) -> ChunkPart | 
     extent: list[int] = []
     whole = direct = True
     for (number, start, step, count, place), axis in zip(runs, axes, strict=True):
-        chunk = axis.chunk_of(start)
-        begin = axis.start(chunk)
-        size = axis.size(chunk)
+        if type(axis) is RegularAxis:
+            size = axis.chunk
+            chunk = start // size
+            begin = chunk * size
+        else:
+            chunk = axis.chunk_of(start)
+            begin = axis.start(chunk)
+            size = axis.size(chunk)
         stop = start + (count - 1) * step + 1 - begin
         if stop > size:
             return None
-        valid = min(size, extents[number] - begin)
+        valid = extents[number] - begin
+        if valid > size:
+            valid = size
         coordinates.append(chunk)
         inner.append(slice(start - begin, stop, step if count > 1 else 1))
         outer.append(slice(place, place + count, 1))
@@ -263,7 +278,7 @@ def _only(runs: list[Run], axes: Sequence[Axis], extents: Shape) -> ChunkPart | 
         direct = direct and count == size
     if not runs:
         return _SCALAR
-    return ChunkPart(tuple(coordinates), tuple(inner), tuple(outer), whole, direct, tuple(extent))
+    return _part((tuple(coordinates), tuple(inner), tuple(outer), whole, direct, tuple(extent)))
 
 
 Loop = Callable[[], Iterator[list[tuple[int, IndexColumn]]]]
@@ -274,7 +289,7 @@ def _parts(
 ) -> Iterator[ChunkPart]:
     """The product of all cuts: most are columns of a table, whose product runs in C; the rest
     (several axes in step, axes too long to list) are loops around it."""
-    if not groups and (only := _only(runs, axes, extents)) is not None:
+    if not groups and (only := only_part(runs, axes, extents)) is not None:
         return iter((only,))
     table: list[IndexColumn] = [_NOTHING] * len(axes)
     loops: list[Loop] = []

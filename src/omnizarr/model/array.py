@@ -46,6 +46,11 @@ class ArrayModel:
     """The stored document, so that rewriting it keeps members that are not known here."""
     repair: Repair | None = None
     """What the document needs before a chunk is written; None: nothing."""
+    derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    """What other layers made of these facts, for all who hold them. `replace` leaves it behind."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "derived": {}}
 
     @property
     def ndim(self) -> int:

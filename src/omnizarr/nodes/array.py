@@ -19,7 +19,7 @@ from omnizarr.model.dtypes import String
 from omnizarr.nodes import node, resizing
 from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.array_protocols import Protocols
-from omnizarr.nodes.array_selections import Selection, has_ellipsis
+from omnizarr.nodes.array_selections import Selection
 from omnizarr.nodes.constructors import ArrayConstructors
 from omnizarr.nodes.creation.arguments import (
     ChunksLike,
@@ -31,7 +31,7 @@ from omnizarr.nodes.creation.arguments import (
     options_from,
 )
 from omnizarr.nodes.data.columns import handed_over
-from omnizarr.nodes.data.reading import read, read_columns
+from omnizarr.nodes.data.reading import read_columns
 from omnizarr.nodes.data.writing import write
 from omnizarr.nodes.info import ArrayInfo
 from omnizarr.nodes.node import Options
@@ -152,11 +152,6 @@ class Array(ArrayConstructors, Protocols):
         return self.info.items()
 
     # -- reading ------------------------------------------------------------------------------
-    def __getitem__(self, key: Selection) -> Any:
-        fields, key = indexing.pop_fields(key)
-        transform = indexing.basic_and_advanced(self._whole, key)
-        return read(self, transform, None, fields, scalar=not has_ellipsis(key))
-
     @suggests
     def read(self, selection: Selection = Ellipsis, *, out: NDArray | None = None) -> Any:
         """Read what `array[selection]` gives.

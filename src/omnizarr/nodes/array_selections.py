@@ -16,7 +16,7 @@ from omnizarr.indexing import Transform
 from omnizarr.indexing.fields import FieldNames
 from omnizarr.keywords import suggests
 from omnizarr.nodes.dask.array_methods import InDask
-from omnizarr.nodes.data.reading import read
+from omnizarr.nodes.data.reading import read, read_plan
 from omnizarr.nodes.data.writing import write
 
 NDArray = npt.NDArray[Any]
@@ -43,6 +43,14 @@ class Selections(InDask):
         return self._whole
 
     # -- reading ------------------------------------------------------------------------------
+    def __getitem__(self, key: Selection) -> Any:
+        plan = indexing.box(key, self._model.grid)
+        if plan is not None:
+            return read_plan(self, plan, scalar=True)
+        fields, key = indexing.pop_fields(key)
+        transform = indexing.basic_and_advanced(indexing.identity(self._stored.shape), key)
+        return read(self, transform, None, fields, scalar=not has_ellipsis(key))
+
     @suggests
     def get_basic_selection(
         self, selection: Selection = Ellipsis, *, out: NDArray | None = None,

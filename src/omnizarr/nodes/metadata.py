@@ -86,7 +86,8 @@ class Metadata:
             return tuple(value) if name in _TUPLES and isinstance(value, list) else value
         # Elsewhere dimension names are an attribute, and libraries ask for the member to find out.
         if hasattr(self.model, name) and (name != "dimension_names" or has_names):
-            return getattr(self.model, name)
+            found = getattr(self.model, name)
+            return json.plain(found) if name == "attributes" else found
         if name == "consolidated_metadata" and isinstance(self.model, GroupModel):
             return self.model.consolidated
         raise AttributeError(f"the {self.node_type}'s metadata has no member {name!r}")

@@ -104,6 +104,7 @@ KINDS: tuple[StoreKind, ...] = (
 
 
 _WITH_SUFFIXES = tuple(kind for kind in KINDS if kind.suffixes)
+_SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)
 _OTHER_SCHEMES = frozenset(
     {
         "dropbox", "file", "ftp", "gdrive", "github", "hdfs", "hf", "memory", "oci", "oss", "sftp",
@@ -155,6 +156,8 @@ def _repaired(link: str) -> str:
 
 def refuse_url(path: str) -> None:
     """Raise a StoreError if a local path is a URL; its password is not shown."""
+    if ":" not in path:
+        return
     if is_broken_url(path):
         raise StoreError(broken_url(path))
     scheme, mark, _ = path.strip().partition("://")
@@ -183,14 +186,21 @@ def fsspec_kind() -> StoreKind:
     return next(kind for kind in KINDS if kind.module == "fsspec.store")
 
 
-def for_path(path: str) -> StoreKind | None:
-    """The kind of a local file or folder; None for a plain folder of keys."""
-    name = path.lower().rstrip("/")
+def mode_of(path: str) -> int:
+    """The mode of whatever is at a path; 0 if nothing is."""
     try:
-        mode = os.stat(path).st_mode
+        return os.stat(path).st_mode
     except (OSError, ValueError):
-        mode = 0
-    for kind in _WITH_SUFFIXES:
+        return 0
+
+
+def for_path(path: str, mode: int | None = None) -> StoreKind | None:
+    """The kind of a local file or folder; None for a plain folder of keys. `mode` is what `mode_of`
+    has given a moment ago."""
+    name = path.lower().rstrip("/")
+    if mode is None:
+        mode = mode_of(path)
+    for kind in _WITH_SUFFIXES if name.endswith(_SUFFIXES) else ():
         if name.endswith(kind.suffixes):
             fits = (kind.folder or not stat.S_ISDIR(mode)) and (mode or not kind.existing)
             if fits:

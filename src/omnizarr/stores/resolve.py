@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
@@ -156,35 +157,24 @@ def _at_path(
     path = os.fspath(obj)
     if not isinstance(path, str):
         raise TypeError(f"a path to a store must be a str, found {type(path).__name__}")
-    if kinds.is_broken_url(path):
-        raise StoreError(kinds.broken_url(path))
-    match = _URL.match(path)
     options = dict(storage_options or {})
-    scheme = match[1].lower() if match is not None else ""
+    scheme = _scheme_of(path) if ":" in path else ""
     if scheme == "memory" and not options:
         return _memory(path, read_only)
-    if _CHAIN.match(path) or scheme not in ("", "file"):
-        kind = None if _CHAIN.match(path) else kinds.for_scheme(scheme)
-        module = (kind or kinds.fsspec_kind()).load()
+    if scheme not in ("", "file"):
+        module = (kinds.for_scheme(scheme) or kinds.fsspec_kind()).load()
         store: Store = module.open_url(path, mode=mode, read_only=read_only, options=options)
         return store
-    if scheme == "file":
-        path = _path_of_url(path)
-    elif "://" in path and not os.path.splitdrive(path)[0]:
-        raise StoreError(
-            f"{masked_url(path)!r} is neither a path nor a URL, which begins with its scheme, as in"
-            " https://host/path, or in a chain as in simplecache::https://host/path"
-        )
-    if not scheme:
-        path = os.path.expanduser(path)
-    folder = os.path.isdir(path)
+    path = _path_of_url(path) if scheme else os.path.expanduser(path)
+    found = kinds.mode_of(path)
+    folder = stat.S_ISDIR(found)
     container = None if folder else kinds.container_of(path)
     if container is not None:
         # The rest of the container must stay, also if this path is to be replaced.
         kept = "a" if mode in ("w", "w-", "x") else mode
         inside = _at_path(container, kept, read_only, storage_options)
         return PrefixStore(inside, os.path.relpath(path, container).replace(os.sep, "/"))
-    kind = kinds.for_path(path)
+    kind = kinds.for_path(path, found)
     if kind is not None and not (kind.existing and foreign_files.is_document(path)):
         opened: Store = kind.load().open_path(path, mode=mode, read_only=read_only, options=options)
         return opened
@@ -198,6 +188,21 @@ def _at_path(
     if mode == "r+" and not os.path.exists(path):
         raise NodeNotFoundError(f"there is no archive {path!r}; mode 'r+' does not create one")
     return ZipStore(path, mode="r" if read_only else _ZIP_MODES[mode or "a"])
+
+
+def _scheme_of(path: str) -> str:
+    """The scheme of a URL, and "::" for a chain of them; "" for a path that has a colon in it."""
+    if kinds.is_broken_url(path):
+        raise StoreError(kinds.broken_url(path))
+    if _CHAIN.match(path):
+        return "::"
+    match = _URL.match(path)
+    if match is None and "://" in path and not os.path.splitdrive(path)[0]:
+        raise StoreError(
+            f"{masked_url(path)!r} is neither a path nor a URL, which begins with its scheme, as in"
+            " https://host/path, or in a chain as in simplecache::https://host/path"
+        )
+    return "" if match is None else match[1].lower()
 
 
 def _refuse_file(path: str, mode: str | None) -> None:

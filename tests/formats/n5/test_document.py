@@ -272,7 +272,7 @@ def test_nodes_are_found_without_a_listing() -> None:
         assert found is not None
         assert found[0].name == "n5"
         assert isinstance(found[1], kind)
-        assert store.batches == 2
+        assert store.batches == 3
     assert store.listings == 0
 
 

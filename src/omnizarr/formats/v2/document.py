@@ -18,6 +18,7 @@ from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
 from omnizarr.formats import chunk_lengths, dimensions, hierarchy, members, requests
 from omnizarr.formats.base import DEFAULT, ArrayRequest, FormatName, Node
 from omnizarr.formats.nczarr import document as nczarr
+from omnizarr.formats.parsed_documents import parsed
 from omnizarr.formats.v2 import codecs, data_types, fill_values
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -81,6 +82,9 @@ class V2(hierarchy.BelowPath):
                 attributes = members.parsed(beside, documents[beside], members.attributes)
             return _built(build, key, data, attributes)
         return None
+
+    def node(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        return parsed(self, path, documents)
 
     # -- writing ------------------------------------------------------------------------------
     def documents(

@@ -20,6 +20,7 @@ from omnizarr.errors import (
 )
 from omnizarr.formats import hierarchy, members
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
+from omnizarr.formats.parsed_documents import parsed
 from omnizarr.formats.v3 import codecs as v3_codecs
 from omnizarr.formats.v3 import creation, grids, repairs
 from omnizarr.model import json
@@ -73,6 +74,9 @@ class V3(hierarchy.BelowPath):
         key = join(path, DOCUMENT)
         data = documents.get(key)
         return None if data is None else members.parsed(key, data, _node)
+
+    def node(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        return parsed(self, path, documents)
 
     # -- writing ------------------------------------------------------------------------------
     def documents(

@@ -36,6 +36,11 @@ def register(name: str, data_type: type[DataType]) -> None:
         raise ValueError(f"the data type {name!r} is already known")
 
 
+def registered() -> tuple[tuple[str, type[DataType]], ...]:
+    """Every name and class that `register` was given: what documents say may depend on them."""
+    return tuple(_registered.items())
+
+
 def find(name: str) -> type[DataType] | None:
     """The class of a name; None if no package has it, UnsupportedError if it cannot be used."""
     found = _registered.get(name)

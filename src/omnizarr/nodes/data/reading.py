@@ -40,26 +40,38 @@ def read(
         return out  # a buffer of zarr-python, which was filled in place
     if out is not None and not isinstance(out, np.ndarray):
         raise TypeError(f"out must be a NumPy array, found {type(out).__name__}: {show(out)}")
-    transform = fitted(array, transform)
-    plan = indexing.partition(transform, array._stored.grid)
-    dtype = array.dtype
+    plan = indexing.partition(fitted(array, transform), array._stored.grid)
+    return read_plan(array, plan, out, fields, scalar=scalar)
+
+
+def read_plan(
+    array: ArrayFacts,
+    plan: Plan,
+    out: NDArray | None = None,
+    fields: FieldNames = None,
+    *,
+    scalar: bool = False,
+) -> Any:
+    """The same for a plan over the grid that the array has now."""
+    source = array._source
+    dtype = source.model.dtype
     if out is not None and fields is None:
-        _read_into(array, plan, transform, out)
+        _read_into(array, plan, out)
         return out
     try:
-        result: NDArray = np.empty(transform.shape, dtype, order=array.order)
+        result: NDArray = np.empty(plan.target, dtype, order=array.order)
     except (ValueError, MemoryError) as error:
         raise LimitError(
-            f"{array._place}: a selection of shape {transform.shape} and type {dtype} does not"
+            f"{array._place}: a selection of shape {plan.target} and type {dtype} does not"
             " fit into memory; select less"
         ) from error
     working = plan.view(result)
     if working is None:
         working = np.empty(plan.shape, dtype)
-        engine.read(array._source, plan, working)
+        engine.read(source, plan, working)
         result = plan.result(working)
     else:
-        engine.read(array._source, plan, working)
+        engine.read(source, plan, working)
     if result.dtype != dtype:  # np.empty drops scale and byte order of a time without a unit
         result = result.view(np.int64).astype(f"{dtype.byteorder}i8").view(dtype)
     if fields is not None:
@@ -71,16 +83,16 @@ def read(
                 )
             out[...] = cast(result, out.dtype)
             return out
-    if scalar and not transform.shape:
+    if scalar and not plan.target:
         return result[()]
     kind = array._options.array_type
     return result if kind is None else result.view(kind)
 
 
-def _read_into(array: ArrayFacts, plan: Plan, transform: Transform, out: NDArray) -> None:
-    if out.shape != transform.shape:
+def _read_into(array: ArrayFacts, plan: Plan, out: NDArray) -> None:
+    if out.shape != plan.target:
         raise SelectionError(
-            f"{array._place}: out has shape {out.shape}, the selection has {transform.shape}"
+            f"{array._place}: out has shape {out.shape}, the selection has {plan.target}"
         )
     if not out.flags.writeable:
         raise ValueError(f"{array._place}: out is read-only")

@@ -1,0 +1,48 @@
+"""One chain for all handles of the same array.
+
+Preparing the codecs is half of what opening an array costs. A chain has no state, so those who hold
+the same facts share it: it is kept beside them. It is made anew under other limits, with or without
+the native core, and when a codec was registered. Codecs of other packages are never shared: what
+numcodecs and zarr-python mean by a name can change at any time.
+
+This module knows when a chain may be used again. It must not know what a codec does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from omnizarr import limits
+from omnizarr.codecs.chain import Chain
+from omnizarr.codecs.registry import BUILT_IN, option_specs, registered
+from omnizarr.model.codec import CodecSpec
+from omnizarr.runtime.native_core import core
+
+
+def shared(
+    kept: dict[Any, Any], name: object, specs: Sequence[CodecSpec], build: Callable[[], Chain]
+) -> Chain:
+    """The chain that `kept` has under this name, or the one that `build` makes of the codecs."""
+    state = (limits.current, registered(), core())
+    found = kept.get(name)
+    if found is not None and found[0] == state:
+        chain: Chain = found[1]
+        return chain
+    made = build()
+    if _are_built_in(specs, {name for name, _ in state[1]}):
+        kept[name] = state, made
+    return made
+
+
+def _are_built_in(specs: Sequence[CodecSpec], replaced: set[str]) -> bool:
+    """Whether these codecs, and those inside them, are omnizarr's own."""
+    return all(
+        spec.name in BUILT_IN
+        and spec.name not in replaced
+        and all(
+            _are_built_in(option_specs(spec, inner) or (), replaced)
+            for inner in ("codecs", "index_codecs")
+        )
+        for spec in specs
+    )

@@ -1,0 +1,64 @@
+"""Models of documents that were parsed before, so that opening a node again derives nothing twice.
+
+For formats whose `parse` looks at nothing but the documents of `keys`; the path is for errors. A
+model is found by the bytes of all documents that it was made of. It is shared by every handle: a
+model is frozen, and nothing hands out its attributes or its document but as copies. One whose fill
+value can be changed in place is not kept. One that was made under other limits, or before another
+data type was registered, is not used.
+
+This module knows formats by what they answer. It must not know what a document means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from omnizarr import limits
+from omnizarr.formats.base import FormatName, Node
+from omnizarr.model.array import ArrayModel
+from omnizarr.model.dtypes import plugins
+from omnizarr.model.store import Buffer
+
+MOST = 512
+"""How many nodes are kept at the most."""
+MOST_BYTES = 16 * 1024
+"""The largest documents that are kept; those of an array have one or two KiB."""
+
+_known: dict[tuple[Any, ...], tuple[tuple[Any, ...], Node]] = {}
+"""Each use of it is one step of the interpreter, so it needs no lock. When full it is emptied."""
+
+
+class Parser(Protocol):
+    """The part of a format that parses."""
+
+    name: FormatName
+
+    def keys(self, path: str) -> tuple[str, ...]: ...
+    def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None: ...
+
+
+def parsed(chosen: Parser, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+    """What `chosen.parse` gives."""
+    texts = [documents.get(key) for key in chosen.keys(path)]
+    if sum(map(len, filter(None, texts))) > MOST_BYTES:
+        return chosen.parse(path, documents)
+    key = (chosen.name, *[text if text is None else bytes(text) for text in texts])
+    state = (limits.current, plugins.registered())
+    found = _known.get(key)
+    if found is not None and found[0] == state:
+        return found[1]
+    node = chosen.parse(path, documents)
+    if node is not None and _is_frozen(node):
+        if len(_known) >= MOST:
+            _known.clear()
+        _known[key] = state, node
+    return node
+
+
+def _is_frozen(node: Node) -> bool:
+    """Whether no caller can change it. A record is a NumPy scalar with fields to assign."""
+    fill = node.fill_value if isinstance(node, ArrayModel) else None
+    return not isinstance(fill, (np.void, np.ndarray, list, dict))
