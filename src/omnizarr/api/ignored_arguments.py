@@ -60,7 +60,9 @@ def warn_of_attributes(group: Group, given: Mapping[str, Any] | None) -> Group:
 
 def _other_attributes(stored: Mapping[str, Any], given: Mapping[str, Any] | None) -> list[str]:
     """Words for given attributes that are not stored like that; others may be stored besides."""
-    plain: dict[str, Any] = dict(json.plain(dict(given or {})))
+    if not given:
+        return []
+    plain: dict[str, Any] = dict(json.plain(dict(given)))
     found = {name: stored[name] for name in plain if name in stored}
     if found == plain or repr(found) == repr(plain):  # NaN equals NaN
         return []

@@ -137,7 +137,9 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         try:
             if source.chunk_bytes <= limits.current.max_chunk_bytes:
                 source.regular_chain  # noqa: B018 - building it is the check
-            self._pipeline  # noqa: B018
+            if "sound" not in self._stored.derived:
+                self._pipeline  # noqa: B018
+                self._stored.derived["sound"] = True
         except (ZarrError, *MISFITS) as error:
             where = ErrorLocation.of(self._place.store, key=self._place.format.keys(self.path)[0])
             if isinstance(error, ZarrError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import EllipsisType
 from typing import Any, SupportsIndex, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from omnizarr import indexing
@@ -44,12 +45,15 @@ class Selections(InDask):
 
     # -- reading ------------------------------------------------------------------------------
     def __getitem__(self, key: Selection) -> Any:
-        plan = indexing.box(key, self._model.grid)
-        if plan is not None:
-            return read_plan(self, plan, scalar=True)
         fields, key = indexing.pop_fields(key)
+        return self._read(key, None, fields)
+
+    def _read(self, key: Selection, out: NDArray | None, fields: FieldNames) -> Any:
+        plan = indexing.box(key, self._model.grid)
+        if plan is not None and (out is None or isinstance(out, np.ndarray)):
+            return read_plan(self, plan, out, fields, scalar=True)
         transform = indexing.basic_and_advanced(indexing.identity(self._stored.shape), key)
-        return read(self, transform, None, fields, scalar=not has_ellipsis(key))
+        return read(self, transform, out, fields, scalar=not has_ellipsis(key))
 
     @suggests
     def get_basic_selection(
@@ -86,8 +90,7 @@ class Selections(InDask):
         array([20, 30])
         """
         _check_prototype(prototype)
-        transform = indexing.basic_and_advanced(self._whole, selection)
-        return read(self, transform, out, fields, scalar=not has_ellipsis(selection))
+        return self._read(selection, out, fields)
 
     @suggests
     def get_orthogonal_selection(

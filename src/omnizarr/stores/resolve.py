@@ -118,6 +118,8 @@ def as_store(
         raise ValueError(f"mode must be one of {', '.join(_ZIP_MODES)}; found {mode!r}")
     storage_options = mapping_of("storage_options", storage_options)
     read_only = read_only or mode == "r"
+    if type(obj) is str:
+        return _at_path(obj, mode, read_only, storage_options)
     if isinstance(obj, Store):
         _refuse_options(storage_options, obj)
         return ReadOnlyStore(obj) if read_only and not obj.read_only else obj

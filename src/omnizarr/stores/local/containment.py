@@ -6,7 +6,7 @@ path is walked: each directory is opened in the one above it, without following 
 that is met is resolved and the walk begins again at the root with what it leads to, if that is
 beneath the root. So replacing a directory by a link meanwhile cannot lead out of the store.
 
-What the root's own path leads through is resolved once, when it is first used.
+Links in the root's own path are resolved once, when they are first met.
 
 Where directories have no descriptors (Windows), each directory is looked at before it is first
 used. That is remembered, and a directory that is replaced by a link *while the store is open* is
@@ -69,7 +69,9 @@ class Beneath:
             os.close(file)  # there are no links
         elif not self.follow_symlinks:
             root = os.path.realpath(root)
-        return root.rstrip("/")
+        base = root.rstrip("/")
+        self._prefix = os.fsencode(base) + b"/"
+        return base
 
     @cached_property
     def _direct(self) -> Open | None:
@@ -86,7 +88,9 @@ class Beneath:
 
     @cached_property
     def _prefix(self) -> bytes:
-        return os.fsencode(self.base) + b"/"
+        """What stands before a key: the root as it was given. A link in it is refused, like any
+        other, and whatever is done then asks for `base`, which resolves it for the next time."""
+        return os.fsencode(self.root) + b"/"
 
     def files(self, prefix: str) -> FilePrefix | None:
         """The path before the rest of a key; None where one system call cannot open a path
@@ -264,6 +268,12 @@ class Beneath:
 
     def check_no_loop(self, directory: str) -> None:
         """Raise if `directory`, through a symbolic link, is one of its own parents."""
+        file = (
+            -1 if self._direct is None else self._direct(self._prefix + directory.encode(), SEARCH)
+        )
+        if file >= 0:
+            os.close(file)
+            return  # there is no link on the way
         target = os.path.realpath(self.path(directory))
         if target == self.path(directory):
             return  # there is no link on the way
