@@ -46,6 +46,8 @@ class Limits:
     where they cannot be listed, and in lists of chunk lengths."""
     scratch_bytes: int = 64 * MIB
     """Memory for chunks in flight, beyond the caller's output array."""
+    shard_index_bytes: int = 16 * MIB
+    """Memory for indexes of shards, kept from one read to the next; 0 keeps none."""
 
 
 current = Limits()

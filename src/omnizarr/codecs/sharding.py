@@ -14,7 +14,7 @@ other array-to-bytes codec: nested, transposed, compressed as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -153,6 +153,12 @@ class Shard:
     def shape(self) -> Shape:
         """How many inner chunks there are along each dimension."""
         return self.grid.shape
+
+    @cached_property
+    def index_layout(self) -> Hashable:
+        """Equal for shards whose indexes are decoded alike."""
+        specs = repr(self.index_chain.specs)
+        return self.shape, specs, self.index_bytes, self.location, self.checksum_unknown
 
     def read_index(self, read: ReadRange, size: int | None = None) -> ShardIndex | None:
         """Read the index of a shard; None if there is no such shard.

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from omnizarr import limits
 from omnizarr.codecs import Chain, Scratch
 from omnizarr.codecs.blocks import BlockDecoder
-from omnizarr.engine import batches, native_plans, threads
+from omnizarr.engine import batches, native_plans, shard_indexes, threads
 from omnizarr.engine.batches import BatchGroup, Piece
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.gathering import Gathered
@@ -298,6 +298,9 @@ def _read_waiting_shards(
     task_bytes = min(source.chunk_bytes, _merged(source))
     workers, most = threads.fetchers_for(source.store, TASKS, task_bytes)
     across = min(workers, count)
+    if count == 1 and not _is_fetched_whole(source, part := next(plan.parts())):
+        _read_shard(source, part, working, workers, Scratch())
+        return
 
     def fetch(part: ChunkPart) -> Buffer | bool | None:
         if _is_fetched_whole(source, part):
@@ -328,7 +331,7 @@ def _read_shard(
             data = source.get(key)
         else:
             try:
-                if _read_inner_chunks(source, chain, part, working, key, workers):
+                if _read_inner_chunks(source, chain, part, working, key, workers, scratch):
                     return
                 data = None
             except ValueChangedError:
@@ -352,15 +355,22 @@ def _merged(source: Source) -> int:
 
 
 def _read_inner_chunks(
-    source: Source, chain: Chain, part: ChunkPart, working: Target, key: str, workers: int
+    source: Source,
+    chain: Chain,
+    part: ChunkPart,
+    working: Target,
+    key: str,
+    workers: int,
+    scratch: Scratch,
 ) -> bool:
     """Read the inner chunks that a part needs; False if there is no such shard."""
     attempts = FEW_ATTEMPTS if _fits(source) else ATTEMPTS
     for attempt in range(attempts):
         try:
             with source.store.snapshot(key) as read:
-                return _read_snapshot(source, chain, part, working, read, workers)
+                return _read_snapshot(source, chain, part, working, key, read, workers, scratch)
         except ValueChangedError:
+            shard_indexes.forget(source.store, key)
             if attempt == attempts - 1:
                 raise
         parallel.check()
@@ -374,11 +384,18 @@ def _fits(source: Source) -> bool:
 
 
 def _read_snapshot(
-    source: Source, chain: Chain, part: ChunkPart, working: Target, read: Read, workers: int
+    source: Source,
+    chain: Chain,
+    part: ChunkPart,
+    working: Target,
+    key: str,
+    read: Read,
+    workers: int,
+    scratch: Scratch,
 ) -> bool:
     shard = chain.shard
     assert shard is not None
-    index = shard.read_index(read)
+    index, kept = shard_indexes.index_of(shard, source.store, key, read)
     if index is None:
         return False
     inner_chain = shard.chain
@@ -388,6 +405,10 @@ def _read_snapshot(
     if box is not None and box.places[:, 1].max(initial=0) > most:
         box = None  # one by one, to say which
 
+    def confirm() -> None:
+        if kept:
+            read(ByteRange(0, 1))  # raises if the index is outdated
+
     def wanted_of(parts: Iterator[ChunkPart]) -> list[Piece]:
         wanted: list[Piece] = []
         for inner in parts:
@@ -395,6 +416,7 @@ def _read_snapshot(
             if place is None:
                 source.put_fill(working, inner.outer)
             elif place[1] > most:
+                confirm()
                 raise DecodeError(
                     f"sharding_indexed: the index promises {place[1]} bytes for inner chunk"
                     f" {inner.coordinates}, which cannot take more than {most}"
@@ -408,6 +430,8 @@ def _read_snapshot(
         groups = batches.merge_box(box, wanted_of(box.others([])), gap, together)
     if groups is None:
         groups = list(batches.merge(wanted_of(refine(part, shard.grid)), gap, together))
+    if not groups:
+        confirm()
 
     def run(group: BatchGroup, scratch: Scratch) -> None:
         start, stop, pieces, rows = group
@@ -428,6 +452,9 @@ def _read_snapshot(
             except ZarrError as error:
                 raise error.at(f"inner chunk {inner.coordinates}") from error
 
+    if len(groups) == 1:
+        run(groups[0], scratch)
+        return True
     if source.store.capabilities.requests < 2 and not _are_worthwhile(groups, inner_chain):
         workers = 1
     parallel.run(run, groups, min(workers, len(groups)), Scratch)

@@ -33,7 +33,7 @@ from omnizarr.model.column import Column
 from omnizarr.model.dtypes.struct import cleared
 from omnizarr.model.fill import is_fill
 from omnizarr.model.grids import Shape
-from omnizarr.model.store import Buffer, ByteRange
+from omnizarr.model.store import Buffer, ByteRange, Sender
 from omnizarr.runtime import parallel
 
 NDArray = npt.NDArray[Any]
@@ -79,15 +79,25 @@ def _write_waiting(
 ) -> None:
     """For a high-latency store: few threads encode, many send."""
     senders, most = threads.fetchers_for(source.store, len(plan), source.chunk_bytes)
+    # With versions, no lock of this process is needed for a whole chunk: an update that meets it
+    # begins anew.
+    sender = source.store.sender(senders) if source.store.capabilities.versions else None
+    key_of = source.key
 
-    def encode(part: ChunkPart) -> Encoded:
-        return _encoded(source, part, working, field)
+    def encode(item: tuple[str, ChunkPart]) -> Encoded:
+        return _encoded(source, item[1], working, field)
 
-    def send(batch: list[tuple[ChunkPart, Encoded]], _: None) -> None:
-        for part, data in batch:
-            _store_part(source, part, data, working, field)
+    def send(batch: list[tuple[tuple[str, ChunkPart], Encoded]], _: None) -> None:
+        for (_key, part), data in batch:
+            _store_part(source, part, data, working, field, sender)
 
-    parallel.relay(encode, plan.parts(), encoders, send, senders, lambda: None, most)
+    def value_of(item: tuple[tuple[str, ChunkPart], Encoded]) -> tuple[str, Buffer] | None:
+        (key, _), data = item
+        return None if data is None or data[0] is None else (key, data[0])
+
+    items = ((key_of(part.coordinates), part) for part in plan.parts())
+    drain = None if sender is None else lambda desk: sender.send(desk, value_of)
+    parallel.relay(encode, items, encoders, send, senders, lambda: None, most, drain=drain)
 
 
 def _encoded(source: Source, part: ChunkPart, working: Working, field: FieldName) -> Encoded:
@@ -103,7 +113,12 @@ def _encoded(source: Source, part: ChunkPart, working: Working, field: FieldName
 
 
 def _store_part(
-    source: Source, part: ChunkPart, data: Encoded, working: Working, field: FieldName
+    source: Source,
+    part: ChunkPart,
+    data: Encoded,
+    working: Working,
+    field: FieldName,
+    sender: Sender | None = None,
 ) -> None:
     """Store a chunk that was encoded; read, change and write back any other."""
     coordinates = part.coordinates
@@ -111,7 +126,9 @@ def _store_part(
     store = source.store
     try:
         if data is not None:
-            if data[0] is not None and store.capabilities.locks:
+            if data[0] is not None and sender is not None:
+                sender.set(key, data[0])
+            elif data[0] is not None and store.capabilities.locks:
                 store.set(key, data[0])  # under the lock, which it takes itself
             else:
                 with exclusive(store, key):

@@ -40,6 +40,21 @@ Read = Callable[[ByteRange | None], Buffer | None]
 """Reads part of a value, or all of it; None if there is no such value."""
 
 
+class VersionedRead(Protocol):
+    """A `Read` that knows the version of the value: what some stores give as a snapshot."""
+
+    def __call__(self, byte_range: ByteRange | None, /) -> Buffer | None: ...
+
+    @property
+    def version(self) -> Hashable | None:
+        """The version of what was read; None if the next value might have the same one."""
+
+    def expect(self, version: Hashable, /) -> bool:
+        """Ask for this version before anything was read. False if the value has another one, which
+        is then read. If True, every read gives a part of that version or raises
+        `ValueChangedError`."""
+
+
 class Versioned(NamedTuple):
     """A value, or part of one, with its version.
 
@@ -139,6 +154,22 @@ class Feeder(Protocol):
         """Put the value of every item that the desk gives, or leave the item aside."""
 
     def get(self, key: str, /) -> Buffer | None:
+        """The ordinary way, for what was left aside."""
+
+
+class Sender(Protocol):
+    """Stores many values at once, for `parallel.relay`."""
+
+    def send(
+        self,
+        desk: parallel.Outbox[Any, Any],
+        value_of: Callable[[Any], tuple[str, Buffer] | None],
+        /,
+    ) -> None:
+        """Store the key and the value of every item that the desk gives; leave aside what has
+        none."""
+
+    def set(self, key: str, value: Buffer, /) -> None:
         """The ordinary way, for what was left aside."""
 
 

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.paths import check_prefix, deletion_steps
 from omnizarr.model.store_basics import BasicStore
-from omnizarr.model.store_facts import Buffer, ByteRange, Feeder, FilePrefix, Read, Versioned
+from omnizarr.model.store_facts import (
+    Buffer,
+    ByteRange,
+    Feeder,
+    FilePrefix,
+    Read,
+    Sender,
+    Versioned,
+)
 from omnizarr.runtime import parallel
 
 if TYPE_CHECKING:
@@ -90,6 +98,26 @@ class Batches(BasicStore):
         Examples
         --------
         >>> omnizarr.MemoryStore().files("") is None
+        True
+        """
+        return None
+
+    def sender(self, requests: int) -> Sender | None:
+        """Give a writer that sends many values from one thread, where that is cheaper.
+
+        Parameters
+        ----------
+        requests
+            Number of requests under way at once.
+
+        Returns
+        -------
+        Sender or None
+            None where a thread for each request is as good.
+
+        Examples
+        --------
+        >>> omnizarr.MemoryStore().sender(requests=8) is None
         True
         """
         return None

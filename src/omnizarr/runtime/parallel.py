@@ -11,11 +11,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+if TYPE_CHECKING:
+    import socket
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -144,6 +147,8 @@ class _Between:
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._lock = threading.Lock()
         self._inside = 1  # the creator
+        self.wake: Callable[[], object] = lambda: None
+        """Called after every change."""
 
     def enter(self) -> None:
         with self._lock:
@@ -153,10 +158,18 @@ class _Between:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._queue.put(None)
+                self.put(None)
 
     def put(self, item: Any) -> None:
         self._queue.put(item)
+        self.wake()
+
+    def get(self, wait: bool) -> Any:
+        """The next item, or None at the end; raises Empty if there is none now."""
+        found = self._queue.get(wait)
+        if found is None:
+            self._queue.put(None)  # for the next thread
+        return found
 
     def batches(self, most: int, others: int) -> Iterator[list[Any]]:
         """Lists of waiting items: at least one, at most `most`, and a fair share among `others`."""
@@ -229,6 +242,8 @@ class Desk(Generic[T, V]):
         """Leave an item to a thread of its own, which does the first step in the ordinary way."""
         self.ended = False
         """There is nothing more to take."""
+        self.signal: socket.socket | None = None
+        """Readable once there may be more to take; None where that needs no signal."""
 
     @property
     def stopped(self) -> bool:
@@ -251,6 +266,62 @@ class Desk(Generic[T, V]):
         self._between.put((item, value))
 
 
+class Outbox(Generic[T, V]):
+    """The same for the second step: it takes items with the values of the first step, and puts None
+    when one is done."""
+
+    def __init__(
+        self,
+        shared: _Shared,
+        between: _Between,
+        release: Callable[[int], None],
+        aside: Callable[[tuple[T, V]], None],
+    ) -> None:
+        self._shared = shared
+        self._between = between
+        self._release = release
+        self.aside = aside
+        """Leave an item to a thread of its own, which does the second step in the ordinary way."""
+        self.ended = False
+        """There is nothing more to take."""
+        from socket import socketpair  # not imported with the package
+
+        self.signal, self._bell = socketpair()
+        """Readable once there may be more to take."""
+
+    def __enter__(self) -> Self:
+        self.signal.setblocking(False)
+        self._bell.setblocking(False)
+        self._between.wake = self._ring
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._between.wake = lambda: None
+        self._bell.close()
+        self.signal.close()
+
+    def _ring(self) -> None:
+        with suppress(OSError):  # it has rung often enough, or is closed
+            self._bell.send(b"!")
+
+    @property
+    def stopped(self) -> bool:
+        """A thread failed: discard what is under way."""
+        return self._shared.failure is not None
+
+    def take(self, *, wait: bool = False) -> tuple[T, V] | None:
+        """The next item; None if there is none, or none now."""
+        try:
+            found: tuple[T, V] | None = self._between.get(wait)
+        except Empty:
+            return None
+        self.ended = found is None
+        return found
+
+    def put(self, item: tuple[T, V], value: None) -> None:
+        self._release(1)
+
+
 def relay(
     first: Callable[[T], V],
     items: Iterable[T],
@@ -261,6 +332,7 @@ def relay(
     most: int,
     feed: Callable[[Desk[T, V]], None] | None = None,
     together: int = 1,
+    drain: Callable[[Outbox[T, V]], None] | None = None,
 ) -> None:
     """Call `second([(item, first(item))], own)` for every item: `workers` threads for the first
     step, `others` for the second, each of which has a `state()` of its own.
@@ -272,6 +344,8 @@ def relay(
     feed: does the first step for many items in one thread; what it leaves aside, or does not take
     at all, is done by `workers` threads as without it.
     together: how many items the second step may be given at once, if they are there.
+    drain: does the second step for many items in the calling thread; what it leaves aside, or does
+    not take at all, is done by `others` threads as without it.
     """
     event = _abandoned.get()
     shared = _Shared(iter(items))
@@ -318,10 +392,26 @@ def relay(
         except BaseException as error:
             fail(error)
 
+    def finish_late(own: Iterable[tuple[T, V]]) -> None:
+        _abandoned.set(event)
+        try:
+            mine = state()
+            for pair in own:
+                second([pair], mine)
+                release(1)
+        except BaseException as error:
+            fail(error)
+
     def start(target: Callable[..., None], *arguments: object) -> None:
         thread = threading.Thread(target=target, args=arguments, daemon=True)
         thread.start()
         started.append(thread)
+
+    def drained(drain: Callable[[Outbox[T, V]], None]) -> bool:
+        late = _Late(shared, others, partial(start, finish_late))
+        with Outbox[T, V](shared, between, release, late.add) as outbox:
+            drain(outbox)
+            return outbox.ended or outbox.stopped
 
     def start_first(target: Callable[..., None], *arguments: object) -> None:
         between.enter()
@@ -360,11 +450,12 @@ def relay(
                 start_first(feeding, feed)
         finally:
             between.leave()
-        for _ in range(others - 1):
-            if threading.active_count() >= MOST_THREADS:
-                break
-            start(finish)
-        finish()
+        if drain is None or not drained(drain):
+            for _ in range(others - 1):
+                if threading.active_count() >= MOST_THREADS:
+                    break
+                start(finish)
+            finish()
     except BaseException as error:
         shared.fail(error)
         raise

@@ -24,7 +24,8 @@ from omnizarr.errors import StoreError, StoreTimeoutError, ZarrError
 from omnizarr.model.store import ByteRange
 from omnizarr.runtime import parallel
 from omnizarr.stores import HTTPStore, MemoryStore, ObjectStore, Store, as_store
-from omnizarr.stores.http.batch_reader import Feeder, Unusual, Whole, head_of
+from omnizarr.stores.http.batch import Unusual, Whole, head_of
+from omnizarr.stores.http.batch_reader import Feeder
 from tests.stores.http.test_answers import Request, Scripted, answer, other, scripted
 
 pytestmark = pytest.mark.slow
@@ -114,7 +115,7 @@ def counts(store: Store) -> tuple[int, int]:
         assert store._place is not None
         feeder = store._place.last
     assert feeder is not None
-    return feeder._usual, feeder._unusual
+    return feeder._batch._usual, feeder._batch._unusual
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -308,7 +309,7 @@ def test_who_says_missing_must_say_it_clearly(
         feeder = store.feeder(ByteRange(0, 1000), 4)
         assert isinstance(feeder, Feeder)
         with pytest.raises(Unusual):
-            feeder._judge("c/1/0", Whole(404, {}, body))
+            feeder._batch._judge(("c/1/0", None), Whole(404, {}, body))
         if body.startswith((b"<Error><Code>NoSuchBucket", b"<html")):
             with pytest.raises(StoreError):
                 array[...]

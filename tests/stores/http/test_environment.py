@@ -417,7 +417,7 @@ def test_authorities_of_the_environment(
         assert some(store.get("zarr.json")) == values["zarr.json"]
         found = omnizarr.open_array(store, mode="r")[...]
         np.testing.assert_array_equal(found, EXPECTED)
-        assert store._feeder is not None and store._feeder._usual > 0
+        assert store._feeder is not None and store._feeder._batch._usual > 0
 
 
 def test_authorities_that_are_missing(

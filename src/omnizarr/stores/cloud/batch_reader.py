@@ -21,10 +21,11 @@ from omnizarr.errors import StoreError
 from omnizarr.model.paths import check_key
 from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.stores.cloud.clients import Recipe, endpoint_of_environment
-from omnizarr.stores.cloud.connection import BucketConnection
+from omnizarr.stores.cloud.connection import BucketConnection, Method
 from omnizarr.stores.http import batch_reader
 from omnizarr.stores.http import url as http_url
-from omnizarr.stores.http.batch_reader import MOST_BODY, Feeder, Unusual, Whole
+from omnizarr.stores.http.batch import MOST_BODY, Batch, Unusual, Whole
+from omnizarr.stores.http.batch_reader import Feeder
 from omnizarr.stores.http.client import Client, Policy
 from omnizarr.stores.http.connection import Clock, Security
 from omnizarr.stores.http.ranges import check_content
@@ -43,11 +44,16 @@ _IN_REQUESTS = ("request_payer", "s3_express", "sse_customer_key_base64")
 class BucketEndpoint:
     """The server of one bucket, and the targets of its objects."""
 
-    def __init__(self, root: str, target: Callable[[str], str], policy: Policy) -> None:
+    def __init__(
+        self, root: str, target: Callable[[str, Method], str], policy: Policy, *, signed: bool
+    ) -> None:
         origin = http_url.parse(root).address.origin
         self.client = Client(origin, policy, Security())
         self.target = target
+        self.signed = signed
         self.last: Feeder | None = None
+        self.sent: Batch | None = None
+        """The last one that stored objects."""
 
 
 def endpoint_of(connection: BucketConnection, deadline: float) -> BucketEndpoint | None:
@@ -60,13 +66,17 @@ def endpoint_of(connection: BucketConnection, deadline: float) -> BucketEndpoint
         if _is_set(recipe.config.get("skip_signature")):
             root = _root(recipe, connection)
             begin = http_url.parse(root).address.path
-            return BucketEndpoint(root, lambda path: begin + quote(path, safe="/"), policy)
+            return BucketEndpoint(
+                root, lambda path, method: begin + quote(path, safe="/"), policy, signed=False
+            )
         if recipe.kind != "S3Store":
             return None
         sign = connection.signer(GOOD_FOR)
         scheme, _, rest = sign("probe").partition("://")
         root = f"{scheme}://{rest.partition('/')[0]}"
-        return BucketEndpoint(root, lambda path: _below(root, sign(path)), policy)
+        return BucketEndpoint(
+            root, lambda path, method: _below(root, sign(path, method)), policy, signed=True
+        )
     except StoreError:
         return None  # obstore will raise it
 
@@ -129,7 +139,7 @@ def feeder_of(
         return fetch(key, clock.end - clock.deadline)
 
     def target(key: str) -> str:
-        return place.target(base + check_key(key))
+        return place.target(base + check_key(key), "GET")
 
     found = batch_reader.feeder_of(place.client, target, byte_range, requests, is_there, ordinary)
     place.last = found or place.last

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from omnizarr.errors import ErrorLocation, StoreError, ZarrError
 from omnizarr.stores.cloud import clients, runtime, urls
@@ -20,6 +20,13 @@ from omnizarr.stores.cloud.reads import WrongAnswerError
 from omnizarr.stores.options import seconds
 
 T = TypeVar("T")
+Method = Literal["GET", "PUT"]
+
+
+class Sign(Protocol):
+    """Gives the signed URL of an object."""
+
+    def __call__(self, path: str, method: Method = "GET") -> str: ...
 
 
 class BucketConnection:
@@ -60,7 +67,7 @@ class BucketConnection:
         """The argument for a connection to the whole bucket."""
         return self._foreign if self._recipe is None else self._recipe
 
-    def signer(self, good_for: timedelta, **config: str) -> Callable[[str], str]:
+    def signer(self, good_for: timedelta, **config: str) -> Sign:
         """A function that signs URLs of objects, with the client's credentials or given ones."""
         assert self._recipe is not None
         other: Client | None = None
@@ -69,10 +76,10 @@ class BucketConnection:
             changed.pop("skip_signature", None)
             other = self._build(replace(self._recipe, config=changed), "read", SHARES[0])
 
-        def sign(path: str) -> str:
+        def sign(path: str, method: Method = "GET") -> str:
             client = other or self._client("read")
             try:
-                return str(client.functions.sign(client.store, "GET", path, good_for))
+                return str(client.functions.sign(client.store, method, path, good_for))
             except Exception as error:
                 raise StoreError("obstore did not sign a URL").at(self.location) from error
 

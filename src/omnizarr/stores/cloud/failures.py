@@ -19,6 +19,7 @@ from omnizarr.errors import (
     StoreAccessError,
     StoreError,
     StoreTimeoutError,
+    UncertainWriteError,
 )
 from omnizarr.stores.secrets import masked_text
 
@@ -216,6 +217,23 @@ def unconditional(failure: Failure) -> StoreError:
             400,
         )
     return StoreError(f"the service has no conditional writes, {needed}; {advice}")
+
+
+def uncertain(failure: Failure) -> UncertainWriteError:
+    """The error for a conditional write that may have been done; to raise `from failure.cause`."""
+    return UncertainWriteError(
+        "whether it was written is unknown: an answer of the service was lost, and then another"
+        f" writer changed the value; look at it before you write again ({failure.text})"
+    )
+
+
+def no_time(deadline: float, failure: Failure | None) -> StoreTimeoutError:
+    """The error where a further request would end too late. `failure`: that of a write whose
+    outcome is not known."""
+    unknown = "" if failure is None else f"; whether it was written is unknown ({failure.text})"
+    return StoreTimeoutError(
+        f"needs a further request, for which the deadline of {deadline:g} s leaves no time{unknown}"
+    )
 
 
 def no_client(failure: Failure, where: ErrorLocation) -> TypeError | StoreError:

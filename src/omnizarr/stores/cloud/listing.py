@@ -21,6 +21,7 @@ from omnizarr.model.paths import is_key
 from omnizarr.model.store import Listing
 from omnizarr.runtime import parallel
 from omnizarr.stores import deadlines
+from omnizarr.stores.cloud.clients import REQUESTS
 
 T = TypeVar("T")
 
@@ -140,6 +141,14 @@ def sizes(found: Iterable[tuple[str, int]], base: str, prefix: str) -> dict[str,
     """The size of every key below a prefix."""
     begin, start = len(base), base + prefix
     return {n[begin:]: size for n, size in found if n.startswith(start) and is_key(n[begin:])}
+
+
+def drop_folders(sizes: dict[str, int], exists: Callable[[str], bool]) -> None:
+    """Remove folder markers: empty objects called "a/", which are listed as "a"."""
+    empty = [key for key, size in sizes.items() if size == 0]
+    for key, there in zip(empty, parallel.each(exists, empty, REQUESTS), strict=True):
+        if not there:
+            del sizes[key]
 
 
 def children(answer: Any, base: str, prefix: str) -> Listing:

@@ -57,9 +57,13 @@ def version_of(meta: Mapping[str, Any]) -> Hashable:
 
 def condition_of(version: Any) -> dict[str, Any]:
     """The options that make a read of any other version fail."""
-    tag = version[0]
+    return {"if_match": version[0]} if is_strong(version) else {}
+
+
+def is_strong(version: Any) -> bool:
+    """Whether the version has an ETag that means equal bytes, as conditions need it."""
     # RFC 9110, 13.1.1: a weak ETag never matches.
-    return {"if_match": tag} if tag and not tag.startswith("W/") else {}
+    return version is not None and bool(version[0]) and not version[0].startswith("W/")
 
 
 def mode_of(version: Any) -> dict[str, str]:

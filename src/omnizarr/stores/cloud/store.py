@@ -18,23 +18,33 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from omnizarr.errors import StoreError, StoreTimeoutError, UncertainWriteError, ValueChangedError
+from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, deletion_steps, normalize_path
-from omnizarr.model.store import Buffer, ByteRange, Feeder, Listing, Read, Store, Versioned
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Feeder,
+    Listing,
+    Read,
+    Sender,
+    Store,
+    Versioned,
+)
 from omnizarr.runtime import parallel
 from omnizarr.stores.cloud import clients, listing, reads, urls
 from omnizarr.stores.cloud.attempts import StampedWrite
 from omnizarr.stores.cloud.clients import LEAST
 from omnizarr.stores.cloud.connection import BucketConnection
-from omnizarr.stores.cloud.failures import Failure, error_of, unconditional
+from omnizarr.stores.cloud.failures import Failure, error_of, no_time, uncertain, unconditional
 from omnizarr.stores.cloud.listing import PAGE
+from omnizarr.stores.cloud.snapshot import Snapshot
 from omnizarr.stores.wrappers.base import above
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as ObstoreStore
 
-    from omnizarr.stores.cloud import batch_reader
+    from omnizarr.stores.cloud.batch_reader import BucketEndpoint
 
 T = TypeVar("T")
 Request = Callable[[Any, Any], None]
@@ -95,7 +105,7 @@ class ObjectStore(Store):
         """Whether the service has suffix ranges; None if that is unknown."""
         self._deletes_many = connection.kind in ("S3Store", "AzureStore")
         """Whether one request may delete many objects."""
-        self._place: batch_reader.BucketEndpoint | None = None
+        self._place: BucketEndpoint | None = None
         self.read_only = read_only
         self.deadline = connection.deadline
         self.capabilities = clients.capabilities(connection.kind, conditional is not False)
@@ -141,11 +151,10 @@ class ObjectStore(Store):
     def _changed(self, key: str) -> ValueChangedError:
         return ValueChangedError("was replaced while it was read").at(self, key=key)
 
-    def _change(
-        self, doing: str, key: str, request: Request, *, may_be_missing: bool = False
-    ) -> None:
-        failure = self._connection.ask(request, "write")
-        if isinstance(failure, Failure) and not (may_be_missing and failure.kind == "missing"):
+    def _change(self, doing: str, key: str, request: Request, begun: float | None = None) -> None:
+        failure = self._connection.ask(request, "write", begun)
+        missing = doing != "write" and isinstance(failure, Failure) and failure.kind == "missing"
+        if isinstance(failure, Failure) and not missing:
             raise self._fail(failure, doing, key)
 
     def _path(self, key: str) -> str:
@@ -166,14 +175,20 @@ class ObjectStore(Store):
     def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
         from omnizarr.stores.cloud import batch_reader
 
-        self._place = self._place or batch_reader.endpoint_of(self._connection, self.deadline)
-        if self._place is None:
+        place = self._endpoint()
+        if place is None:
             return None
 
         def fetch(key: str, begun: float) -> Buffer | None:
             return _value(self._fetch(key, byte_range, begun=begun))
 
-        return batch_reader.feeder_of(self._place, self._base, byte_range, requests, fetch)
+        return batch_reader.feeder_of(place, self._base, byte_range, requests, fetch)
+
+    def _endpoint(self) -> BucketEndpoint | None:
+        from omnizarr.stores.cloud import batch_reader
+
+        self._place = self._place or batch_reader.endpoint_of(self._connection, self.deadline)
+        return self._place
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         if not self.capabilities.versions:
@@ -181,18 +196,7 @@ class ObjectStore(Store):
         return self._fetch(key, byte_range)
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
-        seen: list[Hashable] = []
-
-        def read(byte_range: ByteRange | None) -> Buffer | None:
-            found = self._fetch(key, byte_range, seen[0] if seen else None)
-            if found is None and not seen:
-                return None
-            if found is None or (seen and found.version != seen[0]):
-                raise self._changed(key)
-            seen.append(found.version)
-            return found.value
-
-        return nullcontext(read)
+        return nullcontext(Snapshot(self, key, lasting=self._connection.is_service))
 
     def size(self, key: str) -> int | None:
         meta = self._head(key, time.monotonic())
@@ -313,22 +317,29 @@ class ObjectStore(Store):
     def _check_time(self, begun: float, key: str, failure: Failure | None = None) -> None:
         """Raise unless a further request is sure to end before the deadline."""
         if time.monotonic() - begun > (1 - LEAST) * self.deadline:
-            unknown = (
-                "" if failure is None else f"; whether it was written is unknown ({failure.text})"
-            )
-            raise StoreTimeoutError(
-                f"needs a further request, for which the deadline of {self.deadline:g} s leaves no"
-                f" time{unknown}"
-            ).at(self, key=key) from (None if failure is None else failure.cause)
+            cause = None if failure is None else failure.cause
+            raise no_time(self.deadline, failure).at(self, key=key) from cause
 
     # -- writeable ----------------------------------------------------------------------------
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
+        self._set(key, value)
+
+    def _set(self, key: str, value: Buffer, begun: float | None = None) -> None:
         options: dict[str, Any] = {}
         if self._connection.kind:
             options = {"chunk_size": PART, "max_concurrency": AT_ONCE}
             options["use_multipart"] = memoryview(value).nbytes > LARGE
-        self._change("write", key, self._putting(key, value, options))
+        self._change("write", key, self._putting(key, value, options), begun)
+
+    def sender(self, requests: int) -> Sender | None:
+        self.check_writable()
+        from omnizarr.stores.cloud import batch_writer
+
+        place = self._endpoint() if batch_writer.is_plain(self._connection.recipe) else None
+        if place is None or not (place.sent is None or place.sent.fits):
+            return None
+        return batch_writer.Sender(place, self._base, requests, self._set)
 
     def _putting(self, key: str, value: Buffer, options: Mapping[str, Any]) -> Request:
         path = self._path(key)
@@ -373,11 +384,7 @@ class ObjectStore(Store):
         if not lost:
             raise self._fail(answer, "write", key)
         if write.doubtful:
-            raise UncertainWriteError(
-                "whether it was written is unknown: an answer of the service was lost, and then"
-                " another writer changed the value; look at it before you write again"
-                f" ({answer.text})"
-            ).at(self, key=key) from answer.cause
+            raise uncertain(answer).at(self, key=key) from answer.cause
         return False
 
     def _is_stamped(self, key: str, write: StampedWrite) -> bool:
@@ -401,7 +408,7 @@ class ObjectStore(Store):
         def request(functions: Any, store: Any) -> None:
             functions.delete(store, path)
 
-        self._change("delete", key, request, may_be_missing=True)
+        self._change("delete", key, request)
 
     def delete_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -437,7 +444,7 @@ class ObjectStore(Store):
             def request(functions: Any, store: Any) -> None:
                 functions.copy(store, here, there)
 
-            self._change("copy", key, request, may_be_missing=True)
+            self._change("copy", key, request)
 
         for step in reversed(deletion_steps(keys)):
             parallel.each(copy, step, CHANGES)
@@ -447,7 +454,8 @@ class ObjectStore(Store):
     def list_prefix(self, prefix: str) -> Iterator[str]:
         found = self._listed(prefix, listing.objects)
         sizes = listing.sizes(found, self._base, prefix)
-        self._drop_folders(sizes)
+        if self._connection.is_service:
+            listing.drop_folders(sizes, self.exists)
         return iter(sorted(sizes))
 
     def _listed(self, prefix: str, ask: Callable[[Any, Any, str, float | None], T]) -> T:
@@ -460,16 +468,6 @@ class ObjectStore(Store):
             error = error_of(answer, "list", self.deadline).at(self, path=prefix.strip("/"))
             raise error from answer.cause
         return answer
-
-    def _drop_folders(self, sizes: dict[str, int]) -> None:
-        """Remove folder markers: empty objects called "a/", which are listed as "a"."""
-        if self._connection.is_service:
-            empty = [key for key, size in sizes.items() if size == 0]
-            for key, there in zip(
-                empty, parallel.each(self.exists, empty, clients.REQUESTS), strict=True
-            ):
-                if not there:
-                    del sizes[key]
 
     def list_dir(self, prefix: str) -> Listing:
         return listing.children(self._listed(prefix, listing.folder), self._base, prefix)

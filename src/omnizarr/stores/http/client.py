@@ -39,7 +39,7 @@ from omnizarr.stores.options import mapping_of
 from omnizarr.stores.retries import RetryPolicy, attempts
 
 if TYPE_CHECKING:
-    from omnizarr.stores.http.batch_reader import Line
+    from omnizarr.stores.http.batch import Line
     from omnizarr.stores.http.transport import Answer, Transport
 
 T = TypeVar("T")
@@ -147,7 +147,7 @@ class Client:
         return found
 
     def lines(self) -> Idle[Line]:
-        """The same for the batch reader."""
+        """The same for `batch`."""
         self._check_open()
         found = self._lines
         if found is None or found.pid != os.getpid():
@@ -190,16 +190,15 @@ class Client:
         # A range of a compressed answer is no range of the value.
         return {**headers, "Accept-Encoding": "identity", **own}
 
-    def requester(
-        self, target: Callable[[str], str], own: Mapping[str, str]
-    ) -> Callable[[str], bytes]:
-        """A function that gives the bytes of the GET request of a key, at the origin."""
+    def requester(self, method: str, own: Mapping[str, str]) -> Callable[[str], bytes]:
+        """A function that gives the head of a request for a target at the origin."""
         headers = self._headers(Address(self.origin, "/"), own)
         if not any(name.lower() == "host" for name in headers):
             headers["Host"] = str(self.origin).partition("://")[2]
         fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         rest = f" HTTP/1.1\r\n{fields}\r\n".encode("latin-1")
-        return lambda key: b"GET " + target(key).encode("ascii") + rest
+        begin = f"{method} ".encode("ascii")
+        return lambda target: begin + target.encode("ascii") + rest
 
     def _redirected(self, answer: Answer) -> Address | None:
         """Where to ask instead; None if the server says that there is a folder."""

@@ -6,6 +6,7 @@ This module knows versions. It must not know how parts are requested.
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from omnizarr.errors import ValueChangedError
@@ -30,8 +31,19 @@ class Snapshot:
         self._guard = threading.Lock()
         self._version: Version | None = None
         self._missing = False
+        self._expected = False
 
-    def read(self, byte_range: ByteRange | None) -> Buffer | None:
+    @property
+    def version(self) -> Version | None:
+        found = self._version
+        return found if found is not None and found.strong and found.settled else None
+
+    def expect(self, version: Hashable) -> bool:
+        assert isinstance(version, Version)
+        self._version, self._expected = version, True
+        return True
+
+    def __call__(self, byte_range: ByteRange | None) -> Buffer | None:
         store, key, before = self._store, self._key, self._version
         if self._missing:
             return None
@@ -46,8 +58,12 @@ class Snapshot:
             if part is None and before is None:
                 self._missing = True
                 return None
-            if part is None or (before is not None and before.differs(part.version)):
+            if part is None or (before is not None and self._differs(before, part.version)):
                 raise ValueChangedError("it was replaced while it was read").at(store, key=key)
             if before is None:
                 self._version = part.version
         return part.data
+
+    def _differs(self, before: Version, now: Version) -> bool:
+        # An expected version is of an earlier time: an answer that does not name it is another.
+        return before.differs(now) or (self._expected and now.strong != before.strong)

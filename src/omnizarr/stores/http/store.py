@@ -37,7 +37,8 @@ from omnizarr.model.store import (
 from omnizarr.runtime import parallel
 from omnizarr.runtime.optional_packages import package
 from omnizarr.stores.http import url as http_url
-from omnizarr.stores.http.batch_reader import Feeder, Unusual, Whole, feeder_of
+from omnizarr.stores.http.batch import Unusual, Whole
+from omnizarr.stores.http.batch_reader import Feeder, feeder_of
 from omnizarr.stores.http.client import Client, Policy, headers_of
 from omnizarr.stores.http.connection import Clock, Security
 from omnizarr.stores.http.index import Index
@@ -248,7 +249,7 @@ class HTTPStore(UnwritableStore):
         return found
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
-        return nullcontext(Snapshot(self, check_key(key)).read)
+        return nullcontext(Snapshot(self, check_key(key)))
 
     def get_versioned(self, key: str, byte_range: ByteRange | None = None) -> Versioned | None:
         clock = self._clock()

@@ -77,10 +77,16 @@ def flat(value: Buffer) -> memoryview:
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")
 
 
-def read_part(store: object, key: str, file: int, byte_range: ByteRange | None) -> Buffer | None:
+def read_part(
+    store: object,
+    key: str,
+    file: int,
+    byte_range: ByteRange | None,
+    status: os.stat_result | None = None,
+) -> Buffer | None:
     """Part of an open file; None of a directory. The store and the key are for errors."""
     try:
-        status = os.fstat(file)
+        status = status or os.fstat(file)
         mode = status.st_mode
         if not stat.S_ISREG(mode):
             if stat.S_ISDIR(mode):
@@ -124,15 +130,21 @@ def failure(store: str, doing: str, key: str, error: OSError) -> StoreError:
 
 
 def version_of(status: os.stat_result) -> tuple[int, ...]:
-    """Equal only for the same content of a file.
+    """Equal only for the same content of a file: what changed just now has another version at every
+    look."""
+    version = settled_version(status)
+    return version or (*_facts(status), next(_looks), os.getpid(), time.time_ns())
 
-    Times have grains: a file that has just been changed may be changed once more without showing
-    it. So what changed less than `SETTLED` seconds ago has another version at every look."""
+
+def settled_version(status: os.stat_result) -> tuple[int, ...] | None:
+    """The version of a file; None if it changed less than `SETTLED` seconds ago. Times have grains:
+    a file that has just been changed may be changed once more without showing it."""
     changed = max(status.st_mtime_ns, status.st_ctime_ns)
-    facts = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
-    if time.time_ns() - changed > SETTLED * 1e9:
-        return facts
-    return *facts, next(_looks), os.getpid(), time.time_ns()
+    return _facts(status) if time.time_ns() - changed > SETTLED * 1e9 else None
+
+
+def _facts(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
 def write_temporary(directory: str, value: Buffer, fsync: bool) -> str:

@@ -18,7 +18,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -35,6 +35,7 @@ from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, KeyLocks, Tak
 from omnizarr.stores.local.files import is_missing, read_part
 from omnizarr.stores.local.folder import NOFOLLOW, Folder, rename
 from omnizarr.stores.local.several import read_many
+from omnizarr.stores.local.snapshot import Snapshot
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
 
 if TYPE_CHECKING:
@@ -186,18 +187,8 @@ class LocalStore(Store):
         self._check(prefix + "0")
         return self._beneath.files(prefix)
 
-    @contextmanager
-    def snapshot(self, key: str) -> Iterator[Read]:
-        # The open file stays what it is when another one takes its name.
-        file = self._open(key)
-        try:
-            if file < 0:
-                yield lambda byte_range: None
-            else:
-                yield lambda byte_range: read_part(self, key, file, byte_range)
-        finally:
-            if file >= 0:
-                os.close(file)
+    def snapshot(self, key: str) -> AbstractContextManager[Read]:
+        return Snapshot(self, key, self._open)
 
     def size(self, key: str) -> int | None:
         return None if (status := self._status(key)) is None else status.st_size
