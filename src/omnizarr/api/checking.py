@@ -20,7 +20,7 @@ from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
-from omnizarr.model.store_features import PartlyNamed, Sweepable
+from omnizarr.model.store_facts import PartlyNamed, Sweepable
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.overlaps import innermost
 from omnizarr.nodes.node import NodeAddress, Options

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from omnizarr.errors import StoreError
 from omnizarr.runtime import parallel
@@ -171,6 +171,25 @@ class Sender(Protocol):
 
     def set(self, key: str, value: Buffer, /) -> None:
         """The ordinary way, for what was left aside."""
+
+
+@runtime_checkable
+class Sweepable(Protocol):
+    """A store in which killed processes leave files that are no values."""
+
+    def sweep(self) -> list[str]:
+        """Remove these files, and give their names."""
+
+    def leftovers(self) -> tuple[int, int]:
+        """Count the names that `sweep` would remove, and the files in them."""
+
+
+@runtime_checkable
+class PartlyNamed(Protocol):
+    """A store that may hold values whose names are no keys, so that none of them can be read."""
+
+    def unreachable(self) -> list[str]:
+        """List their names."""
 
 
 def span(byte_range: ByteRange, size: int) -> tuple[int, int]:

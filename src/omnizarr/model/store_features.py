@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from omnizarr.errors import StoreError, ValueChangedError
 from omnizarr.model.paths import check_prefix, deletion_steps
@@ -237,7 +237,8 @@ class Versions(BasicStore):
         Returns
         -------
         context manager
-            It gives a function that reads a `ByteRange`, or with None the whole value.
+            It gives a function that reads a `ByteRange`, or with None the whole value. Some stores
+            give a `VersionedRead`, which also tells the version.
 
         Raises
         ------
@@ -486,22 +487,3 @@ class Prefixes(BasicStore):
         >>> store.close()
         """
         return iter(())
-
-
-@runtime_checkable
-class Sweepable(Protocol):
-    """A store in which killed processes leave files that are no values."""
-
-    def sweep(self) -> list[str]:
-        """Remove these files, and give their names."""
-
-    def leftovers(self) -> tuple[int, int]:
-        """Count the names that `sweep` would remove, and the files in them."""
-
-
-@runtime_checkable
-class PartlyNamed(Protocol):
-    """A store that may hold values whose names are no keys, so that none of them can be read."""
-
-    def unreachable(self) -> list[str]:
-        """List their names."""
