@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import select
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -362,4 +364,97 @@ def test_failures_stop_a_fed_relay(most: int) -> None:
             parallel.relay(
                 lambda item: item, endless, 1, one_by_one(second), others, object, most, feed
             )
+    assert not set(threading.enumerate()) - before
+
+
+# -- a relay that one thread drains -----------------------------------------------------------
+
+
+def drained(drain: Any, *, others: int = 4, most: int = 8, count: int = 500) -> set[int]:
+    """The items of the second step of a relay that were left to its other threads."""
+    late: list[int] = []
+    done: list[int] = []
+
+    def second(item: int, value: int, _: object) -> None:
+        late.append(item)
+        done.append(-value)
+
+    items = range(1, count + 1)
+
+    def watched(desk: parallel.Outbox[int, int]) -> None:
+        put = desk.put
+        desk.put = lambda pair, value: (done.append(-pair[1]), put(pair, value))  # type: ignore[assignment,method-assign,return-value]
+        drain(desk)
+
+    first = lambda item: -item  # noqa: E731
+    parallel.relay(first, items, 2, one_by_one(second), others, object, most, drain=watched)
+    assert sorted(done) == list(items)
+    return set(late)
+
+
+def drain_all(desk: parallel.Outbox[int, int], way: Callable[[int], bool]) -> None:
+    """Deal with some items and leave the others aside; sleep until the desk rings."""
+    while not desk.ended and not desk.stopped:
+        pair = desk.take()
+        if pair is None and not desk.ended:
+            select.select([desk.signal], [], [], 10)
+            with suppress(BlockingIOError):
+                desk.signal.recv(1 << 16)
+        elif pair is None:
+            return
+        elif way(pair[0]):
+            desk.put(pair, None)
+        else:
+            desk.aside(pair)
+
+
+@pytest.mark.parametrize("most", [1, 4, 100])
+def test_one_thread_drains_all(most: int) -> None:
+    begun = time.monotonic()
+    assert drained(lambda desk: drain_all(desk, lambda item: True), most=most) == set()
+    assert time.monotonic() - begun < 9  # it was always woken
+
+
+@pytest.mark.parametrize("others", [1, 4])
+@pytest.mark.parametrize("most", [1, 4, 100])
+def test_what_is_left_of_the_second_step(others: int, most: int) -> None:
+    some = lambda desk: drain_all(desk, lambda item: item % 3 > 0)  # noqa: E731
+    assert drained(some, others=others, most=most) == set(range(3, 501, 3))
+    assert len(drained(lambda desk: None, others=others, most=most)) == 500
+
+    def few(desk: parallel.Outbox[int, int]) -> None:
+        for _ in range(10):
+            pair = desk.take(wait=True)
+            assert pair is not None
+            desk.put(pair, None)
+
+    assert len(drained(few, others=others, most=most)) == 490
+
+
+@pytest.mark.parametrize("most", [1, 8])
+def test_failures_stop_a_drained_relay(most: int) -> None:
+    class Fault(Exception):
+        pass
+
+    def fail(*_: Any) -> Any:
+        raise Fault
+
+    def drain_and_fail(desk: parallel.Outbox[int, int]) -> None:
+        desk.take(wait=True)
+        raise Fault
+
+    def at_twenty(item: int) -> int:
+        return fail() if item == 20 else item
+
+    before = set(threading.enumerate())
+    every = lambda desk: drain_all(desk, lambda item: True)  # noqa: E731
+    none = lambda desk: drain_all(desk, lambda item: False)  # noqa: E731
+    fine = lambda item: item  # noqa: E731
+    for first, second, drain in (
+        (at_twenty, fail, every),
+        (fine, fail, none),
+        (fine, fail, drain_and_fail),
+    ):
+        with pytest.raises(Fault):
+            parallel.relay(first, itertools.count(), 2, second, 2, object, most, drain=drain)
     assert not set(threading.enumerate()) - before

@@ -14,7 +14,16 @@ from contextlib import AbstractContextManager, nullcontext
 from omnizarr.errors import StoreError
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import check_key, check_prefix, normalize_path
-from omnizarr.model.store import Buffer, ByteRange, Feeder, Listing, Read, Store, Versioned
+from omnizarr.model.store import (
+    Buffer,
+    ByteRange,
+    Feeder,
+    FilePrefix,
+    Listing,
+    Read,
+    Store,
+    Versioned,
+)
 
 
 class WrapperStore(Store):
@@ -175,6 +184,9 @@ class ReadOnlyStore(WrapperStore):
 
     def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
         return self.store.feeder(byte_range, requests)
+
+    def files(self, prefix: str) -> FilePrefix | None:
+        return self.store.files(prefix)
 
     def _to_change(self, key: str) -> str:
         self.check_writable()
