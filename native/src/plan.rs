@@ -450,10 +450,12 @@ impl ChunkFiles {
         each: usize,
         scratch: usize,
     ) -> usize {
-        let layout = &self.layout;
-        let selected: usize = view.shape.iter().product::<usize>() * layout.item;
-        let bytes = (selected / count.max(1)).max(layout.size.min(CHUNK_COST));
-        let cost = count.saturating_mul(bytes + CHUNK_COST);
+        // An element takes its whole chunk, or inner chunk.
+        let elements: usize = view.shape.iter().product();
+        let inner = self.shard.as_ref().map_or(1, Shard::chunks);
+        let taken = elements.div_ceil(count.max(1)).min(inner);
+        let bytes = taken.saturating_mul(self.layout.size.saturating_add(CHUNK_COST));
+        let cost = count.saturating_mul(bytes);
         let paying = most.min(1 + cost / THREAD_COST);
         match each <= scratch / SHARING {
             true => paying,

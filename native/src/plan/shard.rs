@@ -59,6 +59,11 @@ impl Shard {
         &self.shape
     }
 
+    /// How many inner chunks there are.
+    pub fn chunks(&self) -> usize {
+        self.inner.iter().product()
+    }
+
     /// Bytes of the index.
     pub fn index_bytes(&self) -> usize {
         self.index_bytes

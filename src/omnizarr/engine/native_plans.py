@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 62
 """Arrays with longer dimensions are not for the core."""
-_MANY = 1 << 15
-"""Fewer bytes are never worth a thread."""
 
 
 def files_of(source: Source) -> ChunkFiles | None:
@@ -114,7 +112,7 @@ def _files(source: Source, working: Any) -> ChunkFiles | None:
 
 def _amounts(working: Any) -> tuple[int, int]:
     """How many threads may work, and how much memory they may take."""
-    workers = threads.available() if working.nbytes >= _MANY else 1
+    workers = threads.available() if working.size > 1 else 1
     return workers, limits.current.scratch_bytes
 
 
