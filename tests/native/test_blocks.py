@@ -127,6 +127,16 @@ def test_checksums(content: bytes, at_start: bool) -> None:
     assert call([twice], None, [0], (size,), out, codecs=steps) == []
 
 
+@pytest.mark.parametrize("start", [0, 1, 5])
+def test_checksums_of_many_bytes(start: int) -> None:
+    """Long runs are summed in parts."""
+    content = np.random.default_rng(0).integers(0, 256, 5000, np.uint8).tobytes()[start:]
+    for size in (255, 256, 767, 768, 769, 776, 1535, 1536, 1543, 2304, 4096, len(content)):
+        data = content[:size]
+        steps = (("crc32c", False, size + 4, size + 4),)
+        assert core.block_encode(data, steps) == data + crc32c(data)
+
+
 def test_threads_fill_one_array() -> None:
     chain = make(["zstd"], (32, 32), "<f4")
     values = np.random.default_rng(0).normal(size=(512, 512)).round(1).astype("<f4")

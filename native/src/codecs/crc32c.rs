@@ -68,12 +68,86 @@ pub fn checksum(bytes: &[u8]) -> u32 {
     by_tables(bytes)
 }
 
+/// Bytes of each of the three parts that are summed at once: an instruction waits for the one before
+/// it, but not for those of other parts.
+#[cfg(target_arch = "x86_64")]
+const PART: usize = 256;
+
+/// What `PART` zero bytes do to a sum, byte by byte: the sums of parts are put together with it.
+#[cfg(target_arch = "x86_64")]
+static BEHIND_ZEROS: [[u32; 256]; 4] = behind_zeros();
+
+#[cfg(target_arch = "x86_64")]
+const fn behind_zeros() -> [[u32; 256]; 4] {
+    // What is done to each bit of a sum, first by one byte, then by twice as many each time.
+    let mut bits = [0; 32];
+    let mut bit = 0;
+    while bit < 32 {
+        let sum = 1 << bit;
+        bits[bit] = (sum >> 8) ^ TABLES[0][(sum & 0xff) as usize];
+        bit += 1;
+    }
+    let mut bytes = 1;
+    while bytes < PART {
+        let once = bits;
+        let mut bit = 0;
+        while bit < 32 {
+            bits[bit] = all_bits(&once, once[bit]);
+            bit += 1;
+        }
+        bytes *= 2;
+    }
+    let mut tables = [[0; 256]; 4];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut place = 0;
+        while place < 4 {
+            tables[place][byte] = all_bits(&bits, (byte as u32) << (8 * place));
+            place += 1;
+        }
+        byte += 1;
+    }
+    tables
+}
+
+#[cfg(target_arch = "x86_64")]
+const fn all_bits(bits: &[u32; 32], sum: u32) -> u32 {
+    let mut result = 0;
+    let mut bit = 0;
+    while bit < 32 {
+        if sum >> bit & 1 == 1 {
+            result ^= bits[bit];
+        }
+        bit += 1;
+    }
+    result
+}
+
+#[cfg(target_arch = "x86_64")]
+fn behind_part(sum: u64) -> u64 {
+    let [a, b, c, d] = (sum as u32).to_le_bytes().map(usize::from);
+    let [one, two, three, four] = &BEHIND_ZEROS;
+    u64::from(one[a] ^ two[b] ^ three[c] ^ four[d])
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 fn by_instruction(bytes: &[u8]) -> u32 {
     use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
-    let (words, rest) = bytes.as_chunks::<8>();
     let mut sum = u64::from(u32::MAX);
+    let (threes, rest) = bytes.as_chunks::<{ 3 * PART }>();
+    for three in threes {
+        let (words, _) = three.as_chunks::<8>();
+        let mut sums = [sum, 0, 0];
+        for number in 0..PART / 8 {
+            for (place, sum) in sums.iter_mut().enumerate() {
+                let word = words[place * PART / 8 + number];
+                *sum = _mm_crc32_u64(*sum, u64::from_le_bytes(word));
+            }
+        }
+        sum = behind_part(behind_part(sums[0]) ^ sums[1]) ^ sums[2];
+    }
+    let (words, rest) = rest.as_chunks::<8>();
     for word in words {
         sum = _mm_crc32_u64(sum, u64::from_le_bytes(*word));
     }
