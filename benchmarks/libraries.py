@@ -80,6 +80,9 @@ class ZarrLike(Library):
         self.module = module if pipeline is None else None
         if module == "zarr" and int(self.version.partition(".")[0]) < 3:
             raise ImportError(f"zarr {self.version} is not of generation 3")
+        if module == "omnizarr" or pipeline == OURS:
+            core = importlib.import_module("omnizarr.runtime.native_core").core()
+            self.version += " without native core" if core is None else " with native core"
         if pipeline is not None:
             package, _, name = pipeline.rpartition(".")
             if not hasattr(importlib.import_module(package), name):

@@ -55,7 +55,7 @@ class Bench:
         """Write and read a few elements, so that code is loaded and threads are started."""
         assert self._library is not None
         small = Layout((4,) * len(layout.shape), (2,) * len(layout.shape), layout.codec)
-        path = self._space.folder / f"warm {self._name}"
+        path = self._space.target(self._library)
         self._library.write(path, small, np.ones(small.shape, small.dtype))
         self._library.read(self._library.open(path), ...)
         shutil.rmtree(path)
