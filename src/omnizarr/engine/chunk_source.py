@@ -104,8 +104,13 @@ class Source:
 
     @cached_property
     def native_files(self) -> ChunkFiles | None:
-        """What reads whole plans, where the native core can."""
-        return native_plans.files_of(self)
+        """What reads whole plans, where the native core can; shared as the chain is."""
+        chain, kept, name = self.regular_chain, self.model.derived, ("files", self.on_missing)
+        found = kept.get(name)
+        if found is None or found[0] is not chain:
+            found = kept[name] = chain, native_plans.files_of(self)
+        files: ChunkFiles | None = found[1]
+        return files
 
     @cached_property
     def most(self) -> ByteRange:
