@@ -315,6 +315,34 @@ def test_without_descriptors_a_link_to_a_file_is_not_followed(
     assert fresh.get("a") is None and fresh.get("b") is None
 
 
+@pytest.mark.parametrize("direct", [True, False])
+def test_links_in_the_path_of_the_root_are_resolved_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direct: bool
+) -> None:
+    if not direct:
+        monkeypatch.setattr(containment, "opener", lambda: None)
+    for name in ("one", "two"):
+        LocalStore(tmp_path / name / "x").set("a/b", name.encode())
+    (tmp_path / "way").symlink_to("one")
+    store = LocalStore(tmp_path / "way" / "x")
+    assert store.get("a/b") == store.get("a/b") == b"one"
+    assert store.list_dir("a/").keys == ["a/b"]
+    (tmp_path / "way").unlink()
+    (tmp_path / "way").symlink_to("two")
+    assert store.get("a/b") == b"one" and store.get("c") is None
+    assert LocalStore(tmp_path / "way" / "x").get("a/b") == b"two"
+
+
+def test_a_root_that_becomes_a_link_is_followed(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path / "here")
+    store.set("a", b"1")
+    assert store.get("a") == b"1"
+    (tmp_path / "here").rename(tmp_path / "there")
+    (tmp_path / "here").symlink_to("there")
+    assert store.get("a") == store.get("a") == b"1"
+    assert list(store.list()) == ["a"]
+
+
 def test_a_directory_link_out_of_the_root_is_not_followed(store: LocalStore, secret: Path) -> None:
     store.set("a/real", b"1")
     (store.root / "a/out").symlink_to(secret)
