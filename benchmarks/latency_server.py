@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
@@ -69,6 +70,12 @@ def stored(value: bytes) -> Stored:
     etag = f'"{blake2b(value, digest_size=16).hexdigest()}"'.encode()
     date = formatdate(usegmt=True).encode()
     return Stored(value, etag, b"ETag: %b\r\nLast-Modified: %b\r\n" % (etag, date))
+
+
+@lru_cache(maxsize=1)
+def date(seconds: int) -> bytes:
+    """What every server says of the time; clients compare it with `Last-Modified`."""
+    return formatdate(seconds, usegmt=True).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +251,10 @@ class Connection(asyncio.Protocol):
             return
         length = len(answer.body) if answer.length is None else answer.length
         lengths = b"" if answer.status in (204, 304) else b"Content-Length: %d\r\n" % length
-        head = b"HTTP/1.1 %d %b\r\n%b%b\r\n" % (
+        head = b"HTTP/1.1 %d %b\r\nDate: %b\r\n%b%b\r\n" % (
             answer.status,
             REASONS[answer.status],
+            date(int(time.time())),
             lengths,
             answer.head,
         )

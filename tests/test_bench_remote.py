@@ -137,6 +137,8 @@ def test_a_small_run(tmp_path: Path) -> None:
     assert requests["read 70 chunks of 64 KiB"] == dict.fromkeys(both, 71)
     assert requests["read 1,024 inner chunks in 16 shards"] == dict.fromkeys(both, 17)
     assert requests["read a thin slice through 16 shards"] == dict.fromkeys(both, 33)
-    assert requests["read 10 inner chunks, one by one"] == dict.fromkeys(both, 20)
+    # The row before has read all indexes; over HTTP those of values that were old enough are kept.
+    inner = requests["read 10 inner chunks, one by one"]
+    assert inner["omnizarr S3"] == 10 and 10 <= inner["omnizarr HTTP"] <= 20
     assert requests["open an array"] == dict.fromkeys(both, 1)
     assert set(requests["write 70 chunks of 64 KiB"]) == {"omnizarr S3"}
