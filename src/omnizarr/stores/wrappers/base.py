@@ -185,8 +185,9 @@ class ReadOnlyStore(WrapperStore):
     def feeder(self, byte_range: ByteRange | None, requests: int) -> Feeder | None:
         return self.store.feeder(byte_range, requests)
 
-    def files(self, prefix: str) -> FilePrefix | None:
-        return self.store.files(prefix)
+    def files(self, prefix: str, *, writing: bool = False) -> FilePrefix | None:
+        # A subclass may do more than read.
+        return self.store.files(prefix) if type(self) is ReadOnlyStore and not writing else None
 
     def _to_change(self, key: str) -> str:
         self.check_writable()
