@@ -10,15 +10,19 @@ import mmap
 import random
 import struct
 import sys
+from pathlib import Path
 from typing import Any
 
 import google_crc32c
 import numpy as np
 
+import omnizarr
 import omnizarr.codecs.zfp as codecs_zfp
 from omnizarr.codecs import BytesStage, Chain, codec_spec, get_codec
+from omnizarr.config import config
 from omnizarr.errors import ZarrError
 from tests.codecs.support import BIG, LITTLE, LOSSLESS, make, v3
+from tests.model.columns import mode, outcome
 
 SHAPE = (8, 12)
 EXTREMES = (0, 1, 15, 16, 17, 255, 256, 2**31 - 1, 2**31, 2**32 - 1)
@@ -160,17 +164,17 @@ def zfp(count: int, rnd: random.Random) -> tuple[int, int]:
     direct, plain = zfp_library.zfp_functions(), zfp_library._plain(__import__("zfpy"))
     for functions in (direct, plain):
         codecs_zfp.zfp_functions = lambda functions=functions: functions  # type: ignore[assignment]
-        for mode in ZFP_MODES:
+        for settings in ZFP_MODES:
             for shape in ((40,), (9, 9), (3, 5, 6), (2, 3, 4, 5)):
                 for dtype in ("f4", "f8", "i4", "i8", "u1"):
-                    if dtype[0] != "f" and "tolerance" in mode:
+                    if dtype[0] != "f" and "tolerance" in settings:
                         continue
                     wave = 50 * np.sin(np.arange(np.prod(shape)).reshape(shape) / 5) + 60
-                    chain = make([v3("zfp", **mode)], shape, dtype, None)
+                    chain = make([v3("zfp", **settings)], shape, dtype, None)
                     try:
                         pipelines.append((chain, bytes(chain.encode(wave.astype(dtype)))))
                     except CodecError:
-                        assert functions is plain and mode["mode"] == "expert"
+                        assert functions is plain and settings["mode"] == "expert"
     return attack(pipelines, count, rnd)
 
 
@@ -253,7 +257,48 @@ def blocks(count: int, rnd: random.Random) -> tuple[int, int]:
     return decoded, refused
 
 
+def files(count: int, rnd: random.Random) -> tuple[int, int]:
+    """Large chunks of files, decoded some rows at a time: the same values, or the same errors."""
+    from tempfile import TemporaryDirectory
+
+    compressors = [
+        [v3("zstd", level=1, checksum=False)],
+        [v3("zstd", level=1, checksum=True), "crc32c"],
+        [v3("gzip", level=1)],
+        *([v3("blosc", cname=cname, clevel=1, shuffle=shuffle, typesize=2, blocksize=block)]
+          for cname in ("lz4", "zstd", "blosclz") for shuffle in ("noshuffle", "bitshuffle")
+          for block in (1024, 4096)),
+        [v3("blosc", cname="lz4", clevel=0, shuffle="noshuffle", typesize=2, blocksize=0)],
+    ]  # fmt: skip
+    steps = np.random.default_rng(0).random((1024, 1024)) > 0.999
+    values = np.cumsum(steps, axis=1).astype("<i2")
+    decoded = refused = 0
+    with TemporaryDirectory() as folder, config.set({"threads": 1}):
+        arrays = []
+        for number, compressor in enumerate(compressors):
+            path = Path(folder, str(number))
+            arrays.append((path / "c" / "0" / "1", omnizarr.create_array(
+                path, data=values, chunks=(1024, 512), serializer=LITTLE, compressors=compressor,
+            )))  # fmt: skip
+        for _ in range(count):
+            file, array = rnd.choice(arrays)
+            sound = file.read_bytes()
+            changed = bytes(mutate(sound, rnd, 16))
+            if array.compressors[-1].spec().name == "crc32c":
+                changed = changed[:-4] + google_crc32c.value(changed[:-4]).to_bytes(4, "little")
+            file.write_bytes(changed)
+            found = []
+            for way in ("native", "python"):
+                with mode(way):
+                    found.append(outcome(lambda array=array: array[:, 256:].tobytes()))
+            file.write_bytes(sound)
+            assert found[0] == found[1], (array, found)
+            refused += isinstance(found[0], tuple)
+            decoded += not isinstance(found[0], tuple)
+    return decoded, refused
+
+
 if __name__ == "__main__":
     what, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    run = {"blosc": blosc, "zfp": zfp, "all": everything, "blocks": blocks}[what]
+    run = {"blosc": blosc, "zfp": zfp, "all": everything, "blocks": blocks, "files": files}[what]
     print(*run(count, random.Random(seed)))

@@ -55,6 +55,19 @@ def test_many_at_once() -> None:
     campaign("blocks", 6000, 3)
 
 
+@pytest.mark.slow
+@needs_core
+def test_large_chunks_of_files() -> None:
+    campaign("files", 500, 5)
+
+
+@needs_core
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+def test_large_chunks_of_files_at_length(seed: int) -> None:
+    campaign("files", 10_000, seed)
+
+
 @needs_core
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
