@@ -92,6 +92,10 @@ class Batch(Plan):
         return self._boxes
 
     @property
+    def empty(self) -> bool:
+        return 0 in self.shape
+
+    @property
     def count(self) -> int:
         return len(self._parts)
 
