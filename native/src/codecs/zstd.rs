@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::room::{Room, grow};
+use std::cell::Cell;
 use std::ffi::c_int;
 use zstd_sys::{
     ZSTD_CCtx, ZSTD_DCtx, ZSTD_ResetDirective, ZSTD_cParameter, ZSTD_dParameter, ZSTD_inBuffer,
@@ -11,23 +12,36 @@ use zstd_sys::{
 /// The greatest level that the library has.
 pub const HIGHEST: c_int = 22;
 
+thread_local! {
+    /// The context of the last decompressor of this thread. Making one takes longer than decoding a
+    /// small chunk, and nothing of a frame stays in it.
+    static SPARE: Cell<Option<Context<ZSTD_DCtx>>> = const { Cell::new(None) };
+}
+
 /// Decodes frames of known total size.
-pub struct Decompressor(Context<ZSTD_DCtx>);
+pub struct Decompressor(Option<Context<ZSTD_DCtx>>);
 
 impl Decompressor {
     pub fn new() -> Option<Decompressor> {
+        if let Ok(Some(mut spare)) = SPARE.try_with(Cell::take) {
+            let reset = ZSTD_ResetDirective::ZSTD_reset_session_and_parameters;
+            // SAFETY: a live context.
+            usable(unsafe { zstd_sys::ZSTD_DCtx_reset(spare.pointer(), reset) })?;
+            return Some(Decompressor(Some(spare)));
+        }
         unsafe fn free(context: *mut ZSTD_DCtx) {
             // SAFETY: as `Context` has it.
             unsafe { zstd_sys::ZSTD_freeDCtx(context) };
         }
         // SAFETY: made here, freed there.
-        unsafe { Context::new(zstd_sys::ZSTD_createDCtx(), free) }.map(Decompressor)
+        let made = unsafe { Context::new(zstd_sys::ZSTD_createDCtx(), free) }?;
+        Some(Decompressor(Some(made)))
     }
 
     /// Fill the room exactly; None if these are not frames of this size.
     pub fn decode(&mut self, data: &[u8], room: &Room) -> Option<()> {
         let (source, target) = (data.as_ptr().cast(), room.start.cast());
-        let context = self.0.pointer();
+        let context = self.0.as_mut()?.pointer();
         // SAFETY: a live context, and the true sizes of both sides.
         let found = unsafe {
             zstd_sys::ZSTD_decompressDCtx(context, target, room.size, source, data.len())
@@ -52,7 +66,7 @@ impl Decompressor {
         memory: &mut Vec<u8>,
         mut put: impl FnMut(usize, &[u8]),
     ) -> Option<()> {
-        let context = self.0.pointer();
+        let context = self.0.as_mut()?.pointer();
         // SAFETY: a live context.
         unsafe {
             let reset = ZSTD_ResetDirective::ZSTD_reset_session_only;
@@ -101,6 +115,22 @@ impl Decompressor {
             })?;
         }
         (open == 0 && input.pos == input.size).then_some(())
+    }
+}
+
+/// A context with more memory than this is not kept.
+const SPARED: usize = 1 << 20;
+
+impl Drop for Decompressor {
+    fn drop(&mut self) {
+        let Some(mut spare) = self.0.take() else {
+            return;
+        };
+        // SAFETY: a live context.
+        if unsafe { zstd_sys::ZSTD_sizeof_DCtx(spare.pointer()) } <= SPARED {
+            // At the end of the thread there is no place for it, and it is freed.
+            let _ = SPARE.try_with(|place| place.set(Some(spare)));
+        }
     }
 }
 
