@@ -1,8 +1,9 @@
 //! Shards: an index, and inner chunks whose bytes are read together where they are close.
 
 use super::files::{self, Absent};
+use super::pool;
+use super::read::{Desk, Job};
 use super::selection::{Cuts, Factor};
-use super::{Desk, Job, pool};
 use crate::codecs::checksum;
 use pyo3::prelude::*;
 use std::os::fd::OwnedFd;

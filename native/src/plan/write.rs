@@ -1,9 +1,10 @@
 //! Writing: chunks that are covered whole are gathered, encoded and stored.
 
+use super::layout::{Layout, Target, swap};
 use super::publish::Publisher;
 use super::selection::{Cuts, Factor, is_whole};
 use super::shard::Shard;
-use super::{ChunkFiles, Layout, Target, pool, swap};
+use super::{ChunkFiles, pool};
 use crate::codecs::{Encoder, checksum};
 use pyo3::prelude::*;
 use std::sync::Mutex;

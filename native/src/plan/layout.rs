@@ -1,0 +1,148 @@
+//! How chunks are stored, and where they are in an array.
+
+use super::moves::Moves;
+use super::refused;
+use super::selection::{Factor, is_whole};
+use crate::codecs::Steps;
+use crate::fault::Fault;
+use crate::numpy::View;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// Chunks from so many bytes on are decoded some rows at a time.
+pub const LARGE: usize = 1 << 20;
+
+/// How a chunk of numbers is stored.
+pub struct Layout {
+    pub shape: Vec<usize>,
+    /// Bytes from one element to the next along every axis, once it is decoded.
+    pub strides: Vec<isize>,
+    pub item: usize,
+    pub size: usize,
+    /// The axis that is stored outermost.
+    pub first: usize,
+    pub steps: Steps,
+    /// Groups of so many bytes are reversed.
+    pub swap: usize,
+    /// No sound chunk takes more bytes.
+    pub limit: usize,
+}
+
+/// Shape, order of the axes as stored, size of an element, codecs, groups of bytes to reverse, most
+/// encoded bytes.
+pub type LayoutArguments<'py> = (
+    Vec<usize>,
+    Vec<usize>,
+    usize,
+    Bound<'py, PyTuple>,
+    usize,
+    usize,
+);
+
+impl Layout {
+    pub fn new(arguments: LayoutArguments<'_>) -> PyResult<Layout> {
+        let (shape, order, item, codecs, swap, limit) = arguments;
+        let mut strides = vec![0; shape.len()];
+        let mut size = item;
+        let mut left: Vec<usize> = (0..shape.len()).collect();
+        for &axis in order.iter().rev() {
+            let known = left.iter().position(|&other| other == axis);
+            left.remove(known.ok_or_else(|| refused("order", format!("{order:?}")))?);
+            strides[axis] = isize::try_from(size).map_err(|_| Fault::Memory)?;
+            size = size.checked_mul(shape[axis]).ok_or(Fault::Memory)?;
+        }
+        if !left.is_empty() || size == 0 || isize::try_from(size).is_err() {
+            return Err(refused("shape", format!("{shape:?} in order {order:?}")));
+        }
+        if swap == 0 || item % swap != 0 {
+            return Err(refused("swap", format!("{swap} of {item} bytes")));
+        }
+        Ok(Layout {
+            shape,
+            strides,
+            item,
+            size,
+            first: order.first().copied().unwrap_or(0),
+            steps: Steps::new(&codecs)?,
+            swap,
+            limit,
+        })
+    }
+}
+
+impl Layout {
+    /// Bytes that decoding a chunk takes: the encoded ones, and where it can neither be decoded
+    /// straight into its place nor row by row, the decoded ones.
+    pub fn memory(&self, straight: bool) -> usize {
+        let by_rows = self.size >= LARGE && self.swap == 1 && self.steps.has_rows();
+        match straight || by_rows || self.steps.is_plain() {
+            true => self.size,
+            false => self.size.saturating_mul(2),
+        }
+    }
+}
+
+/// Where chunks go.
+pub struct Target<'a> {
+    pub view: &'a View,
+    /// A chunk that is taken whole is contiguous there.
+    pub contiguous: bool,
+    pub fill: Option<&'a [u8]>,
+}
+
+impl<'a> Target<'a> {
+    pub fn new(view: &'a View, layout: &Layout, fill: Option<&'a [u8]>) -> Target<'a> {
+        let mut axes = layout.shape.iter().zip(&layout.strides).zip(&view.strides);
+        let contiguous = axes.all(|((&length, inner), outer)| length == 1 || inner == outer);
+        Target {
+            view,
+            contiguous,
+            fill,
+        }
+    }
+
+    pub fn moves(&self, layout: &Layout, factors: &[Factor<'_>]) -> Moves {
+        Moves::new(factors, &layout.strides, &self.view.strides, layout.item)
+    }
+
+    /// Where a chunk begins that is taken whole and is contiguous there.
+    pub fn straight(&self, layout: &Layout, factors: &[Factor<'_>]) -> Option<*mut u8> {
+        if !self.contiguous || !is_whole(factors, &layout.shape) {
+            return None;
+        }
+        let offset: isize = factors
+            .iter()
+            .map(|factor| match factor {
+                Factor::Run(run) => run.outer as isize * self.view.strides[run.axis],
+                Factor::Points(_) => 0,
+            })
+            .sum();
+        // SAFETY: the place of an element: `checked` has compared the factors with the array.
+        Some(unsafe { self.view.start().offset(offset) })
+    }
+
+    /// The fill value where a chunk would be; false if the caller decides about that.
+    pub fn fill(&self, layout: &Layout, factors: &[Factor<'_>]) -> bool {
+        let Some(fill) = self.fill else { return false };
+        // SAFETY: `checked` has compared the factors with the array.
+        unsafe { self.moves(layout, factors).fill(fill, self.view.start()) };
+        true
+    }
+}
+
+/// Reverse groups of bytes, if the codecs say so.
+pub fn swap(layout: &Layout, bytes: &mut [u8]) {
+    match layout.swap {
+        1 => {}
+        2 => swap_all::<2>(bytes),
+        4 => swap_all::<4>(bytes),
+        8 => swap_all::<8>(bytes),
+        size => bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse),
+    }
+}
+
+fn swap_all<const SIZE: usize>(bytes: &mut [u8]) {
+    for group in bytes.as_chunks_mut::<SIZE>().0 {
+        group.reverse();
+    }
+}
