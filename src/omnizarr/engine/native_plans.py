@@ -67,9 +67,10 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Read what the core can. The coordinates of all chunks that it left; None: it read none."""
     own = _files(source, working)
     files = None if own is None else source.store.files(source.prefix)
-    if own is None or files is None:
+    factors = plan.factors
+    if own is None or files is None or factors is None:
         return None
-    runs, points = plan.factors
+    runs, points = factors
     listed = [
         (
             group.axes,
@@ -83,7 +84,10 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
 
 def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Store chunks that the plan covers whole. The coordinates of all others; None: all."""
-    runs, points = plan.factors
+    factors = plan.factors
+    if factors is None:
+        return None
+    runs, points = factors
     own = None if points else _files(source, working)
     chunk = source.model.grid.chunk_shape
     if own is None or any(run.length < chunk[run.axis] for run in runs):

@@ -128,8 +128,9 @@ class Plan:
         return working
 
     @property
-    def factors(self) -> tuple[list[Run], list[Points]]:
-        """The independent factors of the selection, not yet cut."""
+    def factors(self) -> tuple[list[Run], list[Points]] | None:
+        """The independent factors of the selection, not yet cut; None if there are none, because
+        the parts were given one by one."""
         return self._runs, self._points
 
     @property

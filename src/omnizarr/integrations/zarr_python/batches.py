@@ -92,6 +92,10 @@ class Batch(Plan):
         return self._boxes
 
     @property
+    def factors(self) -> None:
+        return None
+
+    @property
     def empty(self) -> bool:
         return 0 in self.shape
 
