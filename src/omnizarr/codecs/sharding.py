@@ -46,7 +46,7 @@ MISSING = 2**64 - 1
 FAR = 2**62
 """Larger offsets and lengths are refused, so that their sum does not wrap."""
 FEW = 16
-"""After this many look-ups, a Python list of the whole index is faster."""
+"""After this many look-ups, and more in a large index, a Python list of all of it is faster."""
 UINT64 = np.dtype(np.uint64)
 DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
 IndexLocation = Literal["start", "end"]
@@ -98,7 +98,7 @@ class ShardIndex:
         """
         if self._entries is None:
             self._lookups += 1
-            if self._lookups < FEW:
+            if self._lookups < max(FEW, self.table.size // 16):
                 offset, nbytes = self.table[coordinates].tolist()
                 return None if offset == MISSING else (offset, nbytes)
         place = 0
