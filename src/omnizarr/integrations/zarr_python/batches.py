@@ -88,6 +88,14 @@ class Batch(Plan):
         return f"Batch({self.count} parts, working array {self.shape})"
 
     @property
+    def factors(self) -> None:
+        return None
+
+    @property
+    def empty(self) -> bool:
+        return not self._parts
+
+    @property
     def dense(self) -> bool:
         return self._boxes
 

@@ -97,6 +97,7 @@ class Beneath:
         beneath the root alone."""
         if self._direct is None and not self.follow_symlinks:
             return None
+        self.base  # noqa: B018 - the path that is handed out leads through no link
         return FilePrefix(self._prefix + prefix.encode(), self.follow_symlinks)
 
     def path(self, directory: str) -> str:
