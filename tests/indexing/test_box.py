@@ -51,6 +51,18 @@ def test_a_box_is_the_plan_of_the_general_way(rng: random.Random) -> None:
     assert np.array_equal(read(found, split(x, grid), []), expected)
 
 
+@pytest.mark.parametrize("key", [(slice(0, 2), 1), slice(0, 5), (0, 0), (slice(3, 3), 0)])
+def test_some_chunks_alone(key: Any) -> None:
+    plan = box(key, GRID)
+    assert plan is not None
+    for part in plan.parts():
+        some = plan.only(frozenset([part.coordinates]))
+        assert (some.count, list(some.parts())) == (1, [part])
+        assert some.target == plan.target and some.transform.axes == plan.transform.axes
+    none = plan.only(frozenset())
+    assert (none.count, list(none.parts())) == (0, [])
+
+
 @pytest.mark.parametrize("key", [2, (1, slice(2, 9)), (slice(None), 3), (0, 0), slice(4, 4), ()])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_working_array_and_result_are_views_of_one_another(key: Any, order: Any) -> None:

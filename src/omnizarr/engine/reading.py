@@ -70,6 +70,8 @@ def read(source: Source, plan: Plan, working: Target) -> None:
         return
     left = native_plans.read(source, plan, working)
     if left is not None:
+        if not left:
+            return
         plan = plan.only(left)
     count = len(plan)
     if count == 0:

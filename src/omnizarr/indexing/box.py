@@ -74,10 +74,12 @@ class Box(Plan):
 
     @property
     def count(self) -> int:
-        return super().count if self._only is None else 1
+        return 1 if self._only is not None and self._chosen is None else super().count
 
     def parts(self) -> Iterator[ChunkPart]:
-        return super().parts() if self._only is None else iter((self._only,))
+        if self._only is not None and self._chosen is None:
+            return iter((self._only,))
+        return super().parts()
 
 
 def box(key: Any, grid: Grid) -> Box | None:

@@ -92,10 +92,6 @@ class Batch(Plan):
         return None
 
     @property
-    def empty(self) -> bool:
-        return not self._parts
-
-    @property
     def dense(self) -> bool:
         return self._boxes
 
