@@ -88,10 +88,6 @@ class Batch(Plan):
         return f"Batch({self.count} parts, working array {self.shape})"
 
     @property
-    def factors(self) -> None:
-        return None
-
-    @property
     def dense(self) -> bool:
         return self._boxes
 
