@@ -113,6 +113,8 @@ impl ChunkFiles {
             return Ok(None);
         };
         let target = Target::new(&view, layout, self.fill.as_deref());
+        let each = layout.memory(target.contiguous);
+        let threads = self.threads(threads, &factors, each, scratch);
         let job = read::Job {
             files: self,
             root: root.as_bytes(),
@@ -121,7 +123,7 @@ impl ChunkFiles {
             target,
             left: Mutex::new(Vec::new()),
         };
-        job.run(py, threads, scratch, check)?;
+        job.run(py, threads, check)?;
         Ok(Some(job.left.into_inner().unwrap_or_default()))
     }
 
@@ -165,7 +167,7 @@ impl ChunkFiles {
         let each = size
             .and_then(|size| size.checked_mul(2))
             .ok_or(Fault::Memory)?;
-        let threads = self.threads(threads, count, &view, each, scratch);
+        let threads = self.threads(threads, &factors, each, scratch);
         let together = (count / (threads * 8)).clamp(1, TOGETHER);
         let job = write::Job {
             files: self,
@@ -187,21 +189,11 @@ impl ChunkFiles {
         self.shard.as_ref().map_or(&self.layout.shape, Shard::shape)
     }
 
-    /// How many threads work on so many files: as many as pay, and as the scratch memory allows.
-    fn threads(
-        &self,
-        most: usize,
-        count: usize,
-        view: &View,
-        each: usize,
-        scratch: usize,
-    ) -> usize {
+    /// How many threads work: as many as pay, and as the scratch memory allows.
+    fn threads(&self, most: usize, factors: &[Factor<'_>], each: usize, scratch: usize) -> usize {
         // An element takes its whole chunk, or inner chunk.
-        let elements: usize = view.shape.iter().product();
-        let inner = self.shard.as_ref().map_or(1, Shard::chunks);
-        let taken = elements.div_ceil(count.max(1)).min(inner);
-        let bytes = taken.saturating_mul(self.layout.size.saturating_add(CHUNK_COST));
-        let cost = count.saturating_mul(bytes);
+        let chunks = selection::most(factors, &self.layout.shape);
+        let cost = chunks.saturating_mul(self.layout.size.saturating_add(CHUNK_COST));
         let paying = most.min(1 + cost / THREAD_COST);
         match each <= scratch / SHARING {
             true => paying,

@@ -141,18 +141,9 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub fn run(
-        &self,
-        py: Python<'_>,
-        threads: usize,
-        scratch: usize,
-        check: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+    pub fn run(&self, py: Python<'_>, threads: usize, check: &Bound<'_, PyAny>) -> PyResult<()> {
         let layout = &self.files.layout;
         let count = self.cuts.len();
-        let each = layout.memory(self.target.contiguous);
-        let view = self.target.view;
-        let threads = self.files.threads(threads, count, view, each, scratch);
         if let Some(shard) = &self.files.shard {
             return shard::read(self, shard, py, threads, check);
         }

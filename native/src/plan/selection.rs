@@ -201,6 +201,15 @@ impl Cuts {
     }
 }
 
+/// How many chunks factors touch at the most.
+pub fn most(factors: &[Factor<'_>], chunk: &[usize]) -> usize {
+    let pieces = factors.iter().map(|factor| match factor {
+        Factor::Run(_) => Cut::new(factor, chunk).map_or(usize::MAX, |cut| cut.pieces()),
+        Factor::Points(points) => points.places.len(),
+    });
+    pieces.fold(1, usize::saturating_mul)
+}
+
 /// Whether factors take a chunk whole, once and in order.
 pub fn is_whole(factors: &[Factor<'_>], chunk: &[usize]) -> bool {
     factors.iter().all(|factor| match factor {

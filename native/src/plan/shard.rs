@@ -60,11 +60,6 @@ impl Shard {
         &self.shape
     }
 
-    /// How many inner chunks there are.
-    pub fn chunks(&self) -> usize {
-        self.inner.iter().product()
-    }
-
     /// Bytes of the index.
     pub fn index_bytes(&self) -> usize {
         self.index_bytes
@@ -147,7 +142,7 @@ pub fn read(
     let layout = &job.files.layout;
     let count = job.cuts.len();
     // Few shards are read by several threads each.
-    let parts = match count >= 2 * threads {
+    let parts = match threads == 1 || count >= 2 * threads {
         true => 1,
         false => (4 * threads).div_ceil(count.max(1)),
     };
