@@ -40,7 +40,6 @@ from omnizarr.stores import (
     NestedDirectoryStore,
     PrefixStore,
     ReadOnlyStore,
-    TempStore,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from omnizarr.jobs.conversion import convert
     from omnizarr.jobs.verification import verify
     from omnizarr.nodes.synchronizers import ProcessSynchronizer, ThreadSynchronizer
-    from omnizarr.stores import ZipStore
+    from omnizarr.stores import TempStore, ZipStore
 
 _LAZY = {
     "api.checking": ("check",),

@@ -38,7 +38,6 @@ from omnizarr.nodes.creation.arguments import (
     ShapeLike,
 )
 from omnizarr.nodes.creation.arrays import like, make_array
-from omnizarr.nodes.creation.hierarchies import create_nodes
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.metadata import Metadata
 from omnizarr.nodes.node import NodeAddress, Options
@@ -378,6 +377,8 @@ def create_hierarchy(
     """
     backing = open_store(store, "a", storage_options)
     chosen = node.choose_format(backing, "", zarr_format, config.get("default_zarr_format"))
+    from omnizarr.nodes.creation.hierarchies import create_nodes
+
     return create_nodes(NodeAddress(backing, "", chosen), Options(), nodes, overwrite=overwrite)
 
 

@@ -23,6 +23,10 @@ Keys = Callable[[str], tuple[str, ...]]
 Parse = Callable[[str, Mapping[str, Buffer]], Node | None]
 
 
+FEW = 256
+"""Up to so many members of a group, parsed models are looked up, and kept."""
+
+
 def child_names(store: Store, path: str) -> list[str]:
     """Names directly below `path`; not each of them is a node."""
     prefix = f"{path}/" if path else ""
@@ -48,10 +52,15 @@ def child_documents(store: Store, path: str, keys: Keys) -> Iterator[tuple[str, 
             yield name, documents
 
 
-def children(store: Store, path: str, keys: Keys, parse: Parse) -> dict[str, Node]:
-    """The direct members, by name, sorted."""
+def children(
+    store: Store, path: str, keys: Keys, parse: Parse, kept: Parse | None = None
+) -> dict[str, Node]:
+    """The direct members, by name, sorted. `kept` is used in the place of `parse` for few."""
     members: dict[str, Node] = {}
-    for name, documents in child_documents(store, path, keys):
+    found = list(child_documents(store, path, keys))
+    if kept is not None and len(found) <= FEW:
+        parse = kept  # models of many members would only displace one another
+    for name, documents in found:
         try:
             node = parse(join(path, name), documents)
         except MetadataError as error:
@@ -169,7 +178,7 @@ class BelowPath(ABC):
         return self.parse(path, documents)
 
     def children(self, store: Store, path: str) -> dict[str, Node]:
-        return children(store, path, self.keys, self.node)
+        return children(store, path, self.keys, self.parse, self.node)
 
     def names(self, store: Store, path: str) -> list[str]:
         return child_names(store, path)

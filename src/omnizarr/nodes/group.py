@@ -24,7 +24,7 @@ from omnizarr.formats.base import Node
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
-from omnizarr.nodes import member_lookup, moving, node
+from omnizarr.nodes import member_lookup, node
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.constructors import GroupConstructors
 from omnizarr.nodes.creation import storing
@@ -1255,6 +1255,8 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         >>> root["b/c"].shape
         (3,)
         """
+        from omnizarr.nodes import moving
+
         moving.move(self, source, dest)
 
     # -- in a notebook ------------------------------------------------------------------------

@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, Any
 from omnizarr.model.store import ByteRange, Capabilities, Listing, Store, Versioned
 from omnizarr.stores.kinds import store_kind
 from omnizarr.stores.local.store import DirectoryStore, LocalStore, NestedDirectoryStore
-from omnizarr.stores.local.temp import TempStore
 from omnizarr.stores.mapping import KVStore, MappingStore
 from omnizarr.stores.memory import DictStore, MemoryStore
 from omnizarr.stores.resolve import StoreLike, as_store
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from omnizarr.stores.databases.sqlite import SQLiteStore
     from omnizarr.stores.fsspec.store import FsspecStore, FSStore
     from omnizarr.stores.http.store import HTTPStore
+    from omnizarr.stores.local.temp import TempStore
     from omnizarr.stores.n5 import N5FSStore, N5Store
     from omnizarr.stores.references.store import ReferenceStore
     from omnizarr.stores.wrappers.cache import CacheStore, LRUStoreCache
@@ -78,6 +78,7 @@ LAZY = {
     "RedisStore": "databases.redis",
     "ReferenceStore": "references.store",
     "SQLiteStore": "databases.sqlite",
+    "TempStore": "local.temp",
     "ZarrPythonStore": "zarr_python.store",
     "ZipStore": "zip.store",
 }

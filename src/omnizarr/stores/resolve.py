@@ -16,7 +16,7 @@ from omnizarr.config import config
 from omnizarr.errors import NodeNotFoundError, StoreError
 from omnizarr.keywords import suggests
 from omnizarr.model.store import Store
-from omnizarr.stores import foreign_files, kinds
+from omnizarr.stores import kinds
 from omnizarr.stores.local.store import LocalStore
 from omnizarr.stores.mapping import MappingStore, is_mapping
 from omnizarr.stores.memory import MemoryStore
@@ -177,7 +177,7 @@ def _at_path(
         inside = _at_path(container, kept, read_only, storage_options)
         return PrefixStore(inside, os.path.relpath(path, container).replace(os.sep, "/"))
     kind = kinds.for_path(path, found)
-    if kind is not None and not (kind.existing and foreign_files.is_document(path)):
+    if kind is not None and not (kind.existing and _is_document(path)):
         opened: Store = kind.load().open_path(path, mode=mode, read_only=read_only, options=options)
         return opened
     _refuse_options(storage_options, path)
@@ -207,7 +207,15 @@ def _scheme_of(path: str) -> str:
     return "" if match is None else match[1].lower()
 
 
+def _is_document(path: str) -> bool:
+    from omnizarr.stores import foreign_files  # for the few paths that name a file
+
+    return foreign_files.is_document(path)
+
+
 def _refuse_file(path: str, mode: str | None) -> None:
+    from omnizarr.stores import foreign_files
+
     file = foreign_files.file_above(path)
     if file is not None:
         message = f"{path!r} is no store: {'it' if file == path else repr(file)} is"
