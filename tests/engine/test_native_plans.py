@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +51,28 @@ def stored(path: Path, dtype: str, codecs: list[Any], index: str | None = None) 
     return array
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
+def noted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int | None]:
     """For each plan, how many chunks the core left; None where it was not asked."""
     answers: list[int | None] = []
-    read = native_plans.read
+    execute = getattr(native_plans, name)
 
     def noting(*arguments: Any) -> Any:
-        left = read(*arguments)
+        left = execute(*arguments)
         answers.append(None if left is None else len(left))
         return left
 
-    monkeypatch.setattr(native_plans, "read", noting)
-    yield answers
+    monkeypatch.setattr(native_plans, name, noting)
+    return answers
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    return noted(monkeypatch, "read")
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    return noted(monkeypatch, "write")
 
 
 @pytest.mark.slow
@@ -329,21 +337,6 @@ def test_a_subclass_sees_every_read(wrapped: bool, tmp_path: Path, asked: list[i
 
 
 # -- writing ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
-    """For each write, how many chunks the core left; None where it was not asked."""
-    answers: list[int | None] = []
-    write = native_plans.write
-
-    def noting(*arguments: Any) -> Any:
-        left = write(*arguments)
-        answers.append(None if left is None else len(left))
-        return left
-
-    monkeypatch.setattr(native_plans, "write", noting)
-    yield answers
 
 
 @pytest.mark.slow
