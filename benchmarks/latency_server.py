@@ -68,8 +68,10 @@ class Stored:
 
 def stored(value: bytes) -> Stored:
     etag = f'"{blake2b(value, digest_size=16).hexdigest()}"'.encode()
-    date = formatdate(usegmt=True).encode()
-    return Stored(value, etag, b"ETag: %b\r\nLast-Modified: %b\r\n" % (etag, date))
+    # As if it were an hour old, as most data are: of a value that has just changed, clients must not
+    # trust the ETag yet, and ask more often.
+    changed = date(int(time.time()) - 3600)
+    return Stored(value, etag, b"ETag: %b\r\nLast-Modified: %b\r\n" % (etag, changed))
 
 
 @lru_cache(maxsize=1)
