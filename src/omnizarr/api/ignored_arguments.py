@@ -17,7 +17,6 @@ from omnizarr.model import dtypes, json
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.creation.arguments import request_from
 from omnizarr.nodes.creation.arrays import REPLACED, like, without_replaced
 from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
@@ -128,6 +127,8 @@ def _other_codecs(array: Array, arguments: Mapping[str, Any]) -> list[str]:
 def _codecs(model: ArrayModel) -> tuple[Any, ...]:
     """The codecs, each of them once: `like` gives a filter of bytes as a compressor, so that one
     that is given again as a filter would be there twice."""
+    from omnizarr.nodes.codec_views import CodecView
+
     found: list[Any] = []
     for codec in CodecView.of(model).all:
         found += [] if codec in found else [codec]

@@ -33,6 +33,8 @@ LONG_FILL = 1024
 
 @dataclass(frozen=True, eq=False)
 class Source:
+    """The chunks of one array in one store."""
+
     store: Store
     prefix: str
     """Prefix of the chunk keys in the store."""

@@ -28,6 +28,8 @@ OBJECT = np.dtype(object)
 
 @dataclass(frozen=True, eq=False)
 class Column:
+    """Text or byte strings of any length as Arrow has them: offsets and data."""
+
     offsets: Offsets
     """One more than there are elements; they never fall and never pass the end of `data`."""
     data: Octets

@@ -19,7 +19,6 @@ from omnizarr.formats import Node, unnamed_options
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
 from omnizarr.model.grids import Grid, chunk_lengths, regular_grid
-from omnizarr.nodes.codec_views import CodecView
 from omnizarr.nodes.data import stored_chunks
 from omnizarr.nodes.freshness import require_same
 from omnizarr.nodes.info import CallableInt
@@ -27,7 +26,7 @@ from omnizarr.nodes.node_facts import NodeFacts
 from omnizarr.runtime.properties import cached_property
 
 if TYPE_CHECKING:
-    from omnizarr.nodes.codec_views import ShownCodec
+    from omnizarr.nodes.codec_views import CodecView, ShownCodec
     from omnizarr.nodes.creation.arguments import Order
 
 MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -97,6 +96,8 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     @cached_property
     def _pipeline(self) -> CodecView:
+        from omnizarr.nodes.codec_views import CodecView
+
         return CodecView.of(self._stored, unnamed_options(self._place.format, self._stored))
 
     @property

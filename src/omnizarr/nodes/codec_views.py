@@ -27,6 +27,8 @@ _CHECKSUM = re.compile(r"(crc32c?|adler32|fletcher32|jenkins_lookup3)\Z")
 
 @dataclass(frozen=True)
 class CodecView:
+    """The codecs of an array, sorted by their kind."""
+
     specs: tuple[CodecSpec, ...]
     order: str
     inner_chunks: tuple[int, ...] | None

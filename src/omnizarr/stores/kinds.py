@@ -29,6 +29,8 @@ from omnizarr.stores.secrets import SHOWN, masked_url
 
 @dataclass(frozen=True)
 class StoreKind:
+    """How stores of one kind are recognised and opened."""
+
     module: str
     """Below `omnizarr.stores`."""
     title: str = ""

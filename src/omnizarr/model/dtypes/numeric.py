@@ -27,6 +27,8 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 @dataclass(frozen=True)
 class Boolean(NumpyType):
+    """True or false, a byte each."""
+
     dtype: np.dtype[Any] = np.dtype(bool)  # noqa: RUF009 - dtypes are immutable
 
     @property

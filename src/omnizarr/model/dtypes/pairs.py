@@ -26,6 +26,8 @@ NAMES = frozenset(PREFIX + part for part in ("float16", *FLOATS) if part != UNRE
 
 @dataclass(frozen=True)
 class Pair(DataType):
+    """A complex number of two small floats."""
+
     part: Float
     """The type of the real and of the imaginary part."""
 

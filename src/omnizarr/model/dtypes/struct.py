@@ -30,6 +30,8 @@ class StructField(NamedTuple):
 
 @dataclass(frozen=True)
 class Struct(DataType):
+    """Records with named fields."""
+
     dtype: np.dtype[Any]
     special: tuple[tuple[str, DataType], ...] = ()
     """The types of fields whose NumPy dtype would give another one."""

@@ -25,6 +25,8 @@ _OBJECT = np.dtype(object)
 
 @dataclass(frozen=True)
 class String(DataType):
+    """Text of any length."""
+
     variable: ClassVar[bool] = True
     objects: bool = False
     """Readers get Python's `str` in an array of objects, not NumPy's StringDType."""

@@ -322,6 +322,8 @@ def remove_if_free(folder: Folder, name: str) -> bool:
 
 @dataclass(eq=False)
 class _Owned:
+    """A lock that a thread of this process holds."""
+
     lock: FileLock
     taker: KeyLocks
     has_read: bool = False
