@@ -68,8 +68,8 @@ class Stored:
 
 def stored(value: bytes) -> Stored:
     etag = f'"{blake2b(value, digest_size=16).hexdigest()}"'.encode()
-    # As if it were an hour old, as most data are: of a value that has just changed, clients must not
-    # trust the ETag yet, and ask more often.
+    # As if it were an hour old, as most data are. Clients must not trust the ETag of a value that
+    # has just changed, and ask more often.
     changed = date(int(time.time()) - 3600)
     return Stored(value, etag, b"ETag: %b\r\nLast-Modified: %b\r\n" % (etag, changed))
 
