@@ -554,6 +554,18 @@ def test_a_call_can_be_called_off(large: Any) -> None:
     timer.join()
 
 
+def test_a_call_that_was_called_off_does_nothing(tmp_path: Path) -> None:
+    array = stored(tmp_path, "float32", CODECS["fast"])
+    event = threading.Event()
+    event.set()
+    with mode("native"):
+        with parallel.abandoned_by(event):
+            for call in (lambda: array[...], lambda: array.__setitem__(..., 7)):
+                with pytest.raises(parallel.Abandoned):
+                    call()
+        np.testing.assert_array_equal(array[...], values("float32"))
+
+
 def test_a_child_of_a_fork_reads(large: Any) -> None:
     with mode("native"), config.set({"threads": 3}):
         expected = large[:64].tobytes()

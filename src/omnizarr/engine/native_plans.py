@@ -115,7 +115,9 @@ def _files(source: Source, working: Any) -> ChunkFiles | None:
 
 
 def _amounts(working: Any) -> tuple[int, int]:
-    """How many threads may work, and how much memory they may take."""
+    """How many threads may work, and how much memory they may take. Raises if the call was
+    cancelled, for which the core looks only when some time has passed."""
+    parallel.check()
     workers = threads.available() if working.size > 1 else 1
     return workers, limits.current.scratch_bytes
 
