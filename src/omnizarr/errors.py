@@ -59,12 +59,10 @@ This module knows names only. It must not import anything of the package.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 
-@dataclass(frozen=True)
-class ErrorLocation:
+class ErrorLocation(NamedTuple):
     """Where an error arose. What is not known, or does not apply, is None.
 
     Examples
@@ -200,7 +198,7 @@ class ZarrError(Exception):
         if isinstance(where, ErrorLocation) and inner and isinstance(inner[0], ErrorLocation):
             known = inner[0]
             if known.store is None and where.key is None and where.path is None:
-                where = replace(known, store=where.store, name=where.name)
+                where = known._replace(store=where.store, name=where.name)
                 inner = inner[1:]
         return self._with(where=(where, *inner))
 

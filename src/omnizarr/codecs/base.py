@@ -11,7 +11,6 @@ This module knows sizes and shapes. It must not know any codec, store or format.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 CodecKind = Literal["array-array", "array-bytes", "bytes-bytes"]
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayStage:
+class ArrayStage(NamedTuple):
     """An array of known shape and type.
 
     Examples
@@ -67,8 +65,7 @@ class ArrayStage:
         return None if self.variable else self.size * self.dtype.itemsize
 
 
-@dataclass(frozen=True, slots=True)
-class BytesStage:
+class BytesStage(NamedTuple):
     """Bytes of known size, or at least of known greatest size.
 
     Examples
@@ -121,7 +118,7 @@ def compressed(stage: BytesStage) -> BytesStage:
 def resized(stage: BytesStage, more: int) -> BytesStage:
     """The stage with a fixed number of bytes added."""
     size = None if stage.size is None else stage.size + more
-    return replace(stage, size=size, limit=stage.limit + more, array=None)
+    return stage._replace(size=size, limit=stage.limit + more, array=None)
 
 
 class ColumnCoder(NamedTuple):
@@ -132,8 +129,7 @@ class ColumnCoder(NamedTuple):
     """Checks all offsets and all text. The column may be a view of the given bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A codec prepared for a stage.
 
     Examples
@@ -183,8 +179,7 @@ def split_at_serializer(
     return views, steps[len(views)], steps[len(views) + 1 :]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What a codec may know when it is made from metadata.
 
     Examples
@@ -206,7 +201,7 @@ class Context:
                 f"codecs nested deeper than {limits.current.max_codec_depth}"
                 " (omnizarr.limits.set(max_codec_depth=…) raises it)"
             )
-        return replace(self, depth=self.depth + 1)
+        return self._replace(depth=self.depth + 1)
 
 
 class Codec(Protocol):

@@ -5,7 +5,7 @@ v2: `delta`. Configuration: `dtype`, and `astype` of the differences (`dtype` if
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,7 +48,7 @@ class DeltaCodec(ConfiguredCodec):
 
         step = elementwise(NAME, stage, dtype, astype, encode, decode)
         wraps = number == difference and number.kind in "iu" and number.isnative
-        return replace(step, block=("delta", number.itemsize) if wraps else None)
+        return step._replace(block=("delta", number.itemsize) if wraps else None)
 
 
 def _ticks(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from omnizarr import limits
@@ -37,8 +36,7 @@ class Extension(NamedTuple):
     must_understand: bool
 
 
-@dataclass(frozen=True)
-class Constraint:
+class Constraint(NamedTuple):
     """What a member must be."""
 
     expected: str

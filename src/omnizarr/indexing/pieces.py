@@ -14,7 +14,6 @@ This module knows axes of grids and integers. It must not know transforms or who
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from math import prod
 from types import EllipsisType
@@ -163,8 +162,7 @@ def split_run(run: Run, axis: Axis, limit: int) -> Iterator[Run]:
         count -= taken
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class Groups(NamedTuple):
     """Points in the order of their chunks. Lists have one entry per touched chunk."""
 
     axes: tuple[int, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from omnizarr.model.grids import Grid, Shape
 from omnizarr.model.keys import ChunkKeys
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(NamedTuple):
     """A chunk grid is not read as its document says, because no grid can be so.
 
     Other readers of the document would look for chunks elsewhere, so it is stored in valid form

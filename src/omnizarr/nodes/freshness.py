@@ -11,7 +11,6 @@ This module knows documents and what must agree. It must not know chunks.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from math import inf
 from time import monotonic
 
@@ -65,7 +64,7 @@ class Freshness:
         if not same or data is None or data != self._data:
             # Parse the document that was just read, not a cached one.
             documents = {} if data is None else {key: data}
-            found = node.reread(replace(place, store=_Holding(store, documents)))
+            found = node.reread(place._replace(store=_Holding(store, documents)))
             self._node = found
         self._data = data
         # A file that was changed a moment ago has another version at every look.
@@ -126,7 +125,7 @@ def require_same(place: NodeAddress, before: ArrayModel, now: Node, when: str = 
     if found is not None:
         # A new array holds its facts as requested. The stored document may spell them differently.
         documents = place.format.documents(place.path, before)
-        stored = node.reread(replace(place, store=_Holding(place.store, documents)))
+        stored = node.reread(place._replace(store=_Holding(place.store, documents)))
         if isinstance(stored, ArrayModel):
             found = difference(stored, now)
     if found is not None or not isinstance(now, ArrayModel):

@@ -1073,7 +1073,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         '/a/b'
         """
         self._check_writable()
-        place = replace(self._place, path=self._absolute(name))
+        place = self._place._replace(path=self._absolute(name))
         model = place.format.new_group(dict(attributes or {}))
         storing.create(place, model, overwrite=overwrite)
         return type(self)._of(place, model, self._options)

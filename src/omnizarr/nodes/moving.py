@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from omnizarr import formats
@@ -23,7 +22,7 @@ def move(group: Group, source: str, dest: str) -> None:
         raise group._missing(source)
     taken = group._locate(target)
     if taken is not None:
-        raise storing.exists(replace(group._place, path=target), taken[1])
+        raise storing.exists(group._place._replace(path=target), taken[1])
     if (target + "/").startswith(origin + "/"):
         raise MetadataError(f"{group._place}: cannot move {source!r} into itself")
     chosen = found[0].format

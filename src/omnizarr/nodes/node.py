@@ -110,8 +110,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class NodeAddress:
+class NodeAddress(NamedTuple):
     """A node's address: its store, its path in it, and the format that it is written in."""
 
     store: Store
@@ -332,7 +331,7 @@ def _change(
         raise read_only(place, options)
 
     def update_documents(held: Store) -> Any:
-        for key, document in changed(reread(replace(place, store=held))).items():
+        for key, document in changed(reread(place._replace(store=held))).items():
             held.set(key, document)
         return reread(place)
 

@@ -80,7 +80,7 @@ def _watching(place: NodeAddress) -> Callable[[], Node | None]:
         documents = formats.documents(place.format, once, place.path)
         if known is None or known[0] != documents:
             try:
-                seen = known = documents, node.reread(replace(place, store=once))
+                seen = known = documents, node.reread(place._replace(store=once))
             except NodeNotFoundError:
                 return None
         return known[1]

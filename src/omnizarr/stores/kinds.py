@@ -19,16 +19,14 @@ import os
 import re
 import stat
 import sys
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Store
 from omnizarr.stores.secrets import SHOWN, masked_url
 
 
-@dataclass(frozen=True)
-class StoreKind:
+class StoreKind(NamedTuple):
     """How stores of one kind are recognised and opened."""
 
     module: str

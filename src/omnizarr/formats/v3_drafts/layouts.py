@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from omnizarr.errors import MetadataError, UnknownExtensionError, UnsupportedError
@@ -49,8 +48,7 @@ _CORE = re.compile(r"https?://\S+/core/3(?:\.[0-9]{1,4})?/?\Z")
 _SUFFIX = re.compile(r"[A-Za-z0-9._-]{0,32}\Z")
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """What one draft decided."""
 
     name: str
@@ -107,8 +105,7 @@ B = Layout("3-draft2020-09", CORE, "", "data/root", "draft", "/", ("c", "c0"), F
 C = Layout("3-draft2020-10", CORE, ".json", "data/root", "draft", "/", ("c0", "c"), True, True)
 
 
-@dataclass(frozen=True)
-class Bootstrap:
+class Bootstrap(NamedTuple):
     """What a store says about its hierarchy."""
 
     layout: Layout
