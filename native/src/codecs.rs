@@ -13,6 +13,7 @@ mod lz4;
 mod numbers;
 mod room;
 mod shuffle;
+mod source;
 mod zstd;
 
 use crate::fault::Fault;
@@ -26,6 +27,10 @@ use std::ffi::c_int;
 
 pub use crc32c::checksum;
 pub use room::Room;
+pub use source::{Appended, PIECE, Rows, Sink, Source, Whole};
+
+/// What a container is longer than its content at most, and a checksum.
+const SLACK: usize = 32;
 
 /// One codec.
 enum Step {
@@ -143,6 +148,11 @@ impl Steps {
     /// The stored bytes are the chunk's memory.
     pub fn is_plain(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Chunks can be encoded piece by piece.
+    pub fn streams(&self) -> bool {
+        matches!(self.0[..], [] | [Step::Zstd { .. } | Step::Blosc(_)])
     }
 
     /// Chunks can be decoded some rows at a time, mostly.
@@ -331,6 +341,18 @@ impl<'a> Encoding<'a> {
         })
     }
 
+    /// The bytes that a chunk's memory becomes, with memory for four more.
+    fn encode(&mut self, data: &[u8], memory: &mut Vec<u8>) -> Option<()> {
+        if let Encoding::Blosc(context) = self {
+            memory.clear();
+            memory.try_reserve(data.len().checked_add(SLACK)?).ok()?;
+            return context.encode(&mut Whole::new(data), &mut Appended::new(memory));
+        }
+        let most = self.bound(data.len())?;
+        // SAFETY: each codec writes what it says.
+        unsafe { refill(memory, most, 4, |room| self.fill(data, room)) }
+    }
+
     /// The most bytes that so many become.
     fn bound(&mut self, size: usize) -> Option<usize> {
         match self {
@@ -339,12 +361,12 @@ impl<'a> Encoding<'a> {
             Encoding::Zstd(_) => zstd::Compressor::bound(size),
             Encoding::Lz4(_) => lz4::bound(size),
             Encoding::Deflate(context) => Some(context.bound(size)),
-            Encoding::Blosc(_) => blosc::Compressor::bound(size),
+            Encoding::Blosc(_) => None,
         }
     }
 
     /// How many bytes of a room of `bound` bytes these become.
-    fn encode(&mut self, data: &[u8], room: &Room) -> Option<usize> {
+    fn fill(&mut self, data: &[u8], room: &Room) -> Option<usize> {
         match self {
             Encoding::Crc32c { at_start } => {
                 let sum = crc32c::checksum(data).to_le_bytes();
@@ -368,7 +390,7 @@ impl<'a> Encoding<'a> {
             Encoding::Zstd(context) => context.encode(data, room),
             Encoding::Lz4(acceleration) => lz4::encode(data, room, *acceleration),
             Encoding::Deflate(context) => context.encode(data, room),
-            Encoding::Blosc(context) => context.encode(data, room),
+            Encoding::Blosc(_) => None,
         }
     }
 }
@@ -389,6 +411,22 @@ impl<'a> Encoder<'a> {
     pub fn encode<'b>(&'b mut self, memory: &'b [u8]) -> Option<&'b [u8]> {
         encode(self.0.as_mut()?, memory)
     }
+
+    /// The same piece by piece, if the steps say that they stream.
+    pub fn encode_pieces(&mut self, source: &mut dyn Source, sink: &mut dyn Sink) -> Option<()> {
+        match self.0.as_deref_mut()? {
+            [] => {
+                let mut put = |piece: &[u8]| sink.put(piece).is_some();
+                source.all(PIECE, &mut put)?.then_some(())
+            }
+            [codec] => match &mut codec.way {
+                Encoding::Zstd(context) => context.encode_pieces(source, sink),
+                Encoding::Blosc(context) => context.encode(source, sink),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// Do these codecs, the first one first.
@@ -396,10 +434,7 @@ fn encode<'b>(codecs: &'b mut [Do<'_>], data: &'b [u8]) -> Option<&'b [u8]> {
     let Some((first, mut outer)) = codecs.split_first_mut() else {
         return Some(data);
     };
-    let most = first.way.bound(data.len())?;
-    let way = &mut first.way;
-    // SAFETY: each codec writes what it says.
-    unsafe { refill(&mut first.memory, most, 4, |room| way.encode(data, room)) }?;
+    first.way.encode(data, &mut first.memory)?;
     // A checksum at the end needs no copy of the rest.
     let appended = |codec: &Do<'_>| matches!(codec.way, Encoding::Crc32c { at_start: false });
     while outer.first().is_some_and(appended) {

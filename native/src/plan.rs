@@ -113,7 +113,7 @@ impl ChunkFiles {
             return Ok(None);
         };
         let target = Target::new(&view, layout, self.fill.as_deref());
-        let each = layout.memory(target.contiguous);
+        let each = layout.memory_to_read(target.contiguous);
         let threads = self.threads(threads, &factors, each, scratch);
         let job = read::Job {
             files: self,
@@ -159,26 +159,19 @@ impl ChunkFiles {
         let Some(cuts) = Cuts::new(&factors, self.grid()) else {
             return Ok(None);
         };
-        let count = cuts.len();
-        let size = self
-            .grid()
-            .iter()
-            .try_fold(layout.item, |all, &n| all.checked_mul(n));
-        let each = size
-            .and_then(|size| size.checked_mul(2))
-            .ok_or(Fault::Memory)?;
+        let target = Target::new(&view, layout, None);
+        let each = layout.memory_to_write(target.contiguous);
         let threads = self.threads(threads, &factors, each, scratch);
-        let together = (count / (threads * 8)).clamp(1, TOGETHER);
         let job = write::Job {
             files: self,
             root: root.as_bytes(),
             cuts,
-            target: Target::new(&view, layout, None),
+            target,
             elided: elided.as_deref(),
             absent,
             left: Mutex::new(Vec::new()),
         };
-        job.run(py, threads, together, check)?;
+        job.run(py, threads, scratch, check)?;
         Ok(Some(job.left.into_inner().unwrap_or_default()))
     }
 }

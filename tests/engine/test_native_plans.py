@@ -393,6 +393,48 @@ def test_the_core_stores_what_is_covered_whole(
         np.testing.assert_array_equal(array[...], values("float32"))
 
 
+@pytest.mark.parametrize("shape", [(600, 700), (1, 600, 700)])
+@pytest.mark.parametrize("name", LARGE)
+def test_chunks_that_are_encoded_some_rows_at_a_time(
+    name: str, shape: tuple[int, ...], tmp_path: Path, written: list[int | None]
+) -> None:
+    whole = (*shape[:-2], 1200, 1400)
+    data = np.random.default_rng(2).integers(0, 50, whole).astype("f4")
+    if name == "random":
+        data = np.random.default_rng(2).random(whole, "f4")
+    data[..., :600, :700] = 0
+    data[..., :600, 700:] = np.arange(600)[:, None] > 598  # the fill value, but for the last row
+    with mode("native"):
+        array = omnizarr.create_array(
+            tmp_path, shape=whole, dtype="f4", chunks=shape, fill_value=0, **LARGE[name]
+        )
+        for given_values in (data, np.asfortranarray(data)):
+            array[...] = given_values
+    assert written == [0, 0]
+    assert len(chunk_files(tmp_path)) == 3
+    with mode("python"):
+        np.testing.assert_array_equal(array[...], data)
+
+
+@pytest.mark.parametrize("index", ["end", "start"])
+@pytest.mark.parametrize("shards", [(40, 60), (40, 20), (8, 12)])
+def test_shards_that_several_threads_encode(
+    index: Any, shards: tuple[int, int], tmp_path: Path, written: list[int | None]
+) -> None:
+    data = np.random.default_rng(4).integers(0, 9, (40, 60))
+    data[:12, :20] = 0
+    with mode("native"), config.set({"threading.max_workers": 5}):
+        array = omnizarr.create_array(
+            tmp_path, shape=data.shape, dtype=data.dtype, chunks=(4, 4), fill_value=0,
+            shards={"shape": shards, "index_location": index},
+        )  # fmt: skip
+        array[...] = np.asfortranarray(data)
+        array[...] = data
+    assert written == [0, 0]
+    with mode("python"):
+        np.testing.assert_array_equal(array[...], data)
+
+
 def test_values_that_are_not_contiguous_or_of_another_type(tmp_path: Path) -> None:
     data = values("float32")
     wide = np.zeros((60, 88), "f4")

@@ -6,6 +6,7 @@
 
 use super::deflate::{self, Container};
 use super::room::{Room, grow};
+use super::source::{PIECE, Sink, Source};
 use super::{blosclz, lz4, shuffle, zstd};
 use std::ffi::c_int;
 
@@ -45,6 +46,17 @@ impl Layout {
             true => self.typesize,
             false => 1,
         }
+    }
+
+    /// The header of a container of so many bytes.
+    fn header(&self, length: usize) -> Option<[u8; HEADER]> {
+        let mut header = [0; HEADER];
+        let typesize = u8::try_from(self.typesize).ok()?;
+        header[..4].copy_from_slice(&[VERSIONS[0], VERSIONS[1], self.flags, typesize]);
+        for (at, value) in [(4, self.size), (8, self.block), (12, length)] {
+            header[at..at + 4].copy_from_slice(&u32::try_from(value).ok()?.to_le_bytes());
+        }
+        Some(header)
     }
 
     fn filter(&self, size: usize) -> Filter {
@@ -316,14 +328,12 @@ impl<'a> Compressor<'a> {
         })
     }
 
-    /// The most bytes that so many become; None if they are too many.
-    pub fn bound(size: usize) -> Option<usize> {
-        (0 < size && size <= MOST_BYTES).then_some(size + HEADER)
-    }
-
-    /// Make a container in a room of `bound` bytes; how many of them it takes.
-    pub fn encode(&mut self, data: &[u8], room: &Room) -> Option<usize> {
-        let (options, size) = (self.options, data.len());
+    /// Make a container.
+    pub fn encode(&mut self, source: &mut dyn Source, sink: &mut dyn Sink) -> Option<()> {
+        let (options, size) = (self.options, source.size());
+        if size == 0 || size > MOST_BYTES {
+            return None;
+        }
         let typesize = match options.typesize {
             typesize if typesize > 255 || size % typesize != 0 => 1,
             typesize => typesize,
@@ -340,69 +350,83 @@ impl<'a> Compressor<'a> {
             size,
             block,
         };
-        let plain = options.level == 0 || size < FEW;
-        let made = if plain {
-            None
-        } else {
-            self.encode_blocks(&layout, data, room)
-        };
-        let length = match made {
-            Some(length) => length,
-            None => {
-                flags |= MEMCPYED;
-                room.part(HEADER, size)?.put(data)?;
-                HEADER + size
-            }
-        };
-        let start = [
-            VERSIONS[0],
-            VERSIONS[1],
-            flags,
-            u8::try_from(typesize).ok()?,
-        ];
-        room.part(0, 4)?.put(&start)?;
-        for (at, value) in [(4, size), (8, block), (12, length)] {
-            put_number(room, at, value)?;
+        if options.level > 0 && size >= FEW && self.encode_blocks(&layout, source, sink)? {
+            return Some(());
         }
-        Some(length)
+        sink.restart()?;
+        let plain = Layout {
+            flags: flags | MEMCPYED,
+            ..layout
+        };
+        sink.put(&plain.header(HEADER + size)?)?;
+        let mut put = |piece: &[u8]| sink.put(piece).is_some();
+        source.all(PIECE, &mut put)?.then_some(())
     }
 
-    /// The blocks with their table; where they end, or None if they are longer than the data.
-    fn encode_blocks(&mut self, layout: &Layout, data: &[u8], room: &Room) -> Option<usize> {
-        let Layout { typesize, .. } = *layout;
-        let mut end = HEADER + 4 * data.len().div_ceil(layout.block);
-        for (index, block) in data.chunks(layout.block).enumerate() {
-            put_number(room, HEADER + 4 * index, end)?;
-            let size = block.len();
-            let filter = layout.filter(size);
-            if filter != Filter::None {
-                grow(&mut self.block, size)?;
-                let aside = Room::over(self.block.get_mut(..size)?);
-                match filter {
-                    Filter::Bits => shuffle::bitshuffle(typesize, block, &mut self.tile, &aside)?,
-                    _ => shuffle::shuffle(typesize, block, &aside)?,
+    /// The blocks with their table; false if they are longer than the data.
+    fn encode_blocks(
+        &mut self,
+        layout: &Layout,
+        source: &mut dyn Source,
+        sink: &mut dyn Sink,
+    ) -> Option<bool> {
+        let blocks = layout.size.div_ceil(layout.block);
+        let mut end = HEADER + 4 * blocks;
+        // The header and the table are known at the end.
+        let mut table = vec![0; end];
+        sink.put(&table)?;
+        source.rewind();
+        for index in 0..blocks {
+            let first = index * layout.block;
+            let start = u32::try_from(end).ok()?.to_le_bytes();
+            table[HEADER + 4 * index..][..4].copy_from_slice(&start);
+            let size = layout.block.min(layout.size - first);
+            let room = sink.room(size + 4 * layout.splits(size))?;
+            let length = self.encode_block(layout, source.next(size)?, &room)?;
+            // SAFETY: as `encode_block` says.
+            unsafe { sink.took(length) }?;
+            end += length;
+            if end > HEADER + layout.size {
+                return Some(false);
+            }
+        }
+        table[..HEADER].copy_from_slice(&layout.header(end)?);
+        sink.rewrite(&table)?;
+        Some(true)
+    }
+
+    /// One block, in a room for its pieces as they are: how many bytes of it are written.
+    fn encode_block(&mut self, layout: &Layout, block: &[u8], room: &Room) -> Option<usize> {
+        let (size, typesize) = (block.len(), layout.typesize);
+        let filter = layout.filter(size);
+        if filter != Filter::None {
+            grow(&mut self.block, size)?;
+            let aside = Room::over(self.block.get_mut(..size)?);
+            match filter {
+                Filter::Bits => shuffle::bitshuffle(typesize, block, &mut self.tile, &aside)?,
+                _ => shuffle::shuffle(typesize, block, &aside)?,
+            }
+        }
+        let block = match filter {
+            Filter::None => block,
+            _ => self.block.get(..size)?,
+        };
+        let piece = size / layout.splits(size);
+        let mut end = 0;
+        for part in block.chunks(piece) {
+            let place = end + 4;
+            let target = room.part(place, piece)?;
+            let found = self.engine.encode(self.options.level, part, &target);
+            let length = match found.filter(|&length| length < piece) {
+                Some(length) => length,
+                None => {
+                    target.put(part)?;
+                    piece
                 }
-            }
-            let block = match filter {
-                Filter::None => block,
-                _ => self.block.get(..size)?,
             };
-            let piece = size / layout.splits(size);
-            for part in block.chunks(piece) {
-                let place = end.checked_add(4)?;
-                let most = piece.min(room.size.checked_sub(place)?);
-                let target = room.part(place, most)?;
-                let found = self.engine.encode(self.options.level, part, &target);
-                let length = match found.filter(|&length| length < piece) {
-                    Some(length) => length,
-                    None => {
-                        room.part(place, piece)?.put(part)?;
-                        piece
-                    }
-                };
-                put_number(room, end, length)?;
-                end = place + length;
-            }
+            let stored = u32::try_from(length).ok()?.to_le_bytes();
+            room.part(end, 4)?.put(&stored)?;
+            end = place + length;
         }
         Some(end)
     }
@@ -440,9 +464,4 @@ impl<'a> Compressor<'a> {
         }
         block
     }
-}
-
-fn put_number(room: &Room, at: usize, value: usize) -> Option<()> {
-    room.part(at, 4)?
-        .put(&u32::try_from(value).ok()?.to_le_bytes())
 }

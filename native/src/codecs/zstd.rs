@@ -2,11 +2,12 @@
 
 use super::context::Context;
 use super::room::{Room, grow};
+use super::source::{PIECE, Sink, Source};
 use std::cell::Cell;
 use std::ffi::c_int;
 use zstd_sys::{
-    ZSTD_CCtx, ZSTD_DCtx, ZSTD_ResetDirective, ZSTD_cParameter, ZSTD_dParameter, ZSTD_inBuffer,
-    ZSTD_outBuffer,
+    ZSTD_CCtx, ZSTD_DCtx, ZSTD_EndDirective, ZSTD_ResetDirective, ZSTD_cParameter, ZSTD_dParameter,
+    ZSTD_inBuffer, ZSTD_outBuffer,
 };
 
 /// The greatest level that the library has.
@@ -51,8 +52,6 @@ impl Decompressor {
     }
 }
 
-/// Rows are decoded in pieces of about so many bytes.
-const PIECE: usize = 1 << 18;
 /// Frames that refer back further than 2²³ bytes need too much memory to be decoded in pieces.
 const WINDOW: c_int = 23;
 
@@ -134,6 +133,9 @@ impl Drop for Decompressor {
     }
 }
 
+/// The input stays where it is until the end of the frame: no copy of it is needed.
+const STABLE_INPUT: ZSTD_cParameter = ZSTD_cParameter::ZSTD_c_experimentalParam9;
+
 /// Makes a frame that declares its decoded size.
 pub struct Compressor(Context<ZSTD_CCtx>);
 
@@ -169,6 +171,68 @@ impl Compressor {
         let context = self.0.pointer();
         // SAFETY: a live context, and the true sizes of both sides.
         usable(unsafe { zstd_sys::ZSTD_compress2(context, target, room.size, source, data.len()) })
+    }
+
+    /// The same piece by piece.
+    pub fn encode_pieces(&mut self, source: &mut dyn Source, sink: &mut dyn Sink) -> Option<()> {
+        let context = self.0.pointer();
+        let size = source.size();
+        // SAFETY: a live context.
+        unsafe {
+            let reset = ZSTD_ResetDirective::ZSTD_reset_session_only;
+            usable(zstd_sys::ZSTD_CCtx_reset(context, reset))?;
+            usable(zstd_sys::ZSTD_CCtx_setPledgedSrcSize(context, size as u64))?;
+            let stable = c_int::from(source.whole().is_some());
+            usable(zstd_sys::ZSTD_CCtx_setParameter(
+                context,
+                STABLE_INPUT,
+                stable,
+            ))?;
+        }
+        if let Some(data) = source.whole() {
+            return encode_piece(context, data, true, sink);
+        }
+        let mut taken = 0;
+        let complete = source.all(PIECE, &mut |piece| {
+            taken += piece.len();
+            encode_piece(context, piece, taken == size, sink).is_some()
+        })?;
+        complete.then_some(())
+    }
+}
+
+/// Go on with a frame.
+fn encode_piece(
+    context: *mut ZSTD_CCtx,
+    piece: &[u8],
+    last: bool,
+    sink: &mut dyn Sink,
+) -> Option<()> {
+    let directive = match last {
+        true => ZSTD_EndDirective::ZSTD_e_end,
+        false => ZSTD_EndDirective::ZSTD_e_continue,
+    };
+    let mut input = ZSTD_inBuffer {
+        src: piece.as_ptr().cast(),
+        size: piece.len(),
+        pos: 0,
+    };
+    loop {
+        let room = sink.room(PIECE)?;
+        let mut output = ZSTD_outBuffer {
+            dst: room.start.cast(),
+            size: room.size,
+            pos: 0,
+        };
+        // SAFETY: a live context, the true sizes of both sides, and as many bytes written as it says.
+        let rest = unsafe {
+            let rest = zstd_sys::ZSTD_compressStream2(context, &mut output, &mut input, directive);
+            sink.took(output.pos)?;
+            usable(rest)?
+        };
+        if input.pos == input.size && (rest == 0 || !last) {
+            return Some(());
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use crate::numpy::View;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Chunks from so many bytes on are decoded some rows at a time.
-pub const LARGE: usize = 1 << 20;
+/// Chunks from so many bytes on are decoded and encoded some rows at a time.
+const LARGE: usize = 1 << 20;
 
 /// How a chunk of numbers is stored.
 pub struct Layout {
@@ -19,7 +19,7 @@ pub struct Layout {
     pub strides: Vec<isize>,
     pub item: usize,
     pub size: usize,
-    /// The axis that is stored outermost.
+    /// The axis that is stored outermost, of those with more than one element.
     pub first: usize,
     pub steps: Steps,
     /// Groups of so many bytes are reversed.
@@ -57,12 +57,14 @@ impl Layout {
         if swap == 0 || item % swap != 0 {
             return Err(refused("swap", format!("{swap} of {item} bytes")));
         }
+        let first = order.iter().find(|&&axis| shape[axis] > 1);
+        let first = first.or(order.first()).copied().unwrap_or(0);
         Ok(Layout {
             shape,
             strides,
             item,
             size,
-            first: order.first().copied().unwrap_or(0),
+            first,
             steps: Steps::new(&codecs)?,
             swap,
             limit,
@@ -71,12 +73,36 @@ impl Layout {
 }
 
 impl Layout {
+    /// How many rows a chunk has, and the bytes of one.
+    pub fn rows(&self) -> (usize, usize) {
+        let rows = self.shape.get(self.first).copied().unwrap_or(1);
+        (rows, self.size / rows)
+    }
+
+    /// Chunks are decoded some rows at a time.
+    pub fn reads_rows(&self) -> bool {
+        self.size >= LARGE && self.swap == 1 && self.steps.has_rows()
+    }
+
+    /// Chunks are encoded some rows at a time, and stored as they are encoded.
+    pub fn writes_rows(&self) -> bool {
+        self.size >= LARGE && self.swap == 1 && self.steps.streams()
+    }
+
     /// Bytes that decoding a chunk takes: the encoded ones, and where it can neither be decoded
     /// straight into its place nor row by row, the decoded ones.
-    pub fn memory(&self, straight: bool) -> usize {
-        let by_rows = self.size >= LARGE && self.swap == 1 && self.steps.has_rows();
-        match straight || by_rows || self.steps.is_plain() {
+    pub fn memory_to_read(&self, straight: bool) -> usize {
+        match straight || self.reads_rows() || self.steps.is_plain() {
             true => self.size,
+            false => self.size.saturating_mul(2),
+        }
+    }
+
+    /// Bytes that encoding a chunk takes.
+    pub fn memory_to_write(&self, straight: bool) -> usize {
+        match self.writes_rows() {
+            true => self.size / self.rows().0 + LARGE,
+            false if straight || self.steps.is_plain() => self.size,
             false => self.size.saturating_mul(2),
         }
     }

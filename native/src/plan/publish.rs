@@ -7,6 +7,7 @@
 //! the caller, with nothing changed.
 
 use super::files::{Keys, NO_SYMLINKS, SEARCH, create, open};
+use crate::codecs::{Room, Sink};
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
@@ -24,6 +25,8 @@ pub struct Publisher<'a> {
     /// The directory of the file before: its path, and the directory if there is one.
     directory: Vec<u8>,
     folder: Option<OwnedFd>,
+    /// What is written next.
+    written: Vec<u8>,
 }
 
 impl<'a> Publisher<'a> {
@@ -35,6 +38,7 @@ impl<'a> Publisher<'a> {
             path: Vec::new(),
             directory: Vec::new(),
             folder: None,
+            written: Vec::new(),
         }
     }
 
@@ -69,8 +73,13 @@ impl<'a> Publisher<'a> {
         matches!(status(folder.as_raw_fd(), &name), Err(libc::ENOENT))
     }
 
-    /// Store a chunk; None if that is left to the caller, and the value is as it was.
-    pub fn publish(&mut self, coordinates: &[usize], value: &[u8]) -> Option<()> {
+    /// Store what `fill` gives for a chunk; None if that is left to the caller, and the value is as it
+    /// was.
+    pub fn publish(
+        &mut self,
+        coordinates: &[usize],
+        fill: impl FnOnce(&mut dyn Sink) -> Option<()>,
+    ) -> Option<()> {
         let begin = self.enter(coordinates)?;
         let name = CString::new(&self.path[begin..]).ok()?;
         let beside = [b".~", name.to_bytes(), b".lock"].concat();
@@ -89,7 +98,7 @@ impl<'a> Publisher<'a> {
             name: &beside,
             file,
         };
-        match lock.publish(&lock_path, &name, value) {
+        match lock.publish(&lock_path, &name, &mut self.written, fill) {
             Some(()) => Some(()),
             None => {
                 self.folder = None;
@@ -140,7 +149,13 @@ struct Lock<'a> {
 impl Lock<'_> {
     /// Take the lock, write, rename. Without success nothing of the lock remains, unless another
     /// process holds it.
-    fn publish(self, path: &CStr, name: &CStr, value: &[u8]) -> Option<()> {
+    fn publish(
+        self,
+        path: &CStr,
+        name: &CStr,
+        memory: &mut Vec<u8>,
+        fill: impl FnOnce(&mut dyn Sink) -> Option<()>,
+    ) -> Option<()> {
         let file = self.file.as_raw_fd();
         // SAFETY: an open file.
         if unsafe { libc::flock(file, libc::LOCK_EX | libc::LOCK_NB) } != 0 {
@@ -150,7 +165,7 @@ impl Lock<'_> {
             self.unlock();
             return None;
         }
-        if self.write(value).is_none() || !self.rename(name) {
+        if self.write(memory, fill).is_none() || !self.rename(name) {
             self.release();
             return None;
         }
@@ -167,23 +182,18 @@ impl Lock<'_> {
         is_same(&there, &here) && regular && here.st_nlink == 1
     }
 
-    fn write(&self, value: &[u8]) -> Option<()> {
-        let file = self.file.as_raw_fd();
+    fn write(
+        &self,
+        memory: &mut Vec<u8>,
+        fill: impl FnOnce(&mut dyn Sink) -> Option<()>,
+    ) -> Option<()> {
+        let file = &self.file;
         // What a killed writer left.
-        if fstat(&self.file)?.st_size != 0 {
-            // SAFETY: an open file.
-            (unsafe { libc::ftruncate(file, 0) } == 0).then_some(())?;
+        if fstat(file)?.st_size != 0 {
+            empty(file)?;
         }
-        let mut rest = value;
-        while !rest.is_empty() {
-            // SAFETY: an open file, and bytes that are there.
-            let done = unsafe { libc::write(file, rest.as_ptr().cast(), rest.len().min(1 << 30)) };
-            match usize::try_from(done) {
-                Ok(done) if done > 0 => rest = rest.get(done..)?,
-                _ if interrupted() => {}
-                _ => return None,
-            }
-        }
+        fill(&mut Written { file, memory })?;
+        let file = file.as_raw_fd();
         // A network file system tells of failed writes only when a descriptor is closed.
         // SAFETY: a descriptor of our own.
         let closed = unsafe {
@@ -215,6 +225,73 @@ impl Lock<'_> {
         // SAFETY: an open file.
         unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
     }
+}
+
+/// A new file, and memory for what goes there next.
+struct Written<'a> {
+    file: &'a OwnedFd,
+    memory: &'a mut Vec<u8>,
+}
+
+impl Sink for Written<'_> {
+    fn room(&mut self, most: usize) -> Option<Room> {
+        self.memory.clear();
+        self.memory.try_reserve(most).ok()?;
+        // SAFETY: reserved.
+        Some(unsafe { Room::new(self.memory.as_mut_ptr(), most) })
+    }
+
+    unsafe fn took(&mut self, count: usize) -> Option<()> {
+        // SAFETY: reserved by `room`, and written, as the caller promises.
+        unsafe { self.memory.set_len(count) };
+        let memory = std::mem::take(self.memory);
+        let done = self.put(&memory);
+        *self.memory = memory;
+        done
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        write_all(bytes, |rest, size| {
+            // SAFETY: an open file, and bytes that are there.
+            unsafe { libc::write(self.file.as_raw_fd(), rest.cast(), size) }
+        })
+    }
+
+    fn rewrite(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut place = 0;
+        write_all(bytes, |rest, size| {
+            // SAFETY: an open file, and bytes that are there.
+            let done = unsafe { libc::pwrite(self.file.as_raw_fd(), rest.cast(), size, place) };
+            place += done.max(0) as libc::off_t;
+            done
+        })
+    }
+
+    fn restart(&mut self) -> Option<()> {
+        empty(self.file)
+    }
+}
+
+/// Call until all bytes are written.
+fn write_all(bytes: &[u8], mut write: impl FnMut(*const u8, usize) -> isize) -> Option<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match usize::try_from(write(rest.as_ptr(), rest.len().min(1 << 30))) {
+            Ok(done) if done > 0 => rest = rest.get(done..)?,
+            _ if interrupted() => {}
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// Remove all content, and go to the beginning.
+fn empty(file: &OwnedFd) -> Option<()> {
+    let file = file.as_raw_fd();
+    // SAFETY: an open file.
+    let done =
+        unsafe { libc::ftruncate(file, 0) == 0 && libc::lseek(file, 0, libc::SEEK_SET) == 0 };
+    done.then_some(())
 }
 
 fn interrupted() -> bool {

@@ -1,7 +1,7 @@
 //! Reading: files are opened, decoded, and put into their places.
 
 use super::files::{self, Absent, Opener};
-use super::layout::{LARGE, Layout, Target, swap};
+use super::layout::{Layout, Target, swap};
 use super::selection::{Cuts, Factor};
 use super::{ChunkFiles, TOGETHER, pool, shard};
 use crate::codecs::{Decoder, Room};
@@ -46,7 +46,7 @@ impl<'a> Desk<'a> {
         };
         let straight = target.straight(layout, factors);
         if straight.is_none()
-            && layout.size >= LARGE
+            && layout.reads_rows()
             && place_rows(decoder, layout, data, factors, target)
         {
             return true;
@@ -88,20 +88,12 @@ fn place_rows(
     factors: &[Factor<'_>],
     target: &Target<'_>,
 ) -> bool {
-    let (Some(&rows), Some(&row)) = (
-        layout.shape.get(layout.first),
-        layout.strides.get(layout.first),
-    ) else {
-        return false;
-    };
-    if layout.swap > 1 {
-        return false;
-    }
+    let (rows, row) = layout.rows();
     // Rows that come together are a chunk as well; the first ones tell how many come.
     let mut cuts = None;
     let mut sound = true;
     let (mut piece, mut next) = (0, 0);
-    let decoded = decoder.decode_rows(data, rows, row as usize, |count, bytes| {
+    let decoded = decoder.decode_rows(data, rows, row, |count, bytes| {
         let cut = || {
             let mut shape = layout.shape.clone();
             shape[layout.first] = count;

@@ -60,9 +60,9 @@ impl Shard {
         &self.shape
     }
 
-    /// Bytes of the index.
-    pub fn index_bytes(&self) -> usize {
-        self.index_bytes
+    /// How many inner chunks there are.
+    pub fn entries(&self) -> usize {
+        self.index_bytes / 16
     }
 
     /// The index is before the inner chunks, not behind them.
@@ -70,9 +70,31 @@ impl Shard {
         self.at_start
     }
 
-    /// A CRC-32C follows the index.
-    pub fn has_checksum(&self) -> bool {
-        self.checksum
+    /// The index of inner chunks of these lengths, without a gap; Some(None) if none is stored.
+    pub fn index(&self, lengths: impl Iterator<Item = Option<usize>>) -> Option<Option<Vec<u8>>> {
+        let mut index = Vec::new();
+        index.try_reserve_exact(self.index_bytes).ok()?;
+        let mut end = if self.at_start {
+            self.index_bytes as u64
+        } else {
+            0
+        };
+        let mut stored = false;
+        for length in lengths {
+            let entry = match length {
+                Some(length) => [end, length as u64],
+                None => [MISSING; 2],
+            };
+            stored |= length.is_some();
+            end += length.unwrap_or(0) as u64;
+            for word in entry {
+                index.extend_from_slice(&word.to_le_bytes());
+            }
+        }
+        if self.checksum {
+            index.extend_from_slice(&checksum(&index).to_le_bytes());
+        }
+        Some(stored.then_some(index))
     }
 
     fn open(&self, file: OwnedFd) -> Option<Open> {

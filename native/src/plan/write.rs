@@ -4,8 +4,8 @@ use super::layout::{Layout, Target, swap};
 use super::publish::Publisher;
 use super::selection::{Cuts, Factor, is_whole};
 use super::shard::Shard;
-use super::{ChunkFiles, pool};
-use crate::codecs::{Encoder, checksum};
+use super::{ChunkFiles, TOGETHER, pool};
+use crate::codecs::{Appended, Encoder, PIECE, Rows, Sink, Source, Whole};
 use pyo3::prelude::*;
 use std::sync::Mutex;
 
@@ -26,7 +26,6 @@ pub struct Job<'a> {
 struct Desk<'a> {
     encoder: Option<Encoder<'a>>,
     gathered: Vec<u8>,
-    shard: Vec<u8>,
 }
 
 /// What becomes of a chunk.
@@ -36,59 +35,79 @@ enum Encoded<'a> {
     Elided,
 }
 
-impl Job<'_> {
-    /// Store what can be stored.
+/// Consecutive inner chunks of a shard, encoded.
+#[derive(Default)]
+struct Part {
+    bytes: Vec<u8>,
+    /// The length of each, unless it is not stored.
+    lengths: Vec<Option<usize>>,
+}
+
+/// The parts of a shard that are there, and how many there are.
+type Parts = Mutex<(usize, Vec<Option<Part>>)>;
+
+impl<'a> Job<'a> {
+    /// Store what can be stored. `scratch` is how much memory encoded shards may take, about.
     pub fn run(
         &self,
         py: Python<'_>,
         threads: usize,
-        together: usize,
+        scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let layout = &self.files.layout;
-        let grid = self.files.grid();
-        let state = || {
-            let desk = Desk {
-                encoder: Encoder::new(&layout.steps).ok(),
-                gathered: Vec::new(),
-                shard: Vec::new(),
-            };
-            (Publisher::new(self.root, &self.files.keys), desk)
-        };
+        if let Some(shard) = &self.files.shard {
+            return self.run_shards(shard, py, threads, scratch, check);
+        }
         let count = self.cuts.len();
+        let together = (count / (threads * 8)).clamp(1, TOGETHER);
         pool::run(
             py,
             threads,
             count,
             together,
             check,
-            state,
+            || self.state(),
             |own, from, to| {
                 let (publisher, desk) = own;
-                let mut factors = Vec::new();
-                let mut coordinates = vec![0; layout.shape.len()];
                 for number in from..to {
-                    self.cuts.part(number, &mut coordinates, &mut factors);
-                    let done = is_whole(&factors, grid)
-                        && match desk.chunk(self, &factors) {
-                            Some(Encoded::Bytes(value)) => {
-                                publisher.publish(&coordinates, value).is_some()
-                            }
-                            Some(Encoded::Elided) => {
-                                self.absent && publisher.is_absent(&coordinates)
-                            }
-                            None => false,
-                        };
-                    if !done && let Ok(mut left) = self.left.lock() {
-                        left.push(coordinates.clone());
-                    }
+                    self.store(number, publisher, |factors, publisher, coordinates| {
+                        desk.publish(self, factors, publisher, coordinates)
+                    });
                 }
             },
         )
     }
-}
 
-impl Job<'_> {
+    fn state(&self) -> (Publisher<'_>, Desk<'_>) {
+        let desk = Desk {
+            encoder: Encoder::new(&self.files.layout.steps).ok(),
+            gathered: Vec::new(),
+        };
+        (Publisher::new(self.root, &self.files.keys), desk)
+    }
+
+    /// Store one chunk or shard, or leave it.
+    fn store(
+        &self,
+        number: usize,
+        publisher: &mut Publisher<'_>,
+        work: impl FnOnce(&[Factor<'_>], &mut Publisher<'_>, &[usize]) -> Option<()>,
+    ) {
+        let grid = self.files.grid();
+        let mut factors = Vec::new();
+        let mut coordinates = vec![0; grid.len()];
+        self.cuts.part(number, &mut coordinates, &mut factors);
+        let done = is_whole(&factors, grid) && work(&factors, publisher, &coordinates).is_some();
+        if !done && let Ok(mut left) = self.left.lock() {
+            left.push(coordinates);
+        }
+    }
+
+    /// What is not stored is done where it is absent already.
+    fn elide(&self, publisher: &mut Publisher<'_>, coordinates: &[usize]) -> Option<()> {
+        (self.absent && publisher.is_absent(coordinates)).then_some(())
+    }
+
     /// Whether memory holds nothing but the element that is not stored, bit for bit.
     fn is_elided(&self, memory: &[u8]) -> bool {
         self.elided.is_some_and(|element| {
@@ -98,105 +117,261 @@ impl Job<'_> {
     }
 }
 
+impl Job<'_> {
+    /// The same for shards, each of which several threads may encode.
+    fn run_shards(
+        &self,
+        shard: &Shard,
+        py: Python<'_>,
+        threads: usize,
+        scratch: usize,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let count = self.cuts.len();
+        // So many shards at a time, whose encoded bytes wait for the rest of their shard.
+        let open = (scratch
+            / shard
+                .entries()
+                .saturating_mul(self.files.layout.size)
+                .max(1))
+        .clamp(1, count.max(1));
+        let parts = match threads <= open && count >= 2 * threads {
+            true => 1,
+            false => (2 * threads).div_ceil(open).min(shard.entries()),
+        };
+        let shards: Vec<Parts> = match parts {
+            1 => Vec::new(),
+            _ => (0..count).map(|_| Mutex::default()).collect(),
+        };
+        let tasks = count * parts;
+        pool::run(
+            py,
+            threads,
+            tasks,
+            1,
+            check,
+            || (self.state(), Part::default()),
+            |((publisher, desk), spare), from, to| {
+                for task in from..to {
+                    let (number, part) = (task / parts, task % parts);
+                    if parts == 1 {
+                        self.store(number, publisher, |factors, publisher, coordinates| {
+                            desk.part(self, factors, 0, 1, spare)?;
+                            self.publish(shard, &[&*spare], publisher, coordinates)
+                        });
+                        continue;
+                    }
+                    let encoded = self.encode_part(number, part, parts, desk);
+                    let Ok(mut there) = shards[number].lock() else {
+                        continue;
+                    };
+                    there.1.resize_with(parts, || None);
+                    there.0 += 1;
+                    there.1[part] = encoded;
+                    if there.0 < parts {
+                        continue;
+                    }
+                    let all = std::mem::take(&mut there.1);
+                    drop(there);
+                    self.store(number, publisher, |_, publisher, coordinates| {
+                        let all = all.iter().map(Option::as_ref).collect::<Option<Vec<_>>>()?;
+                        self.publish(shard, &all, publisher, coordinates)
+                    });
+                }
+            },
+        )
+    }
+
+    fn encode_part(
+        &self,
+        number: usize,
+        part: usize,
+        parts: usize,
+        desk: &mut Desk<'_>,
+    ) -> Option<Part> {
+        let grid = self.files.grid();
+        let mut factors = Vec::new();
+        self.cuts
+            .part(number, &mut vec![0; grid.len()], &mut factors);
+        is_whole(&factors, grid).then_some(())?;
+        let mut made = Part::default();
+        desk.part(self, &factors, part, parts, &mut made)?;
+        Some(made)
+    }
+
+    /// Store a shard: its parts, and the index of them.
+    fn publish(
+        &self,
+        shard: &Shard,
+        parts: &[&Part],
+        publisher: &mut Publisher<'_>,
+        coordinates: &[usize],
+    ) -> Option<()> {
+        let lengths = parts.iter().flat_map(|part| &part.lengths).copied();
+        let Some(index) = shard.index(lengths)? else {
+            return self.elide(publisher, coordinates);
+        };
+        let mut value: Vec<&[u8]> = parts.iter().map(|part| part.bytes.as_slice()).collect();
+        match shard.at_start() {
+            true => value.insert(0, &index),
+            false => value.push(&index),
+        }
+        publisher.publish(coordinates, |file| {
+            value.into_iter().try_for_each(|part| file.put(part))
+        })
+    }
+}
+
 impl Desk<'_> {
-    fn chunk(&mut self, job: &Job<'_>, factors: &[Factor<'_>]) -> Option<Encoded<'_>> {
-        match &job.files.shard {
-            Some(shard) => self.shard(job, shard, factors),
-            None => self.encode(job, factors),
+    /// Store one chunk.
+    fn publish(
+        &mut self,
+        job: &Job<'_>,
+        factors: &[Factor<'_>],
+        publisher: &mut Publisher<'_>,
+        coordinates: &[usize],
+    ) -> Option<()> {
+        if job.files.layout.writes_rows() {
+            return match self.is_elided(job, factors)? {
+                true => job.elide(publisher, coordinates),
+                false => {
+                    publisher.publish(coordinates, |file| self.encode_rows(job, factors, file))
+                }
+            };
+        }
+        match self.encode(job, factors)? {
+            Encoded::Bytes(value) => publisher.publish(coordinates, |file| file.put(value)),
+            Encoded::Elided => job.elide(publisher, coordinates),
         }
     }
 
     /// One chunk or inner chunk, all of whose elements are in the array.
     fn encode(&mut self, job: &Job<'_>, factors: &[Factor<'_>]) -> Option<Encoded<'_>> {
         let (layout, target) = (&job.files.layout, &job.target);
+        let encoder = self.encoder.as_mut()?;
         let straight = target.straight(layout, factors);
         if let Some(place) = straight.filter(|_| layout.swap == 1) {
             // SAFETY: a whole chunk in the array, which is contiguous there.
             let memory = unsafe { std::slice::from_raw_parts(place, layout.size) };
             return match job.is_elided(memory) {
                 true => Some(Encoded::Elided),
-                false => self.encoder.as_mut()?.encode(memory).map(Encoded::Bytes),
+                false => encoder.encode(memory).map(Encoded::Bytes),
             };
         }
-        gather(&mut self.gathered, layout, target, factors)?;
+        self.gathered.clear();
+        self.gathered.try_reserve_exact(layout.size).ok()?;
+        let to = self.gathered.as_mut_ptr();
+        gather(layout, target, factors, 0, layout.rows().0, to);
+        // SAFETY: reserved, and all of it written.
+        unsafe { self.gathered.set_len(layout.size) };
         if job.is_elided(&self.gathered) {
             return Some(Encoded::Elided);
         }
         swap(layout, &mut self.gathered);
-        let encoder = self.encoder.as_mut()?;
         encoder.encode(&self.gathered).map(Encoded::Bytes)
     }
 
-    /// A whole shard: its inner chunks, and the index of them.
-    fn shard(
+    /// The memory of a chunk, some rows at a time.
+    fn with_rows<T>(
         &mut self,
         job: &Job<'_>,
-        shard: &Shard,
         factors: &[Factor<'_>],
-    ) -> Option<Encoded<'_>> {
+        work: impl FnOnce(&mut dyn Source, &mut Encoder<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let (layout, target) = (&job.files.layout, &job.target);
+        let encoder = self.encoder.as_mut()?;
+        if let Some(place) = target.straight(layout, factors) {
+            // SAFETY: a whole chunk in the array, which is contiguous there.
+            let memory = unsafe { std::slice::from_raw_parts(place, layout.size) };
+            return work(&mut Whole::new(memory), encoder);
+        }
+        let (rows, row) = layout.rows();
+        let gather = |first, count, to| gather(layout, target, factors, first, count, to);
+        // SAFETY: `gather` writes the rows.
+        let mut rows = unsafe { Rows::new(rows, row, &mut self.gathered, gather) };
+        work(&mut rows, encoder)
+    }
+
+    /// Whether a chunk that is encoded by rows is not stored.
+    fn is_elided(&mut self, job: &Job<'_>, factors: &[Factor<'_>]) -> Option<bool> {
+        let piece = PIECE.next_multiple_of(job.files.layout.item);
+        self.with_rows(job, factors, |rows, _| {
+            rows.all(piece, &mut |memory| job.is_elided(memory))
+        })
+    }
+
+    /// Encode a chunk some rows at a time.
+    fn encode_rows(
+        &mut self,
+        job: &Job<'_>,
+        factors: &[Factor<'_>],
+        sink: &mut dyn Sink,
+    ) -> Option<()> {
+        self.with_rows(job, factors, |rows, encoder| {
+            encoder.encode_pieces(rows, sink)
+        })
+    }
+
+    /// One of several parts of a shard.
+    fn part(
+        &mut self,
+        job: &Job<'_>,
+        factors: &[Factor<'_>],
+        part: usize,
+        parts: usize,
+        made: &mut Part,
+    ) -> Option<()> {
         let layout = &job.files.layout;
         let cuts = Cuts::new(factors, &layout.shape)?;
-        let mut bytes = std::mem::take(&mut self.shard);
-        bytes.clear();
-        let index_bytes = shard.index_bytes();
-        if shard.at_start() {
-            bytes.try_reserve(index_bytes).ok()?;
-            bytes.resize(index_bytes, 0);
-        }
-        let mut index = Vec::new();
-        index.try_reserve_exact(index_bytes).ok()?;
+        let (first, last) = (cuts.len() * part / parts, cuts.len() * (part + 1) / parts);
         let mut coordinates = vec![0; layout.shape.len()];
         let mut taken = Vec::with_capacity(factors.len());
-        let mut stored = 0usize;
-        for number in 0..cuts.len() {
+        made.bytes.clear();
+        made.lengths.clear();
+        made.lengths.try_reserve(last - first).ok()?;
+        for number in first..last {
             cuts.part(number, &mut coordinates, &mut taken);
-            let entry = match self.encode(job, &taken)? {
-                Encoded::Bytes(value) => {
-                    let offset = bytes.len() as u64;
-                    bytes.try_reserve(value.len()).ok()?;
-                    bytes.extend_from_slice(value);
-                    stored += 1;
-                    [offset, value.len() as u64]
+            if layout.writes_rows() {
+                let begin = made.bytes.len();
+                let elided = self.is_elided(job, &taken)?;
+                if !elided {
+                    self.encode_rows(job, &taken, &mut Appended::new(&mut made.bytes))?;
                 }
-                Encoded::Elided => [u64::MAX; 2],
-            };
-            for word in entry {
-                index.extend_from_slice(&word.to_le_bytes());
+                made.lengths
+                    .push((!elided).then(|| made.bytes.len() - begin));
+                continue;
             }
+            made.lengths.push(match self.encode(job, &taken)? {
+                Encoded::Bytes(value) => {
+                    made.bytes.try_reserve(value.len()).ok()?;
+                    made.bytes.extend_from_slice(value);
+                    Some(value.len())
+                }
+                Encoded::Elided => None,
+            });
         }
-        if shard.has_checksum() {
-            index.extend_from_slice(&checksum(&index).to_le_bytes());
-        }
-        match shard.at_start() {
-            true => bytes.get_mut(..index_bytes)?.copy_from_slice(&index),
-            false => {
-                bytes.try_reserve(index_bytes).ok()?;
-                bytes.extend_from_slice(&index);
-            }
-        }
-        self.shard = bytes;
-        Some(match stored {
-            0 => Encoded::Elided,
-            _ => Encoded::Bytes(&self.shard),
-        })
+        Some(())
     }
 }
 
-/// Copy a chunk out of the array.
+/// Copy rows of a chunk out of the array; there is room for them.
 fn gather(
-    memory: &mut Vec<u8>,
     layout: &Layout,
     target: &Target<'_>,
     factors: &[Factor<'_>],
-) -> Option<()> {
-    memory.clear();
-    memory.try_reserve_exact(layout.size).ok()?;
-    let moves = target.moves(layout, factors).reversed();
-    // SAFETY: `checked` has compared the factors with the array, and they take every element of the
-    // chunk, so all of the memory is written.
-    unsafe {
-        moves.scatter(target.view.start(), memory.as_mut_ptr());
-        memory.set_len(layout.size);
+    first: usize,
+    count: usize,
+    to: *mut u8,
+) {
+    let mut factors = factors.to_vec();
+    for factor in &mut factors {
+        if let Factor::Run(run) = factor
+            && run.axis == layout.first
+        {
+            (run.length, run.outer) = (count, run.outer + first);
+        }
     }
-    Some(())
+    let moves = target.moves(layout, &factors).reversed();
+    // SAFETY: `checked` has compared the factors with the array; they take every element of the rows.
+    unsafe { moves.scatter(target.view.start(), to) };
 }
