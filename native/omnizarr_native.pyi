@@ -69,6 +69,7 @@ class ChunkFiles:
         self,
         root: bytes,
         runs: Sequence[tuple[int, ...]],
+        points: Sequence[tuple[Any, ...]],
         array: npt.NDArray[Any],
         elided: bytes | None,
         absent: bool,

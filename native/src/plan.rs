@@ -127,18 +127,19 @@ impl ChunkFiles {
         Ok(Some(job.left.into_inner().unwrap_or_default()))
     }
 
-    /// Store chunks that a box of indices covers whole, from `array`: the coordinates of the chunks
-    /// that were left, or None for all of them.
+    /// Store what a selection takes, from `array`: the coordinates of the chunks that were left, or
+    /// None for all of them. Shards that are not covered whole are left.
     ///
     /// Chunks of nothing but the element `elided` are not stored: they are left, unless they are
     /// absent and `absent` says that this will do. The other arguments are as in `read`.
-    #[pyo3(signature = (root, runs, array, elided, absent, threads, scratch, check, /))]
+    #[pyo3(signature = (root, runs, points, array, elided, absent, threads, scratch, check, /))]
     #[allow(clippy::too_many_arguments)]
     fn write(
         &self,
         py: Python<'_>,
         root: &Bound<'_, PyBytes>,
         runs: Vec<(usize, usize, usize, usize, usize)>,
+        points: Vec<Bound<'_, PyTuple>>,
         array: &Bound<'_, PyAny>,
         elided: Option<Vec<u8>>,
         absent: bool,
@@ -153,15 +154,20 @@ impl ChunkFiles {
         {
             return Err(refused("elided", "another size than an element".to_owned()));
         }
+        let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         // From here on no Python code runs until the end: the array stays as it is.
         let view = View::new(array, layout.shape.len(), layout.item, false)?;
-        let factors = checked(&view, runs, &[])?;
+        let factors = checked(&view, runs, &points)?;
         let Some(cuts) = Cuts::new(&factors, self.grid()) else {
             return Ok(None);
         };
         let target = Target::new(&view, layout, None);
         let each = layout.memory_to_write(target.contiguous);
-        let threads = self.threads(threads, &factors, each, scratch);
+        let amounts = write::Amounts {
+            threads: self.threads(threads, &factors, each, scratch),
+            changing: self.threads(threads, &factors, layout.memory_to_change(), scratch),
+            scratch,
+        };
         let job = write::Job {
             files: self,
             root: root.as_bytes(),
@@ -171,8 +177,7 @@ impl ChunkFiles {
             absent,
             left: Mutex::new(Vec::new()),
         };
-        job.run(py, threads, scratch, check)?;
-        Ok(Some(job.left.into_inner().unwrap_or_default()))
+        job.run(py, amounts, check).map(Some)
     }
 }
 

@@ -393,6 +393,45 @@ def test_the_core_stores_what_is_covered_whole(
         np.testing.assert_array_equal(array[...], values("float32"))
 
 
+@pytest.mark.parametrize("name", ["fast", "big", "transpose", "raw crc32c"])
+def test_the_core_changes_chunks(name: str, tmp_path: Path, written: list[int | None]) -> None:
+    data = values("float32").copy()
+    with mode("native"):
+        array = stored(tmp_path, "float32", CODECS[name])
+        written.clear()
+        array[3:17, 2:30] = data[3:17, 2:30] = -data[3:17, 2:30]
+        array[::3, 5:40:7] = data[::3, 5:40:7] = 9
+        array[28, 43] = data[28, 43] = 1.5
+        i, j = np.random.default_rng(1).integers(0, 29, (2, 200))
+        array.vindex[i, j] = data[i, j] = np.arange(
+            200, dtype="f4"
+        )  # several values for some places
+        array.oindex[[5, 1, 20], 3:9] = data[[5, 1, 20], 3:9] = 4
+        (tmp_path / "c" / "2" / "2").unlink()
+        data[10:15, 8:12] = 0
+        array[11, 9] = data[11, 9] = 2
+    assert written == [0] * 6
+    with mode("python"):
+        np.testing.assert_array_equal(array[...], data)
+
+
+def test_a_chunk_that_cannot_be_changed(tmp_path: Path) -> None:
+    outcomes = []
+    for way in WAYS:
+        with mode(way):
+            array = stored(tmp_path, "float32", CODECS["fast"])
+            damaged = tmp_path / "c" / "0" / "0"
+            damaged.write_bytes(b"no chunk")
+            outcomes.append(outcome(lambda array=array: array.__setitem__((1, 1), 5)))
+            assert damaged.read_bytes() == b"no chunk"
+            array[:5, :4] = 3  # nothing of it remains
+            array[5:10] = np.zeros(44, "f4")  # nothing but the fill value, one row at a time
+            for row in range(10, 15):
+                array[row] = 0
+            assert not list((tmp_path / "c").glob("[12]/*"))
+    assert outcomes[0] == outcomes[1]
+
+
 @pytest.mark.parametrize("shape", [(600, 700), (1, 600, 700)])
 @pytest.mark.parametrize("name", LARGE)
 def test_chunks_that_are_encoded_some_rows_at_a_time(

@@ -124,7 +124,9 @@ def test_arrays_that_cannot_be_filled(out: Any, tmp_path: Path) -> None:
 def test_writes_that_cannot_be(runs: Any, array: Any, elided: Any, tmp_path: Path) -> None:
     files = core.ChunkFiles(CHUNK, None, KEYS, None)
     with pytest.raises(TypeError):
-        files.write(f"{tmp_path}/".encode(), runs, array, elided, True, 1, 1 << 20, lambda: None)
+        files.write(
+            f"{tmp_path}/".encode(), runs, [], array, elided, True, 1, 1 << 20, lambda: None
+        )
     assert not list(tmp_path.iterdir())
 
 

@@ -98,6 +98,11 @@ impl Layout {
         }
     }
 
+    /// Bytes that changing a chunk takes: the encoded ones twice, and the decoded ones.
+    pub fn memory_to_change(&self) -> usize {
+        self.size.saturating_mul(3)
+    }
+
     /// Bytes that encoding a chunk takes.
     pub fn memory_to_write(&self, straight: bool) -> usize {
         match self.writes_rows() {

@@ -22,6 +22,9 @@ pub fn run<S>(
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, usize, usize) + Sync,
 ) -> PyResult<()> {
+    if tasks == 0 {
+        return Ok(());
+    }
     let next = AtomicUsize::new(0);
     let stopped = AtomicBool::new(false);
     let interrupt: Mutex<Option<PyErr>> = Mutex::new(None);

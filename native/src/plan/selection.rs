@@ -185,6 +185,38 @@ impl Cuts {
         self.total
     }
 
+    /// The chunks that are taken whole, once and in order, and all others.
+    pub fn split(&self, chunk: &[usize]) -> (Numbers, Vec<usize>) {
+        let mut coordinates = vec![0; chunk.len()];
+        let mut is_whole =
+            |cut: &Cut, piece| is_whole(&[cut.piece(piece, &mut coordinates)], chunk);
+        let by_piece: Vec<Vec<bool>> = self
+            .cuts
+            .iter()
+            .map(|cut| {
+                (0..cut.pieces())
+                    .map(|piece| is_whole(cut, piece))
+                    .collect()
+            })
+            .collect();
+        if by_piece.iter().flatten().all(|&whole| whole) {
+            return (Numbers::All(self.total), Vec::new());
+        }
+        let (whole, others) = (0..self.total).partition(|&number| {
+            let mut behind = self.total;
+            by_piece.iter().all(|pieces| {
+                behind /= pieces.len();
+                pieces[number / behind % pieces.len()]
+            })
+        });
+        (Numbers::Listed(whole), others)
+    }
+
+    /// How many of them follow each other along the last factor.
+    pub fn last_axis(&self) -> usize {
+        self.cuts.last().map_or(1, Cut::pieces)
+    }
+
     /// What is taken from one chunk, and the coordinates of the chunk.
     pub fn part<'a>(
         &'a self,
@@ -197,6 +229,29 @@ impl Cuts {
         for cut in &self.cuts {
             behind /= cut.pieces();
             factors.push(cut.piece(number / behind % cut.pieces(), coordinates));
+        }
+    }
+}
+
+/// Some of the chunks.
+pub enum Numbers {
+    /// So many, from the first on.
+    All(usize),
+    Listed(Vec<usize>),
+}
+
+impl Numbers {
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::All(count) => *count,
+            Numbers::Listed(numbers) => numbers.len(),
+        }
+    }
+
+    pub fn at(&self, place: usize) -> usize {
+        match self {
+            Numbers::All(_) => place,
+            Numbers::Listed(numbers) => numbers[place],
         }
     }
 }

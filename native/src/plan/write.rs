@@ -1,12 +1,15 @@
-//! Writing: chunks that are covered whole are gathered, encoded and stored.
+//! Writing: chunks that are covered whole are gathered, encoded and stored. Others are read, changed
+//! and stored under their lock.
 
+use super::files::{self, Absent, Opener};
 use super::layout::{Layout, Target, swap};
 use super::publish::Publisher;
-use super::selection::{Cuts, Factor, is_whole};
+use super::selection::{Cuts, Factor, Numbers};
 use super::shard::Shard;
 use super::{ChunkFiles, TOGETHER, pool};
-use crate::codecs::{Appended, Encoder, PIECE, Rows, Sink, Source, Whole};
+use crate::codecs::{Appended, Decoder, Encoder, PIECE, Room, Rows, Sink, Source, Whole};
 use pyo3::prelude::*;
+use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
 /// One call.
@@ -19,13 +22,27 @@ pub struct Job<'a> {
     pub elided: Option<&'a [u8]>,
     /// Of these, those that are absent already are done.
     pub absent: bool,
-    pub left: Mutex<Vec<Vec<usize>>>,
+    /// The numbers of chunks that were left.
+    pub left: Mutex<Vec<usize>>,
+}
+
+/// How much of what there may be.
+#[derive(Clone, Copy)]
+pub struct Amounts {
+    /// Threads that encode whole chunks, or parts of shards.
+    pub threads: usize,
+    /// Threads that change chunks.
+    pub changing: usize,
+    /// Bytes of encoded shards, about.
+    pub scratch: usize,
 }
 
 /// The memory of one thread, used again for chunk after chunk.
 struct Desk<'a> {
     encoder: Option<Encoder<'a>>,
     gathered: Vec<u8>,
+    /// What was stored before.
+    old: Vec<u8>,
 }
 
 /// What becomes of a chunk.
@@ -47,19 +64,49 @@ struct Part {
 type Parts = Mutex<(usize, Vec<Option<Part>>)>;
 
 impl<'a> Job<'a> {
-    /// Store what can be stored. `scratch` is how much memory encoded shards may take, about.
+    /// Store what can be stored: the coordinates of all other chunks.
     pub fn run(
+        self,
+        py: Python<'_>,
+        amounts: Amounts,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<Vec<usize>>> {
+        let (whole, others) = self.cuts.split(self.files.grid());
+        match &self.files.shard {
+            Some(shard) => {
+                self.run_shards(shard, &whole, py, amounts, check)?;
+                if let Ok(mut left) = self.left.lock() {
+                    left.extend(others);
+                }
+            }
+            None => {
+                self.run_chunks(&whole, py, amounts.threads, check)?;
+                self.change_chunks(&others, py, amounts.changing, check)?;
+            }
+        }
+        let left = self.left.into_inner().unwrap_or_default();
+        let mut coordinates = vec![0; self.files.grid().len()];
+        let mut name = |number| {
+            self.cuts.part(number, &mut coordinates, &mut Vec::new());
+            coordinates.clone()
+        };
+        Ok(left.into_iter().map(&mut name).collect())
+    }
+
+    /// Chunks that are covered whole.
+    fn run_chunks(
         &self,
+        numbers: &Numbers,
         py: Python<'_>,
         threads: usize,
-        scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        if let Some(shard) = &self.files.shard {
-            return self.run_shards(shard, py, threads, scratch, check);
-        }
-        let count = self.cuts.len();
-        let together = (count / (threads * 8)).clamp(1, TOGETHER);
+        let count = numbers.len();
+        let together = match self.cuts.last_axis() {
+            // Threads that write into one directory wait for each other.
+            row if self.files.keys.between == b'/' && row <= count / (threads * 4) => row,
+            _ => (count / (threads * 8)).clamp(1, TOGETHER),
+        };
         pool::run(
             py,
             threads,
@@ -69,8 +116,8 @@ impl<'a> Job<'a> {
             || self.state(),
             |own, from, to| {
                 let (publisher, desk) = own;
-                for number in from..to {
-                    self.store(number, publisher, |factors, publisher, coordinates| {
+                for task in from..to {
+                    self.store(numbers.at(task), |factors, coordinates| {
                         desk.publish(self, factors, publisher, coordinates)
                     });
                 }
@@ -78,28 +125,55 @@ impl<'a> Job<'a> {
         )
     }
 
+    /// Chunks of which something remains.
+    fn change_chunks(
+        &self,
+        numbers: &[usize],
+        py: Python<'_>,
+        threads: usize,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let state = || {
+            let opener = Opener::new(self.root, &self.files.keys, false);
+            (
+                self.state(),
+                opener,
+                Decoder::new(&self.files.layout.steps).ok(),
+            )
+        };
+        let count = numbers.len();
+        pool::run(py, threads, count, 1, check, state, |own, from, to| {
+            let ((publisher, desk), opener, decoder) = own;
+            for &number in &numbers[from..to] {
+                self.store(number, |factors, coordinates| {
+                    let decoder = decoder.as_mut()?;
+                    publisher.publish(coordinates, |file| {
+                        desk.read(self, opener.open(coordinates), decoder)?;
+                        file.put(desk.change(self, factors)?)
+                    })
+                });
+            }
+        })
+    }
+
     fn state(&self) -> (Publisher<'_>, Desk<'_>) {
         let desk = Desk {
             encoder: Encoder::new(&self.files.layout.steps).ok(),
             gathered: Vec::new(),
+            old: Vec::new(),
         };
         (Publisher::new(self.root, &self.files.keys), desk)
     }
 
     /// Store one chunk or shard, or leave it.
-    fn store(
-        &self,
-        number: usize,
-        publisher: &mut Publisher<'_>,
-        work: impl FnOnce(&[Factor<'_>], &mut Publisher<'_>, &[usize]) -> Option<()>,
-    ) {
-        let grid = self.files.grid();
+    fn store(&self, number: usize, work: impl FnOnce(&[Factor<'_>], &[usize]) -> Option<()>) {
         let mut factors = Vec::new();
-        let mut coordinates = vec![0; grid.len()];
+        let mut coordinates = vec![0; self.files.grid().len()];
         self.cuts.part(number, &mut coordinates, &mut factors);
-        let done = is_whole(&factors, grid) && work(&factors, publisher, &coordinates).is_some();
-        if !done && let Ok(mut left) = self.left.lock() {
-            left.push(coordinates);
+        if work(&factors, &coordinates).is_none()
+            && let Ok(mut left) = self.left.lock()
+        {
+            left.push(number);
         }
     }
 
@@ -118,23 +192,19 @@ impl<'a> Job<'a> {
 }
 
 impl Job<'_> {
-    /// The same for shards, each of which several threads may encode.
+    /// Shards that are covered whole, each of which several threads may encode.
     fn run_shards(
         &self,
         shard: &Shard,
+        numbers: &Numbers,
         py: Python<'_>,
-        threads: usize,
-        scratch: usize,
+        amounts: Amounts,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let count = self.cuts.len();
+        let (count, threads) = (numbers.len(), amounts.threads);
+        let bytes = shard.entries().saturating_mul(self.files.layout.size);
         // So many shards at a time, whose encoded bytes wait for the rest of their shard.
-        let open = (scratch
-            / shard
-                .entries()
-                .saturating_mul(self.files.layout.size)
-                .max(1))
-        .clamp(1, count.max(1));
+        let open = (amounts.scratch / bytes.max(1)).clamp(1, count.max(1));
         let parts = match threads <= open && count >= 2 * threads {
             true => 1,
             false => (2 * threads).div_ceil(open).min(shard.entries()),
@@ -143,43 +213,38 @@ impl Job<'_> {
             1 => Vec::new(),
             _ => (0..count).map(|_| Mutex::default()).collect(),
         };
+        let state = || (self.state(), Part::default());
         let tasks = count * parts;
-        pool::run(
-            py,
-            threads,
-            tasks,
-            1,
-            check,
-            || (self.state(), Part::default()),
-            |((publisher, desk), spare), from, to| {
-                for task in from..to {
-                    let (number, part) = (task / parts, task % parts);
-                    if parts == 1 {
-                        self.store(number, publisher, |factors, publisher, coordinates| {
-                            desk.part(self, factors, 0, 1, spare)?;
-                            self.publish(shard, &[&*spare], publisher, coordinates)
-                        });
-                        continue;
-                    }
-                    let encoded = self.encode_part(number, part, parts, desk);
-                    let Ok(mut there) = shards[number].lock() else {
-                        continue;
-                    };
-                    there.1.resize_with(parts, || None);
-                    there.0 += 1;
-                    there.1[part] = encoded;
-                    if there.0 < parts {
-                        continue;
-                    }
-                    let all = std::mem::take(&mut there.1);
-                    drop(there);
-                    self.store(number, publisher, |_, publisher, coordinates| {
-                        let all = all.iter().map(Option::as_ref).collect::<Option<Vec<_>>>()?;
-                        self.publish(shard, &all, publisher, coordinates)
+        pool::run(py, threads, tasks, 1, check, state, |own, from, to| {
+            let ((publisher, desk), spare) = own;
+            for task in from..to {
+                let (place, part) = (task / parts, task % parts);
+                let number = numbers.at(place);
+                if parts == 1 {
+                    self.store(number, |factors, coordinates| {
+                        desk.part(self, factors, 0, 1, spare)?;
+                        self.publish(shard, &[&*spare], publisher, coordinates)
                     });
+                    continue;
                 }
-            },
-        )
+                let encoded = self.encode_part(number, part, parts, desk);
+                let Ok(mut there) = shards[place].lock() else {
+                    continue;
+                };
+                there.1.resize_with(parts, || None);
+                there.0 += 1;
+                there.1[part] = encoded;
+                if there.0 < parts {
+                    continue;
+                }
+                let all = std::mem::take(&mut there.1);
+                drop(there);
+                self.store(number, |_, coordinates| {
+                    let all = all.iter().map(Option::as_ref).collect::<Option<Vec<_>>>()?;
+                    self.publish(shard, &all, publisher, coordinates)
+                });
+            }
+        })
     }
 
     fn encode_part(
@@ -189,11 +254,9 @@ impl Job<'_> {
         parts: usize,
         desk: &mut Desk<'_>,
     ) -> Option<Part> {
-        let grid = self.files.grid();
         let mut factors = Vec::new();
-        self.cuts
-            .part(number, &mut vec![0; grid.len()], &mut factors);
-        is_whole(&factors, grid).then_some(())?;
+        let mut coordinates = vec![0; self.files.grid().len()];
+        self.cuts.part(number, &mut coordinates, &mut factors);
         let mut made = Part::default();
         desk.part(self, &factors, part, parts, &mut made)?;
         Some(made)
@@ -269,6 +332,52 @@ impl Desk<'_> {
         }
         swap(layout, &mut self.gathered);
         encoder.encode(&self.gathered).map(Encoded::Bytes)
+    }
+
+    /// Have the decoded chunk in `gathered`.
+    fn read(
+        &mut self,
+        job: &Job<'_>,
+        file: Result<OwnedFd, Absent>,
+        decoder: &mut Decoder<'_>,
+    ) -> Option<()> {
+        let layout = &job.files.layout;
+        self.gathered.clear();
+        self.gathered.try_reserve_exact(layout.size).ok()?;
+        match file {
+            Ok(file) => {
+                let length = files::length(&file).filter(|&length| length <= layout.limit)?;
+                let data = files::read(&file, 0, length, &mut self.old)?;
+                // SAFETY: reserved, and written if it says so.
+                unsafe {
+                    let room = Room::new(self.gathered.as_mut_ptr(), layout.size);
+                    decoder.decode(data, &room).then_some(())?;
+                    self.gathered.set_len(layout.size);
+                }
+                swap(layout, &mut self.gathered);
+            }
+            Err(Absent::Missing) => {
+                let fill = job.files.fill.as_deref()?;
+                while self.gathered.len() < layout.size {
+                    self.gathered.extend_from_slice(fill);
+                }
+            }
+            Err(Absent::Unusual) => return None,
+        }
+        Some(())
+    }
+
+    /// Change the decoded chunk, and encode it; None if it is nothing but fill value now.
+    fn change(&mut self, job: &Job<'_>, factors: &[Factor<'_>]) -> Option<&[u8]> {
+        let (layout, target) = (&job.files.layout, &job.target);
+        let moves = target.moves(layout, factors).reversed();
+        // SAFETY: a whole decoded chunk; `checked` has compared the factors with the array.
+        unsafe { moves.scatter(target.view.start(), self.gathered.as_mut_ptr()) };
+        if job.is_elided(&self.gathered) {
+            return None;
+        }
+        swap(layout, &mut self.gathered);
+        self.encoder.as_mut()?.encode(&self.gathered)
     }
 
     /// The memory of a chunk, some rows at a time.

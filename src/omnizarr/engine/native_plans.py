@@ -1,8 +1,8 @@
 """Executing a whole plan in one call of the native core.
 
 The core reads the files of a local store, decodes chunks and inner chunks, and puts them where the
-plan says, on all cores; and it encodes and stores chunks that are covered whole. It reports no
-errors: it leaves every chunk that is damaged or unusual, and `engine.reading` or `engine.writing`
+plan says, on all cores; and it encodes and stores chunks, which it reads and changes where something
+of them remains, and shards that are covered whole. It reports no errors: it leaves every chunk that is damaged or unusual, and `engine.reading` or `engine.writing`
 does those, or raises.
 
 This module knows what the core can do. It must not know how, nor decide what is an error.
@@ -70,27 +70,19 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     factors = plan.factors
     if own is None or files is None or factors is None:
         return None
-    runs, points = factors
-    listed = [
-        (
-            group.axes,
-            [np.ascontiguousarray(indices, np.int64) for indices in group.indices],
-            _places(group.positions, len(group.indices[0])),
-        )
-        for group in points
-    ]
-    return _coordinates(own.read(*files, runs, listed, working, *_amounts(working), parallel.check))
+    amounts = _amounts(working)
+    return _coordinates(own.read(*files, *_listed(factors), working, *amounts, parallel.check))
 
 
 def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
-    """Store chunks that the plan covers whole. The coordinates of all others; None: all."""
-    factors = plan.factors
-    if factors is None:
+    """Store what the core can. The coordinates of all chunks that it left; None: it stored none."""
+    own, factors = _files(source, working), plan.factors
+    if own is None or factors is None or source.synchronizer is not None:
         return None
     runs, points = factors
-    own = None if points else _files(source, working)
     chunk = source.model.grid.chunk_shape
-    if own is None or any(run.length < chunk[run.axis] for run in runs):
+    sharded = source.regular_chain.shard is not None
+    if sharded and (points or any(run.length < chunk[run.axis] for run in runs)):
         return None
     files = source.store.files(source.prefix, writing=True)
     if files is None:
@@ -98,9 +90,22 @@ def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     elides = not source.write_empty_chunks and source.model.fill_value is not None
     elided = source.fill.tobytes() if elides else None
     absent = not source.model.keys.alternatives
-    amounts = _amounts(working)
-    left = own.write(files.path, runs, working, elided, absent, *amounts, parallel.check)
+    selection, amounts = _listed(factors), _amounts(working)
+    left = own.write(files.path, *selection, working, elided, absent, *amounts, parallel.check)
     return _coordinates(left)
+
+
+def _listed(factors: tuple[Any, Any]) -> tuple[Any, list[Any]]:
+    """The factors of a plan as the core takes them."""
+    runs, points = factors
+    return runs, [
+        (
+            group.axes,
+            [np.ascontiguousarray(indices, np.int64) for indices in group.indices],
+            _places(group.positions, len(group.indices[0])),
+        )
+        for group in points
+    ]
 
 
 def _files(source: Source, working: Any) -> ChunkFiles | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 4
+API = 5
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -98,6 +98,7 @@ class ChunkFiles(Protocol):
         self,
         root: bytes,
         runs: Sequence[tuple[int, ...]],
+        points: Sequence[tuple[Any, ...]],
         array: Array,
         elided: bytes | None,
         absent: bool,
