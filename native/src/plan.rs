@@ -100,7 +100,7 @@ impl ChunkFiles {
         runs: Vec<(usize, usize, usize, usize, usize)>,
         points: Vec<Bound<'_, PyTuple>>,
         out: &Bound<'_, PyAny>,
-        threads: usize,
+        threads: Option<usize>,
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Vec<Vec<usize>>>> {
@@ -143,7 +143,7 @@ impl ChunkFiles {
         array: &Bound<'_, PyAny>,
         elided: Option<Vec<u8>>,
         absent: bool,
-        threads: usize,
+        threads: Option<usize>,
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Vec<Vec<usize>>>> {
@@ -188,11 +188,20 @@ impl ChunkFiles {
     }
 
     /// How many threads work: as many as pay, and as the scratch memory allows.
-    fn threads(&self, most: usize, factors: &[Factor<'_>], each: usize, scratch: usize) -> usize {
+    fn threads(
+        &self,
+        most: Option<usize>,
+        factors: &[Factor<'_>],
+        each: usize,
+        scratch: usize,
+    ) -> usize {
         // An element takes its whole chunk, or inner chunk.
         let chunks = selection::most(factors, &self.layout.shape);
         let cost = chunks.saturating_mul(self.layout.size.saturating_add(CHUNK_COST));
-        let paying = most.min(1 + cost / THREAD_COST);
+        let paying = match 1 + cost / THREAD_COST {
+            1 => 1,
+            paying => paying.min(most.unwrap_or_else(pool::cores)),
+        };
         match each <= scratch / SHARING {
             true => paying,
             false => paying.min(scratch / each).max(1),

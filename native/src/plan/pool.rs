@@ -10,6 +10,20 @@ use std::time::{Duration, Instant};
 /// How often the calling thread looks whether it is interrupted.
 const PULSE: Duration = Duration::from_millis(40);
 
+/// How many cores this process may use.
+pub fn cores() -> usize {
+    // SAFETY: plain bits, all of which may be 0.
+    let mut cores: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: room for the set, and its true size.
+    let found = unsafe { libc::sched_getaffinity(0, size_of_val(&cores), &mut cores) };
+    if found != 0 {
+        // More than fit into the set.
+        return std::thread::available_parallelism().map_or(1, usize::from);
+    }
+    // SAFETY: a set.
+    usize::try_from(unsafe { libc::CPU_COUNT(&cores) }).unwrap_or(1)
+}
+
 /// Call `work(state, from, to)` for all tasks `0..tasks`, some at a time, on so many threads, with the
 /// GIL released. Each thread has a `state()` of its own. `check` is called now and then by the
 /// calling thread; what it raises, or a signal, ends the call.

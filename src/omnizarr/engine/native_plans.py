@@ -1,9 +1,9 @@
 """Executing a whole plan in one call of the native core.
 
 The core reads the files of a local store, decodes chunks and inner chunks, and puts them where the
-plan says, on all cores; and it encodes and stores chunks, which it reads and changes where something
-of them remains, and shards that are covered whole. It reports no errors: it leaves every chunk that is damaged or unusual, and `engine.reading` or `engine.writing`
-does those, or raises.
+plan says, on all cores. It encodes and stores chunks, reading and changing those of which something
+remains, and shards that are covered whole. It reports no errors: it leaves every chunk that is
+damaged or unusual, and `engine.reading` or `engine.writing` does those, or raises.
 
 This module knows what the core can do. It must not know how, nor decide what is an error.
 """
@@ -70,7 +70,7 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     factors = plan.factors
     if own is None or files is None or factors is None:
         return None
-    amounts = _amounts(working)
+    amounts = _amounts()
     return _coordinates(own.read(*files, *_listed(factors), working, *amounts, parallel.check))
 
 
@@ -90,7 +90,7 @@ def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     elides = not source.write_empty_chunks and source.model.fill_value is not None
     elided = source.fill.tobytes() if elides else None
     absent = not source.model.keys.alternatives
-    selection, amounts = _listed(factors), _amounts(working)
+    selection, amounts = _listed(factors), _amounts()
     left = own.write(files.path, *selection, working, elided, absent, *amounts, parallel.check)
     return _coordinates(left)
 
@@ -119,12 +119,12 @@ def _files(source: Source, working: Any) -> ChunkFiles | None:
     return own if fits else None
 
 
-def _amounts(working: Any) -> tuple[int, int]:
-    """How many threads may work, and how much memory they may take. Raises if the call was
-    cancelled, for which the core looks only when some time has passed."""
+def _amounts() -> tuple[int | None, int]:
+    """How many threads may work (None: one for each core), and how much memory they may take.
+
+    Raises if the call was cancelled, for which the core looks only when some time has passed."""
     parallel.check()
-    workers = threads.available() if working.size > 1 else 1
-    return workers, limits.current.scratch_bytes
+    return threads.chosen(), limits.current.scratch_bytes
 
 
 def _coordinates(left: list[list[int]] | None) -> frozenset[Shape] | None:

@@ -23,11 +23,17 @@ WORTHWHILE_BESIDE = 32 * 1024
 """The same where other threads fetch what is decoded: the interpreter lock is shared anyway."""
 
 
+def chosen() -> int | None:
+    """How many threads a call may use by the user's choice, the calling one included."""
+    wanted = config.get("threads")
+    return None if wanted is None else max(1, int(wanted))
+
+
 def available() -> int:
     """How many threads a call may use, the calling one included."""
-    wanted = config.get("threads")
+    wanted = chosen()
     if wanted is not None:
-        return max(1, int(wanted))
+        return wanted
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system

@@ -29,7 +29,7 @@ class Box(Plan):
     part of the result; nothing else tells the working array from the result, so each is a view of
     the other."""
 
-    __slots__ = ("_dropped", "_only", "_target")
+    __slots__ = ("_dropped", "_found", "_target")
 
     def __init__(
         self, grid: Grid, runs: list[Run], dropped: int, shape: Shape, target: Shape
@@ -43,7 +43,7 @@ class Box(Plan):
         self._dropped = dropped
         """A bit for each axis that an integer selects from."""
         self._target = target
-        self._only = None if 0 in target else only_part(runs, grid.axes, grid.array_shape)
+        self._found: ChunkPart | None = None
 
     @property
     def target(self) -> Shape:
@@ -73,13 +73,22 @@ class Box(Plan):
     view = working
 
     @property
+    def _only(self) -> ChunkPart | None:
+        """The part, if there is only one. The native core does not ask."""
+        if self.empty or self._chosen is not None:
+            return None
+        if self._found is None:
+            grid = self.grid
+            self._found = only_part(self._runs, grid.axes, grid.array_shape)
+        return self._found
+
+    @property
     def count(self) -> int:
-        return 1 if self._only is not None and self._chosen is None else super().count
+        return super().count if self._only is None else 1
 
     def parts(self) -> Iterator[ChunkPart]:
-        if self._only is not None and self._chosen is None:
-            return iter((self._only,))
-        return super().parts()
+        only = self._only
+        return super().parts() if only is None else iter((only,))
 
 
 def box(key: Any, grid: Grid) -> Box | None:

@@ -45,6 +45,9 @@ class Selections(InDask):
 
     # -- reading ------------------------------------------------------------------------------
     def __getitem__(self, key: Selection) -> Any:
+        plan = indexing.box(key, self._model.grid)
+        if plan is not None:
+            return read_plan(self, plan, scalar=True)
         fields, key = indexing.pop_fields(key)
         return self._read(key, None, fields)
 

@@ -56,9 +56,12 @@ class Beneath:
         self.follow_symlinks = follow_symlinks
         self._proved: set[str] = set()
         """Directories that were proved to be beneath the root, where there are no descriptors."""
+        self.prefixes: dict[str, FilePrefix] = {}
+        """What `files` gave."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"root": self.root, "follow_symlinks": self.follow_symlinks, "_proved": set()}
+        kept = {"root": self.root, "follow_symlinks": self.follow_symlinks}
+        return {**kept, "_proved": set(), "prefixes": {}}
 
     @cached_property
     def base(self) -> str:
@@ -98,7 +101,10 @@ class Beneath:
         if self._direct is None and not self.follow_symlinks:
             return None
         self.base  # noqa: B018 - the path that is handed out leads through no link
-        return FilePrefix(self._prefix + prefix.encode(), self.follow_symlinks)
+        found = FilePrefix(self._prefix + prefix.encode(), self.follow_symlinks)
+        if len(self.prefixes) < _MOST_REMEMBERED:
+            self.prefixes[prefix] = found
+        return found
 
     def path(self, directory: str) -> str:
         return f"{self.base}/{directory}" if directory else self.base or "/"

@@ -177,15 +177,19 @@ class LocalStore(Store):
         return read_many(self, requests, self._open, self._beneath.shared)
 
     def files(self, prefix: str, *, writing: bool = False) -> FilePrefix | None:
-        methods = ("set", "delete") if writing else ("get", "get_many")
-        if owned or any(
-            getattr(type(self), name) is not getattr(LocalStore, name) for name in methods
-        ):
+        kind = type(self)
+        if writing:
+            usual = kind.set is LocalStore.set and kind.delete is LocalStore.delete
+            usual = usual and not (self.fsync or self.follow_symlinks) and self.locking
+        else:
+            usual = kind.get is LocalStore.get and kind.get_many is LocalStore.get_many
+        if owned or not usual:
             return None  # a lock must know what its thread does, a subclass what is done
-        if writing and (self.fsync or self.follow_symlinks or not self.locking):
-            return None
-        self._check(prefix + "0")
-        return self._beneath.files(prefix)
+        found = self._beneath.prefixes.get(prefix)
+        if found is None:
+            self._check(prefix + "0")
+            found = self._beneath.files(prefix)
+        return found
 
     def snapshot(self, key: str) -> AbstractContextManager[Read]:
         return Snapshot(self, key, self._open)
