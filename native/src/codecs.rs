@@ -27,7 +27,8 @@ use std::ffi::c_int;
 
 pub use crc32c::checksum;
 pub use room::Room;
-pub use source::{Appended, PIECE, Rows, Sink, Source, Whole};
+use source::Given;
+pub use source::{Appended, Input, PIECE, Rows, Sink, Source, Whole};
 
 /// What a container is longer than its content at most, and a checksum.
 const SLACK: usize = 32;
@@ -155,6 +156,11 @@ impl Steps {
         matches!(self.0[..], [] | [Step::Zstd { .. } | Step::Blosc(_)])
     }
 
+    /// Chunks can be decoded while they are read.
+    pub fn takes_pieces(&self) -> bool {
+        matches!(self.0[..], [Step::Zstd { .. }])
+    }
+
     /// Chunks can be decoded some rows at a time, mostly.
     pub fn has_rows(&self) -> bool {
         matches!(self.0.last(), Some(Step::Zstd { .. } | Step::Blosc(_)))
@@ -241,6 +247,38 @@ impl<'a> Decoder<'a> {
         undo(&mut self.0, data, room).is_some()
     }
 
+    /// The same from bytes that are read meanwhile, if the steps say that they take them.
+    pub fn decode_pieces(&mut self, data: &mut dyn Input, room: &Room) -> bool {
+        match &mut self.0[..] {
+            [
+                Undo {
+                    way: Decoding::Zstd(context),
+                    ..
+                },
+            ] => context.decode_pieces(data, room).is_some(),
+            _ => false,
+        }
+    }
+
+    /// The same some rows at a time, as `decode_rows` has it.
+    pub fn decode_pieces_to_rows(
+        &mut self,
+        data: &mut dyn Input,
+        rows: usize,
+        row: usize,
+        put: impl FnMut(usize, &[u8]),
+    ) -> bool {
+        match &mut self.0[..] {
+            [
+                Undo {
+                    way: Decoding::Zstd(context),
+                    memory,
+                },
+            ] => context.decode_rows(data, rows, row, memory, put).is_some(),
+            _ => false,
+        }
+    }
+
     /// Decode a chunk of so many rows of bytes from its beginning to its end, some rows at a time,
     /// which `put` gets with their number; without memory for the whole chunk. False if that cannot
     /// be, also when some rows were put already.
@@ -270,7 +308,14 @@ fn decode_rows(
         }
     }
     match &mut last.way {
-        Decoding::Zstd(context) => context.decode_rows(data, rows, row, &mut last.memory, put),
+        Decoding::Zstd(context) => {
+            let last_memory = &mut last.memory;
+            let given = &mut Given {
+                next: data,
+                last: &[],
+            };
+            context.decode_rows(given, rows, row, last_memory, put)
+        }
         Decoding::Blosc(context) => context.decode_rows(data, rows, row, &mut last.memory, put),
         _ => None,
     }

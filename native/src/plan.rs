@@ -29,8 +29,8 @@ use std::sync::Mutex;
 const SHARING: usize = 4;
 /// What a thread does of a chunk beside decoding, in bytes that could be decoded meanwhile.
 const CHUNK_COST: usize = 4096;
-/// A thread pays from so many bytes on.
-const THREAD_COST: usize = 1 << 17;
+/// What starting a thread takes, in bytes that could be decoded meanwhile.
+const THREAD_COST: usize = 1 << 16;
 /// Most chunks that a thread takes at once.
 const TOGETHER: usize = 32;
 
@@ -113,7 +113,10 @@ impl ChunkFiles {
             return Ok(None);
         };
         let target = Target::new(&view, layout, self.fill.as_deref());
-        let each = layout.memory_to_read(target.contiguous);
+        let each = match self.shard {
+            Some(_) => layout.memory_to_read(target.contiguous),
+            None => layout.memory_to_read_file(target.contiguous),
+        };
         let threads = self.threads(threads, &factors, each, scratch);
         let job = read::Job {
             files: self,
@@ -198,7 +201,8 @@ impl ChunkFiles {
         // An element takes its whole chunk, or inner chunk.
         let chunks = selection::most(factors, &self.layout.shape);
         let cost = chunks.saturating_mul(self.layout.size.saturating_add(CHUNK_COST));
-        let paying = match 1 + cost / THREAD_COST {
+        // Each one more takes its time to start, and less and less off the work.
+        let paying = match 1 + (cost / THREAD_COST).isqrt() {
             1 => 1,
             paying => paying.min(most.unwrap_or_else(pool::cores)),
         };

@@ -155,28 +155,42 @@ LARGE: dict[str, dict[str, Any]] = {
         )
     },
     "gzip": {"compressors": "gzip"},
+    "raw": {"compressors": None},
+    "raw, big": {"compressors": None, "serializer": v3("bytes", endian="big")},
     "random": {"compressors": v3("blosc", cname="lz4", clevel=1, shuffle="noshuffle", typesize=4)},
 }
 
 
+@pytest.mark.parametrize("columns", [700, 1500])
 @pytest.mark.parametrize("name", LARGE)
-def test_chunks_that_are_decoded_some_rows_at_a_time(name: str, tmp_path: Path) -> None:
+def test_chunks_that_are_decoded_some_rows_at_a_time(
+    name: str, columns: int, tmp_path: Path, asked: list[int | None]
+) -> None:
     data = np.random.default_rng(2).integers(0, 50, (700, 1500)).astype("f4")
     if name == "random":
         data = np.random.default_rng(2).random((700, 1500), "f4")
-    array = omnizarr.create_array(tmp_path, data=data, chunks=(600, 700), **LARGE[name])
+    array = omnizarr.create_array(tmp_path, data=data, chunks=(600, columns), **LARGE[name])
     i, j = np.random.default_rng(3).integers(0, 700, (2, 400))
     with mode("native"):
         np.testing.assert_array_equal(array[...], data)
         np.testing.assert_array_equal(array[13:691:7, ::-3], data[13:691:7, ::-3])
         np.testing.assert_array_equal(array[i, j], data[i, j])
         np.testing.assert_array_equal(array.oindex[i, 100:900], data[i, 100:900])
-        file = tmp_path / "c" / "0" / "1"
-        content = file.read_bytes()
-        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        native = outcome(lambda: array[...].tobytes())
-    with mode("python"):
-        assert outcome(lambda: array[...].tobytes()) == native
+        assert asked == [0] * 4
+    file = tmp_path / "c" / "0" / "0"
+    content = file.read_bytes()
+    for changed in (
+        content[:-1] + bytes([content[-1] ^ 1]),
+        content[:-1],
+        content + b"\0",
+        content[: 1 << 18],
+        content + content,
+    ):
+        file.write_bytes(changed)
+        with mode("native"):
+            native = outcome(lambda: array[...].tobytes())
+        with mode("python"):
+            assert outcome(lambda: array[...].tobytes()) == native
 
 
 def test_into_the_callers_array(tmp_path: Path) -> None:

@@ -141,6 +141,32 @@ impl<G: FnMut(usize, usize, *mut u8)> Source for Rows<'_, G> {
     }
 }
 
+/// Gives encoded bytes from the first to the last.
+pub trait Input {
+    /// The next ones, or none at the end; None if they cannot be read.
+    fn next(&mut self) -> Option<&[u8]>;
+
+    /// Those that were given last.
+    fn last(&self) -> &[u8];
+}
+
+/// Bytes that are there.
+pub struct Given<'a> {
+    pub next: &'a [u8],
+    pub last: &'a [u8],
+}
+
+impl Input for Given<'_> {
+    fn next(&mut self) -> Option<&[u8]> {
+        self.last = std::mem::take(&mut self.next);
+        Some(self.last)
+    }
+
+    fn last(&self) -> &[u8] {
+        self.last
+    }
+}
+
 /// Takes the bytes of a chunk, from the first to the last.
 pub trait Sink {
     /// Room for bytes that follow; None if there is no memory for so many.

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::room::{Room, grow};
-use super::source::{PIECE, Sink, Source};
+use super::source::{Input, PIECE, Sink, Source};
 use std::cell::Cell;
 use std::ffi::c_int;
 use zstd_sys::{
@@ -54,66 +54,130 @@ impl Decompressor {
 
 /// Frames that refer back further than 2²³ bytes need too much memory to be decoded in pieces.
 const WINDOW: c_int = 23;
+/// The decoded bytes stay where they are until the end of the frame: no copy of them is needed.
+const STABLE_OUTPUT: ZSTD_dParameter = ZSTD_dParameter::ZSTD_d_experimentalParam2;
+/// The greatest window that the library takes unasked.
+const WIDEST: c_int = 27;
 
 impl Decompressor {
-    /// The same in pieces of whole rows.
-    pub fn decode_rows(
-        &mut self,
-        data: &[u8],
-        rows: usize,
-        row: usize,
-        memory: &mut Vec<u8>,
-        mut put: impl FnMut(usize, &[u8]),
-    ) -> Option<()> {
+    /// Begin a frame that is decoded in pieces.
+    fn begin(&mut self, window: c_int, stable: bool) -> Option<*mut ZSTD_DCtx> {
         let context = self.0.as_mut()?.pointer();
         // SAFETY: a live context.
         unsafe {
             let reset = ZSTD_ResetDirective::ZSTD_reset_session_only;
             usable(zstd_sys::ZSTD_DCtx_reset(context, reset))?;
-            let window = ZSTD_dParameter::ZSTD_d_windowLogMax;
-            usable(zstd_sys::ZSTD_DCtx_setParameter(context, window, WINDOW))?;
+            for (parameter, value) in [
+                (ZSTD_dParameter::ZSTD_d_windowLogMax, window),
+                (STABLE_OUTPUT, c_int::from(stable)),
+            ] {
+                usable(zstd_sys::ZSTD_DCtx_setParameter(context, parameter, value))?;
+            }
         }
+        Some(context)
+    }
+
+    /// Decode one frame in pieces of whole rows.
+    pub fn decode_rows(
+        &mut self,
+        data: &mut dyn Input,
+        rows: usize,
+        row: usize,
+        memory: &mut Vec<u8>,
+        mut put: impl FnMut(usize, &[u8]),
+    ) -> Option<()> {
+        let mut frame = Frame::new(self.begin(WINDOW, false)?, data);
         let together = (PIECE / row).clamp(1, rows);
         grow(memory, together.checked_mul(row)?)?;
-        let mut input = ZSTD_inBuffer {
-            src: data.as_ptr().cast(),
-            size: data.len(),
-            pos: 0,
-        };
-        let mut open = 1;
         for first in (0..rows).step_by(together) {
             let count = together.min(rows - first);
             let piece = memory.get_mut(..count * row)?;
-            let mut output = ZSTD_outBuffer {
-                dst: piece.as_mut_ptr().cast(),
-                size: piece.len(),
-                pos: 0,
-            };
-            while output.pos < output.size {
-                let before = (input.pos, output.pos);
-                // SAFETY: a live context, and the true sizes of both sides.
-                open = usable(unsafe {
-                    zstd_sys::ZSTD_decompressStream(context, &mut output, &mut input)
-                })?;
-                if before == (input.pos, output.pos) {
-                    return None;
-                }
-            }
+            frame.fill(&Room::over(piece))?;
             put(count, piece);
         }
-        // What follows the last byte: the end of the frame, and nothing else.
-        let mut nothing = ZSTD_outBuffer {
-            dst: memory.as_mut_ptr().cast(),
+        frame.end()
+    }
+
+    /// Decode one frame, which is given in pieces, and which fills the room exactly.
+    pub fn decode_pieces(&mut self, data: &mut dyn Input, room: &Room) -> Option<()> {
+        let mut frame = Frame::new(self.begin(WIDEST, true)?, data);
+        frame.fill(room)?;
+        frame.end()
+    }
+}
+
+/// A frame that is being decoded.
+struct Frame<'a> {
+    context: *mut ZSTD_DCtx,
+    data: &'a mut dyn Input,
+    /// The piece of the input that is at work: its length, and how much of it was used.
+    piece: (usize, usize),
+    output: ZSTD_outBuffer,
+    /// The frame goes on.
+    open: bool,
+}
+
+impl<'a> Frame<'a> {
+    fn new(context: *mut ZSTD_DCtx, data: &'a mut dyn Input) -> Frame<'a> {
+        let output = ZSTD_outBuffer {
+            dst: std::ptr::null_mut(),
             size: 0,
             pos: 0,
         };
-        if open != 0 || input.pos < input.size {
-            // SAFETY: as above.
-            open = usable(unsafe {
-                zstd_sys::ZSTD_decompressStream(context, &mut nothing, &mut input)
-            })?;
+        Frame {
+            context,
+            data,
+            piece: (0, 0),
+            output,
+            open: true,
         }
-        (open == 0 && input.pos == input.size).then_some(())
+    }
+
+    /// Fill a room with what comes next.
+    fn fill(&mut self, room: &Room) -> Option<()> {
+        self.output = ZSTD_outBuffer {
+            dst: room.start.cast(),
+            size: room.size,
+            pos: 0,
+        };
+        while self.output.pos < self.output.size {
+            self.step()?;
+        }
+        Some(())
+    }
+
+    /// Whether the frame, and with it the input, ends here.
+    fn end(&mut self) -> Option<()> {
+        while self.open {
+            self.step()?;
+        }
+        let used = self.piece.0 == self.piece.1;
+        (used && self.data.next()?.is_empty()).then_some(())
+    }
+
+    /// Go on; None at the end of the frame or of the input, or if that is wrong.
+    fn step(&mut self) -> Option<()> {
+        self.open.then_some(())?;
+        let (length, used) = self.piece;
+        let piece = match used < length {
+            true => self.data.last(),
+            false => self.data.next()?,
+        };
+        let begin = if used < length { used } else { 0 };
+        let mut input = ZSTD_inBuffer {
+            src: piece.as_ptr().cast(),
+            size: piece.len(),
+            pos: begin,
+        };
+        let before = self.output.pos;
+        // SAFETY: a live context, and the true sizes of both sides.
+        let rest = usable(unsafe {
+            zstd_sys::ZSTD_decompressStream(self.context, &mut self.output, &mut input)
+        })?;
+        self.open = rest != 0;
+        self.piece = (input.size, input.pos);
+        let moved = input.pos > begin || self.output.pos > before || !self.open;
+        moved.then_some(())
     }
 }
 

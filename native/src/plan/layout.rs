@@ -84,6 +84,12 @@ impl Layout {
         self.size >= LARGE && self.swap == 1 && self.steps.has_rows()
     }
 
+    /// Chunks are decoded while they are read.
+    pub fn reads_pieces(&self) -> bool {
+        let steps = &self.steps;
+        self.size >= LARGE && (steps.is_plain() || steps.takes_pieces() && self.swap == 1)
+    }
+
     /// Chunks are encoded some rows at a time, and stored as they are encoded.
     pub fn writes_rows(&self) -> bool {
         self.size >= LARGE && self.swap == 1 && self.steps.streams()
@@ -95,6 +101,14 @@ impl Layout {
         match straight || self.reads_rows() || self.steps.is_plain() {
             true => self.size,
             false => self.size.saturating_mul(2),
+        }
+    }
+
+    /// Bytes that decoding a chunk takes while it is read from a file of its own.
+    pub fn memory_to_read_file(&self, straight: bool) -> usize {
+        match self.reads_pieces() {
+            true => self.size / self.rows().0 + LARGE,
+            false => self.memory_to_read(straight),
         }
     }
 

@@ -4,7 +4,7 @@ use super::files::{self, Absent, Opener};
 use super::layout::{Layout, Target, swap};
 use super::selection::{Cuts, Factor};
 use super::{ChunkFiles, TOGETHER, pool, shard};
-use crate::codecs::{Decoder, Room};
+use crate::codecs::{Decoder, Input, PIECE, Room};
 use pyo3::prelude::*;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
@@ -47,7 +47,10 @@ impl<'a> Desk<'a> {
         let straight = target.straight(layout, factors);
         if straight.is_none()
             && layout.reads_rows()
-            && place_rows(decoder, layout, data, factors, target)
+            && place_rows(layout, factors, target, |put| {
+                let (rows, row) = layout.rows();
+                decoder.decode_rows(data, rows, row, put)
+            })
         {
             return true;
         }
@@ -80,46 +83,95 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// The same some rows at a time, so that the chunk needs no memory of its own.
-fn place_rows(
-    decoder: &mut Decoder<'_>,
-    layout: &Layout,
-    data: &[u8],
-    factors: &[Factor<'_>],
-    target: &Target<'_>,
-) -> bool {
-    let (rows, row) = layout.rows();
-    // Rows that come together are a chunk as well; the first ones tell how many come.
-    let mut cuts = None;
-    let mut sound = true;
-    let (mut piece, mut next) = (0, 0);
-    let decoded = decoder.decode_rows(data, rows, row, |count, bytes| {
-        let cut = || {
-            let mut shape = layout.shape.clone();
-            shape[layout.first] = count;
-            Cuts::new(factors, &shape)
-        };
-        let Some(cuts) = cuts.get_or_insert_with(cut) else {
-            sound = false;
-            return;
-        };
-        let mut coordinates = vec![0; layout.shape.len()];
-        let mut taken = Vec::with_capacity(factors.len());
-        while next < cuts.len() {
-            cuts.part(next, &mut coordinates, &mut taken);
-            if coordinates[layout.first] != piece {
+/// Puts rows of a chunk into their places, from the first to the last.
+struct RowPlaces<'a> {
+    layout: &'a Layout,
+    target: &'a Target<'a>,
+    /// What is taken of rows that come together.
+    cuts: Cuts,
+    /// The number of rows that come next, and of the first cut that is not done.
+    piece: usize,
+    next: usize,
+}
+
+impl<'a> RowPlaces<'a> {
+    /// So many rows come together, but at the end; None if they cannot be numbered.
+    fn new(
+        layout: &'a Layout,
+        factors: &[Factor<'_>],
+        target: &'a Target<'a>,
+        together: usize,
+    ) -> Option<RowPlaces<'a>> {
+        // Rows that come together are a chunk as well.
+        let mut shape = layout.shape.clone();
+        *shape.get_mut(layout.first)? = together;
+        Some(RowPlaces {
+            layout,
+            target,
+            cuts: Cuts::new(factors, &shape)?,
+            piece: 0,
+            next: 0,
+        })
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        let mut coordinates = vec![0; self.layout.shape.len()];
+        let mut taken = Vec::new();
+        while self.next < self.cuts.len() {
+            self.cuts.part(self.next, &mut coordinates, &mut taken);
+            if coordinates[self.layout.first] != self.piece {
                 break;
             }
             // SAFETY: so many rows; `checked` has compared the factors with the array.
             unsafe {
-                let moves = target.moves(layout, &taken);
-                moves.scatter(bytes.as_ptr(), target.view.start());
+                let moves = self.target.moves(self.layout, &taken);
+                moves.scatter(bytes.as_ptr(), self.target.view.start());
             }
-            next += 1;
+            self.next += 1;
         }
-        piece += 1;
+        self.piece += 1;
+    }
+}
+
+/// Decode some rows at a time, so that the chunk needs no memory of its own.
+fn place_rows(
+    layout: &Layout,
+    factors: &[Factor<'_>],
+    target: &Target<'_>,
+    decode: impl FnOnce(&mut dyn FnMut(usize, &[u8])) -> bool,
+) -> bool {
+    // The first rows tell how many come together.
+    let mut places = None;
+    let mut sound = true;
+    let decoded = decode(&mut |count, bytes| {
+        let new = || RowPlaces::new(layout, factors, target, count);
+        match places.get_or_insert_with(new) {
+            Some(places) => places.put(bytes),
+            None => sound = false,
+        }
     });
     decoded && sound
+}
+
+/// A file, from its beginning to its end.
+struct Pieces<'a> {
+    file: &'a OwnedFd,
+    length: usize,
+    done: usize,
+    memory: &'a mut Vec<u8>,
+}
+
+impl Input for Pieces<'_> {
+    fn next(&mut self) -> Option<&[u8]> {
+        let count = PIECE.min(self.length - self.done);
+        let piece = files::read(self.file, self.done, count, self.memory)?;
+        self.done += count;
+        Some(piece)
+    }
+
+    fn last(&self) -> &[u8] {
+        self.memory
+    }
 }
 
 /// One call.
@@ -189,6 +241,7 @@ impl<'a> Job<'a> {
         };
         let done = match layout.steps.is_plain() {
             true => self.read_plain(file, length, factors, desk),
+            false if layout.reads_pieces() && self.read_pieces(file, length, factors, desk) => true,
             false => {
                 let mut encoded = std::mem::take(&mut desk.encoded);
                 let data = files::read(file, 0, length, &mut encoded);
@@ -225,6 +278,9 @@ impl<'a> Job<'a> {
             }
             return true;
         }
+        if layout.reads_pieces() {
+            return self.read_rows(file, factors, desk).is_some();
+        }
         let Some(data) = files::read(file, 0, length, &mut desk.encoded) else {
             return false;
         };
@@ -233,5 +289,51 @@ impl<'a> Job<'a> {
         // SAFETY: a whole chunk; `checked` has compared the factors with the array.
         unsafe { moves.scatter(data.as_ptr(), self.target.view.start()) };
         true
+    }
+
+    /// The same some rows at a time.
+    fn read_rows(&self, file: &OwnedFd, factors: &[Factor<'_>], desk: &mut Desk<'_>) -> Option<()> {
+        let layout = &self.files.layout;
+        let (rows, row) = layout.rows();
+        let together = (PIECE / row).clamp(1, rows);
+        let mut places = RowPlaces::new(layout, factors, &self.target, together)?;
+        for first in (0..rows).step_by(together) {
+            let size = together.min(rows - first) * row;
+            let data = files::read(file, first * row, size, &mut desk.encoded)?;
+            swap(layout, data);
+            places.put(data);
+        }
+        Some(())
+    }
+
+    /// A chunk that is decoded while it is read.
+    fn read_pieces(
+        &self,
+        file: &OwnedFd,
+        length: usize,
+        factors: &[Factor<'_>],
+        desk: &mut Desk<'_>,
+    ) -> bool {
+        let (layout, target) = (&self.files.layout, &self.target);
+        let Some(decoder) = &mut desk.decoder else {
+            return false;
+        };
+        let mut pieces = Pieces {
+            file,
+            length,
+            done: 0,
+            memory: &mut desk.encoded,
+        };
+        match target.straight(layout, factors) {
+            Some(place) => {
+                // SAFETY: a whole chunk in the array.
+                let room = unsafe { Room::new(place, layout.size) };
+                decoder.decode_pieces(&mut pieces, &room)
+            }
+            None => place_rows(layout, factors, target, |put| {
+                let (rows, row) = layout.rows();
+                decoder.decode_pieces_to_rows(&mut pieces, rows, row, put)
+            }),
+        }
     }
 }
