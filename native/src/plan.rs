@@ -131,7 +131,7 @@ impl ChunkFiles {
     }
 
     /// Store what a selection takes, from `array`: the coordinates of the chunks that were left, or
-    /// None for all of them. Shards that are not covered whole are left.
+    /// None for all of them.
     ///
     /// Chunks of nothing but the element `elided` are not stored: they are left, unless they are
     /// absent and `absent` says that this will do. The other arguments are as in `read`.
@@ -166,9 +166,14 @@ impl ChunkFiles {
         };
         let target = Target::new(&view, layout, None);
         let each = layout.memory_to_write(target.contiguous);
+        let shard = self
+            .shard
+            .as_ref()
+            .map_or(0, |shard| shard.entries().saturating_mul(layout.size));
+        let changing = layout.memory_to_change().saturating_add(shard);
         let amounts = write::Amounts {
             threads: self.threads(threads, &factors, each, scratch),
-            changing: self.threads(threads, &factors, layout.memory_to_change(), scratch),
+            changing: self.threads(threads, &factors, changing, scratch),
             scratch,
         };
         let job = write::Job {

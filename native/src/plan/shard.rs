@@ -97,7 +97,14 @@ impl Shard {
         Some(stored.then_some(index))
     }
 
-    fn open(&self, file: OwnedFd) -> Option<Open> {
+    /// The place of an inner chunk in the index.
+    pub fn entry(&self, coordinates: &[usize]) -> usize {
+        let axes = coordinates.iter().zip(&self.inner);
+        axes.fold(0, |entry, (coordinate, length)| entry * length + coordinate)
+    }
+
+    /// Read the index of a shard; None if anything is wrong with it.
+    pub fn open(&self, file: OwnedFd) -> Option<Open> {
         let length = files::length(&file)?;
         let start = match self.at_start {
             true => 0,
@@ -131,10 +138,35 @@ impl Shard {
 }
 
 /// A shard that is being read: one file, whatever takes its name meanwhile.
-struct Open {
+pub struct Open {
     file: OwnedFd,
     length: usize,
     words: Vec<u64>,
+}
+
+impl Open {
+    /// Offset and length of an inner chunk; Some(None) if it is not stored, None if it is nowhere in
+    /// the file, or longer than `limit`.
+    pub fn range(&self, entry: usize, limit: usize) -> Option<Option<(usize, usize)>> {
+        let &[offset, nbytes] = self.words.as_chunks().0.get(entry)?;
+        if offset == MISSING {
+            return Some(None);
+        }
+        let (offset, nbytes) = (usize::try_from(offset).ok()?, usize::try_from(nbytes).ok()?);
+        (nbytes <= limit && offset + nbytes <= self.length).then_some(Some((offset, nbytes)))
+    }
+
+    /// Add so many bytes of the file to others.
+    pub fn append(&self, offset: usize, length: usize, bytes: &mut Vec<u8>) -> Option<()> {
+        bytes.try_reserve(length).ok()?;
+        // SAFETY: reserved, and written if it says so.
+        unsafe {
+            let end = bytes.as_mut_ptr().add(bytes.len());
+            files::read_to(&self.file, offset, end, length).then_some(())?;
+            bytes.set_len(bytes.len() + length);
+        }
+        Some(())
+    }
 }
 
 /// A stored inner chunk.
@@ -277,15 +309,9 @@ impl Inner<'_> {
 
     /// Where an inner chunk is; Some(None) if it is not stored.
     fn piece(&self, number: usize, coordinates: &[usize]) -> Option<Option<Piece>> {
-        let axes = coordinates.iter().zip(&self.shard.inner);
-        let entry = axes.fold(0, |entry, (coordinate, length)| entry * length + coordinate);
-        let &[offset, nbytes] = self.open.words.as_chunks().0.get(entry)?;
-        if offset == MISSING {
-            return Some(None);
-        }
-        let (offset, nbytes) = (usize::try_from(offset).ok()?, usize::try_from(nbytes).ok()?);
-        let sound = nbytes <= self.job.files.layout.limit && offset + nbytes <= self.open.length;
-        sound.then_some(Some(Piece {
+        let entry = self.shard.entry(coordinates);
+        let range = self.open.range(entry, self.job.files.layout.limit)?;
+        Some(range.map(|(offset, nbytes)| Piece {
             offset,
             nbytes,
             number,

@@ -4,7 +4,7 @@
 use super::files::{self, Absent, Opener};
 use super::layout::{Layout, Target, swap};
 use super::publish::Publisher;
-use super::selection::{Cuts, Factor, Numbers};
+use super::selection::{Cuts, Factor, Numbers, is_whole};
 use super::shard::Shard;
 use super::{ChunkFiles, TOGETHER, pool};
 use crate::codecs::{Appended, Decoder, Encoder, PIECE, Room, Rows, Sink, Source, Whole};
@@ -73,17 +73,10 @@ impl<'a> Job<'a> {
     ) -> PyResult<Vec<Vec<usize>>> {
         let (whole, others) = self.cuts.split(self.files.grid());
         match &self.files.shard {
-            Some(shard) => {
-                self.run_shards(shard, &whole, py, amounts, check)?;
-                if let Ok(mut left) = self.left.lock() {
-                    left.extend(others);
-                }
-            }
-            None => {
-                self.run_chunks(&whole, py, amounts.threads, check)?;
-                self.change_chunks(&others, py, amounts.changing, check)?;
-            }
+            Some(shard) => self.run_shards(shard, &whole, py, amounts, check)?,
+            None => self.run_chunks(&whole, py, amounts.threads, check)?,
         }
+        self.change(&others, py, amounts.changing, check)?;
         let left = self.left.into_inner().unwrap_or_default();
         let mut coordinates = vec![0; self.files.grid().len()];
         let mut name = |number| {
@@ -125,21 +118,18 @@ impl<'a> Job<'a> {
         )
     }
 
-    /// Chunks of which something remains.
-    fn change_chunks(
+    /// Chunks and shards of which something remains.
+    fn change(
         &self,
         numbers: &[usize],
         py: Python<'_>,
         threads: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
+        let layout = &self.files.layout;
         let state = || {
             let opener = Opener::new(self.root, &self.files.keys, false);
-            (
-                self.state(),
-                opener,
-                Decoder::new(&self.files.layout.steps).ok(),
-            )
+            (self.state(), opener, Decoder::new(&layout.steps).ok())
         };
         let count = numbers.len();
         pool::run(py, threads, count, 1, check, state, |own, from, to| {
@@ -148,8 +138,20 @@ impl<'a> Job<'a> {
                 self.store(number, |factors, coordinates| {
                     let decoder = decoder.as_mut()?;
                     publisher.publish(coordinates, |file| {
-                        desk.read(self, opener.open(coordinates), decoder)?;
-                        file.put(desk.change(self, factors)?)
+                        let old = match opener.open(coordinates) {
+                            Ok(old) => Some(old),
+                            Err(Absent::Missing) => None,
+                            Err(Absent::Unusual) => return None,
+                        };
+                        match &self.files.shard {
+                            Some(shard) => {
+                                desk.change_shard(self, shard, old, factors, decoder, file)
+                            }
+                            None => {
+                                let stored = desk.read(self, old)?;
+                                file.put(desk.change(self, stored, factors, decoder)??)
+                            }
+                        }
                     })
                 });
             }
@@ -274,14 +276,7 @@ impl Job<'_> {
         let Some(index) = shard.index(lengths)? else {
             return self.elide(publisher, coordinates);
         };
-        let mut value: Vec<&[u8]> = parts.iter().map(|part| part.bytes.as_slice()).collect();
-        match shard.at_start() {
-            true => value.insert(0, &index),
-            false => value.push(&index),
-        }
-        publisher.publish(coordinates, |file| {
-            value.into_iter().try_for_each(|part| file.put(part))
-        })
+        publisher.publish(coordinates, |file| put_shard(shard, &index, parts, file))
     }
 }
 
@@ -334,50 +329,106 @@ impl Desk<'_> {
         encoder.encode(&self.gathered).map(Encoded::Bytes)
     }
 
-    /// Have the decoded chunk in `gathered`.
-    fn read(
-        &mut self,
-        job: &Job<'_>,
-        file: Result<OwnedFd, Absent>,
-        decoder: &mut Decoder<'_>,
-    ) -> Option<()> {
-        let layout = &job.files.layout;
-        self.gathered.clear();
-        self.gathered.try_reserve_exact(layout.size).ok()?;
-        match file {
-            Ok(file) => {
-                let length = files::length(&file).filter(|&length| length <= layout.limit)?;
-                let data = files::read(&file, 0, length, &mut self.old)?;
-                // SAFETY: reserved, and written if it says so.
-                unsafe {
-                    let room = Room::new(self.gathered.as_mut_ptr(), layout.size);
-                    decoder.decode(data, &room).then_some(())?;
-                    self.gathered.set_len(layout.size);
-                }
-                swap(layout, &mut self.gathered);
-            }
-            Err(Absent::Missing) => {
-                let fill = job.files.fill.as_deref()?;
-                while self.gathered.len() < layout.size {
-                    self.gathered.extend_from_slice(fill);
-                }
-            }
-            Err(Absent::Unusual) => return None,
-        }
-        Some(())
+    /// Have the bytes of a chunk in `old`; Some(false) if there are none.
+    fn read(&mut self, job: &Job<'_>, file: Option<OwnedFd>) -> Option<bool> {
+        let Some(file) = file else {
+            return Some(false);
+        };
+        let length = files::length(&file).filter(|&length| length <= job.files.layout.limit)?;
+        files::read(&file, 0, length, &mut self.old)?;
+        Some(true)
     }
 
-    /// Change the decoded chunk, and encode it; None if it is nothing but fill value now.
-    fn change(&mut self, job: &Job<'_>, factors: &[Factor<'_>]) -> Option<&[u8]> {
+    /// Change a chunk, whose bytes are in `old` if it is stored, and encode it; Some(None) if it is
+    /// nothing but fill value now.
+    fn change(
+        &mut self,
+        job: &Job<'_>,
+        stored: bool,
+        factors: &[Factor<'_>],
+        decoder: &mut Decoder<'_>,
+    ) -> Option<Option<&[u8]>> {
         let (layout, target) = (&job.files.layout, &job.target);
+        self.gathered.clear();
+        self.gathered.try_reserve_exact(layout.size).ok()?;
+        if stored {
+            // SAFETY: reserved, and written if it says so.
+            unsafe {
+                let room = Room::new(self.gathered.as_mut_ptr(), layout.size);
+                decoder.decode(&self.old, &room).then_some(())?;
+                self.gathered.set_len(layout.size);
+            }
+            swap(layout, &mut self.gathered);
+        } else {
+            let fill = job.files.fill.as_deref()?;
+            while self.gathered.len() < layout.size {
+                self.gathered.extend_from_slice(fill);
+            }
+        }
         let moves = target.moves(layout, factors).reversed();
         // SAFETY: a whole decoded chunk; `checked` has compared the factors with the array.
         unsafe { moves.scatter(target.view.start(), self.gathered.as_mut_ptr()) };
         if job.is_elided(&self.gathered) {
-            return None;
+            return Some(None);
         }
         swap(layout, &mut self.gathered);
-        self.encoder.as_mut()?.encode(&self.gathered)
+        self.encoder.as_mut()?.encode(&self.gathered).map(Some)
+    }
+
+    /// Change inner chunks of a shard. All others keep their bytes.
+    fn change_shard(
+        &mut self,
+        job: &Job<'_>,
+        shard: &Shard,
+        old: Option<OwnedFd>,
+        factors: &[Factor<'_>],
+        decoder: &mut Decoder<'_>,
+        file: &mut dyn Sink,
+    ) -> Option<()> {
+        let layout = &job.files.layout;
+        let old = match old {
+            Some(old) => Some(shard.open(old)?),
+            None => None,
+        };
+        let cuts = Cuts::new(factors, &layout.shape)?;
+        let mut coordinates = vec![0; layout.shape.len()];
+        let mut taken = Vec::with_capacity(factors.len());
+        let mut numbers = vec![None; shard.entries()];
+        for number in 0..cuts.len() {
+            cuts.part(number, &mut coordinates, &mut taken);
+            *numbers.get_mut(shard.entry(&coordinates))? = Some(number);
+        }
+        let mut made = Part::default();
+        for (entry, number) in numbers.into_iter().enumerate() {
+            let stored = match &old {
+                Some(old) => old.range(entry, layout.limit)?,
+                None => None,
+            };
+            let Some(number) = number else {
+                if let (Some((offset, length)), Some(old)) = (stored, &old) {
+                    old.append(offset, length, &mut made.bytes)?;
+                }
+                made.lengths.push(stored.map(|(_, length)| length));
+                continue;
+            };
+            cuts.part(number, &mut coordinates, &mut taken);
+            if is_whole(&taken, &layout.shape) {
+                self.add(job, &taken, &mut made)?;
+                continue;
+            }
+            if let (Some((offset, length)), Some(old)) = (stored, &old) {
+                self.old.clear();
+                old.append(offset, length, &mut self.old)?;
+            }
+            let changed = self.change(job, stored.is_some(), &taken, decoder)?;
+            made.lengths.push(changed.map(<[u8]>::len));
+            if let Some(value) = changed {
+                made.bytes.try_reserve(value.len()).ok()?;
+                made.bytes.extend_from_slice(value);
+            }
+        }
+        let index = shard.index(made.lengths.iter().copied())??;
+        put_shard(shard, &index, &[&made], file)
     }
 
     /// The memory of a chunk, some rows at a time.
@@ -440,27 +491,45 @@ impl Desk<'_> {
         made.lengths.try_reserve(last - first).ok()?;
         for number in first..last {
             cuts.part(number, &mut coordinates, &mut taken);
-            if layout.writes_rows() {
-                let begin = made.bytes.len();
-                let elided = self.is_elided(job, &taken)?;
-                if !elided {
-                    self.encode_rows(job, &taken, &mut Appended::new(&mut made.bytes))?;
-                }
-                made.lengths
-                    .push((!elided).then(|| made.bytes.len() - begin));
-                continue;
-            }
-            made.lengths.push(match self.encode(job, &taken)? {
-                Encoded::Bytes(value) => {
-                    made.bytes.try_reserve(value.len()).ok()?;
-                    made.bytes.extend_from_slice(value);
-                    Some(value.len())
-                }
-                Encoded::Elided => None,
-            });
+            self.add(job, &taken, made)?;
         }
         Some(())
     }
+
+    /// Encode an inner chunk, and add it to a part of a shard.
+    fn add(&mut self, job: &Job<'_>, factors: &[Factor<'_>], made: &mut Part) -> Option<()> {
+        if job.files.layout.writes_rows() {
+            let begin = made.bytes.len();
+            let elided = self.is_elided(job, factors)?;
+            if !elided {
+                self.encode_rows(job, factors, &mut Appended::new(&mut made.bytes))?;
+            }
+            made.lengths
+                .push((!elided).then(|| made.bytes.len() - begin));
+            return Some(());
+        }
+        made.lengths.push(match self.encode(job, factors)? {
+            Encoded::Bytes(value) => {
+                made.bytes.try_reserve(value.len()).ok()?;
+                made.bytes.extend_from_slice(value);
+                Some(value.len())
+            }
+            Encoded::Elided => None,
+        });
+        Some(())
+    }
+}
+
+/// Write a shard: its parts, and the index of them.
+fn put_shard(shard: &Shard, index: &[u8], parts: &[&Part], file: &mut dyn Sink) -> Option<()> {
+    if shard.at_start() {
+        file.put(index)?;
+    }
+    parts.iter().try_for_each(|part| file.put(&part.bytes))?;
+    if !shard.at_start() {
+        file.put(index)?;
+    }
+    Some(())
 }
 
 /// Copy rows of a chunk out of the array; there is room for them.

@@ -1,9 +1,9 @@
 """Executing a whole plan in one call of the native core.
 
 The core reads the files of a local store, decodes chunks and inner chunks, and puts them where the
-plan says, on all cores. It encodes and stores chunks, reading and changing those of which something
-remains, and shards that are covered whole. It reports no errors: it leaves every chunk that is
-damaged or unusual, and `engine.reading` or `engine.writing` does those, or raises.
+plan says, on all cores. It encodes and stores chunks and shards, reading and changing those of which
+something remains. It reports no errors: it leaves every chunk that is damaged or unusual, and
+`engine.reading` or `engine.writing` does those, or raises.
 
 This module knows what the core can do. It must not know how, nor decide what is an error.
 """
@@ -78,11 +78,6 @@ def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Store what the core can. The coordinates of all chunks that it left; None: it stored none."""
     own, factors = _files(source, working), plan.factors
     if own is None or factors is None or source.synchronizer is not None:
-        return None
-    runs, points = factors
-    chunk = source.model.grid.chunk_shape
-    sharded = source.regular_chain.shard is not None
-    if sharded and (points or any(run.length < chunk[run.axis] for run in runs)):
         return None
     files = source.store.files(source.prefix, writing=True)
     if files is None:
