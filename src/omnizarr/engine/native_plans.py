@@ -1,9 +1,9 @@
 """Executing a whole plan in one call of the native core.
 
 The core reads the files of a local store, decodes chunks and inner chunks, and puts them where the
-plan says, on all cores. It encodes and stores chunks and shards, reading and changing those of which
-something remains. It reports no errors: it leaves every chunk that is damaged or unusual, and
-`engine.reading` or `engine.writing` does those, or raises.
+plan says, on all cores. It encodes and stores chunks and shards, and reads and changes those of
+which something remains. It reports no errors: it leaves every chunk that is damaged or unusual,
+and `engine.reading` or `engine.writing` does those, or raises.
 
 This module knows what the core can do. It must not know how, nor decide what is an error.
 """

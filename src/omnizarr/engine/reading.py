@@ -116,12 +116,7 @@ def _read_one(source: Source, part: ChunkPart, working: Target) -> None:
 def _read_waiting(source: Source, plan: Plan, working: Target, count: int) -> None:
     """From a high-latency store: many threads fetch, few decode."""
     fetchers, most = threads.fetchers_for(source.store, count, source.chunk_bytes)
-    decoders = threads.workers_for(
-        count,
-        source.chunk_bytes,
-        source.regular_chain.footprint,
-        worthwhile=threads.WORTHWHILE_BESIDE,
-    )
+    decoders = threads.coders_for(count, source.chunk_bytes, source.regular_chain.footprint)
     get, whole, key_of = source.store.get, source.most, source.key
     feeder = source.store.feeder(whole, fetchers)
 

@@ -54,6 +54,15 @@ def workers_for(
     return max(1, min(available(), tasks, fitting))
 
 
+def coders_for(tasks: int, task_bytes: int, footprint: int = 2) -> int:
+    """How many threads decode or encode beside those that send requests.
+
+    All of them take the interpreter lock around each chunk, for about as long as it takes to decode
+    half of `WORTHWHILE_BYTES`: of small chunks, two threads decode more than sixteen."""
+    beside = workers_for(tasks, task_bytes, footprint, WORTHWHILE_BESIDE)
+    return min(beside, 2 + 2 * task_bytes // WORTHWHILE_BYTES)
+
+
 def fetchers_for(store: Store, tasks: int, task_bytes: int) -> tuple[int, int]:
     """How many threads send requests to a high-latency store, and how many values may be requested
     or not yet decoded: some more, if they fit into `limits.scratch_bytes`."""

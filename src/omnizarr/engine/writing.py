@@ -63,9 +63,7 @@ def write(source: Source, plan: Plan, working: Working, field: FieldName = None)
     if not capabilities.concurrent_writes:
         workers = 1
     elif count > 1 and capabilities.requests > 1:
-        beside = threads.WORTHWHILE_BESIDE
-        encoders = threads.workers_for(count, task_bytes, worthwhile=beside)
-        _write_waiting(source, plan, working, field, encoders)
+        _write_waiting(source, plan, working, field, threads.coders_for(count, task_bytes))
         return
 
     def run(part: ChunkPart, _: None) -> None:
