@@ -15,9 +15,9 @@ from omnizarr import limits
 from omnizarr.config import config
 from omnizarr.model.store import Store
 
-WORTHWHILE_BYTES = 96 * 1024
+WORTHWHILE_BYTES = 64 * 1024
 """Chunks of at least this many decoded bytes are worth a thread."""
-WORTHWHILE_BATCH = 2 * WORTHWHILE_BYTES
+WORTHWHILE_BATCH = 192 * 1024
 """The same for chunks that the native core decodes together."""
 WORTHWHILE_BESIDE = 32 * 1024
 """The same where other threads fetch what is decoded: the interpreter lock is shared anyway."""
