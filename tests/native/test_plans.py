@@ -156,3 +156,27 @@ def test_an_error_of_the_check_ends_the_call(tmp_path: Path) -> None:
     root = f"{tmp_path}/".encode()
     with pytest.raises(RuntimeError, match="enough"):
         reader.read(root, False, [(0, 0, 1, len(out), 0)], [], out, 2, 1 << 20, check)
+
+
+def test_a_directory_that_is_replaced_meanwhile(tmp_path: Path) -> None:
+    count, last = 8000, range(7900, 8000)
+    folder = tmp_path / "c"
+
+    def make(value: bytes) -> None:
+        folder.mkdir()
+        for chunk in last:
+            (folder / str(chunk)).write_bytes(value * 2)
+
+    def check() -> None:
+        if not (tmp_path / "deleted").exists():
+            folder.rename(tmp_path / "deleted")
+            make(b"\2")
+
+    make(b"\1")
+    files = core.ChunkFiles(((2,), (0,), 1, (), 1, 2), None, KEYS, b"\0")
+    array = np.full(count, 9, "u1")
+    runs = [(0, 0, 2, count, 0)]
+    left = files.write(f"{tmp_path}/".encode(), runs, [], array, None, True, 1, 1 << 20, check)
+    assert (tmp_path / "deleted").exists()
+    found = {(folder / str(chunk)).read_bytes() for chunk in last if [chunk] not in left}
+    assert found == {b"\x09\2"}

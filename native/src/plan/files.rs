@@ -118,16 +118,18 @@ impl<'a> Opener<'a> {
             self.folder = open(libc::AT_FDCWD, &self.directory, SEARCH, NO_SYMLINKS).ok();
         }
         match &self.folder {
-            Some(folder) => {
-                let (flags, name) = (READ | libc::O_NOFOLLOW, &self.path[split + 1..]);
-                found(open(folder.as_raw_fd(), name, flags, 0))
-            }
+            Some(folder) => open_in(folder.as_raw_fd(), &self.path[split + 1..]),
             None => {
                 let flags = READ | libc::O_NOFOLLOW;
                 found(open(libc::AT_FDCWD, &self.path, flags, NO_SYMLINKS))
             }
         }
     }
+}
+
+/// Open a file of a directory to read it, unless it is a link.
+pub fn open_in(folder: RawFd, name: &[u8]) -> Result<OwnedFd, Absent> {
+    found(open(folder, name, READ | libc::O_NOFOLLOW, 0))
 }
 
 fn found(answer: Result<OwnedFd, i32>) -> Result<OwnedFd, Absent> {

@@ -6,7 +6,7 @@
 //! the value's name, which ends the lock. Whatever is unusual, a lock that is held among it, is left to
 //! the caller, with nothing changed.
 
-use super::files::{Keys, NO_SYMLINKS, SEARCH, create, open};
+use super::files::{Absent, Keys, NO_SYMLINKS, SEARCH, create, open, open_in};
 use crate::codecs::{Room, Sink};
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -78,7 +78,7 @@ impl<'a> Publisher<'a> {
     pub fn publish(
         &mut self,
         coordinates: &[usize],
-        fill: impl FnOnce(&mut dyn Sink) -> Option<()>,
+        fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
     ) -> Option<()> {
         let begin = self.enter(coordinates)?;
         let name = CString::new(&self.path[begin..]).ok()?;
@@ -154,7 +154,7 @@ impl Lock<'_> {
         path: &CStr,
         name: &CStr,
         memory: &mut Vec<u8>,
-        fill: impl FnOnce(&mut dyn Sink) -> Option<()>,
+        fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
     ) -> Option<()> {
         let file = self.file.as_raw_fd();
         // SAFETY: an open file.
@@ -165,7 +165,7 @@ impl Lock<'_> {
             self.unlock();
             return None;
         }
-        if self.write(memory, fill).is_none() || !self.rename(name) {
+        if self.write(name, memory, fill).is_none() || !self.rename(name) {
             self.release();
             return None;
         }
@@ -184,15 +184,21 @@ impl Lock<'_> {
 
     fn write(
         &self,
+        name: &CStr,
         memory: &mut Vec<u8>,
-        fill: impl FnOnce(&mut dyn Sink) -> Option<()>,
+        fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
     ) -> Option<()> {
         let file = &self.file;
         // What a killed writer left.
         if fstat(file)?.st_size != 0 {
             empty(file)?;
         }
-        fill(&mut Written { file, memory })?;
+        fill(&mut Written {
+            folder: self.folder,
+            name,
+            file,
+            memory,
+        })?;
         let file = file.as_raw_fd();
         // A network file system tells of failed writes only when a descriptor is closed.
         // SAFETY: a descriptor of our own.
@@ -228,9 +234,24 @@ impl Lock<'_> {
 }
 
 /// A new file, and memory for what goes there next.
-struct Written<'a> {
+pub struct Written<'a> {
+    /// Where the value is that it replaces.
+    folder: RawFd,
+    name: &'a CStr,
     file: &'a OwnedFd,
     memory: &'a mut Vec<u8>,
+}
+
+impl Written<'_> {
+    /// The value until now, from the directory of the lock, whatever has its path meanwhile;
+    /// Some(None) if there is none.
+    pub fn old(&self) -> Option<Option<OwnedFd>> {
+        match open_in(self.folder, self.name.to_bytes()) {
+            Ok(file) => Some(Some(file)),
+            Err(Absent::Missing) => Some(None),
+            Err(Absent::Unusual) => None,
+        }
+    }
 }
 
 impl Sink for Written<'_> {

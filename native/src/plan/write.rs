@@ -1,7 +1,7 @@
 //! Writing: chunks that are covered whole are gathered, encoded and stored. Others are read, changed
 //! and stored under their lock.
 
-use super::files::{self, Absent, Opener};
+use super::files;
 use super::layout::{Layout, Target, swap};
 use super::publish::Publisher;
 use super::selection::{Cuts, Factor, Numbers, is_whole};
@@ -127,22 +127,15 @@ impl<'a> Job<'a> {
         check: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let layout = &self.files.layout;
-        let state = || {
-            let opener = Opener::new(self.root, &self.files.keys, false);
-            (self.state(), opener, Decoder::new(&layout.steps).ok())
-        };
+        let state = || (self.state(), Decoder::new(&layout.steps).ok());
         let count = numbers.len();
         pool::run(py, threads, count, 1, check, state, |own, from, to| {
-            let ((publisher, desk), opener, decoder) = own;
+            let ((publisher, desk), decoder) = own;
             for &number in &numbers[from..to] {
                 self.store(number, |factors, coordinates| {
                     let decoder = decoder.as_mut()?;
                     publisher.publish(coordinates, |file| {
-                        let old = match opener.open(coordinates) {
-                            Ok(old) => Some(old),
-                            Err(Absent::Missing) => None,
-                            Err(Absent::Unusual) => return None,
-                        };
+                        let old = file.old()?;
                         match &self.files.shard {
                             Some(shard) => {
                                 desk.change_shard(self, shard, old, factors, decoder, file)
