@@ -65,7 +65,7 @@ impl ChunkFiles {
         }
         let shard = match shard {
             Some((shape, at_start, checksum)) => {
-                let found = Shard::new(shape, at_start, checksum, &layout.shape);
+                let found = Shard::new(shape, at_start, checksum, &layout);
                 Some(found.ok_or_else(|| refused("shard", "no multiple of a chunk".to_owned()))?)
             }
             None => None,

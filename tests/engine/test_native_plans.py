@@ -464,6 +464,21 @@ def test_a_chunk_that_cannot_be_changed(tmp_path: Path) -> None:
     assert outcomes[0] == outcomes[1]
 
 
+def test_a_shard_that_is_too_long(tmp_path: Path) -> None:
+    outcomes = []
+    for way in WAYS:
+        with mode(way):
+            array = stored(tmp_path, "float32", CODECS["raw crc32c"], "start")
+            file = tmp_path / "c" / "0" / "0"
+            damaged = file.read_bytes() + bytes(100)
+            file.write_bytes(damaged)
+            outcomes.append(outcome(lambda array=array: array.__setitem__((1, 1), 5)))
+            outcomes.append(outcome(lambda array=array: array[...]))
+            assert file.read_bytes() == damaged
+    assert outcomes[:2] == outcomes[2:]
+    assert outcomes[0][0] is DecodeError
+
+
 @pytest.mark.parametrize("shape", [(600, 700), (1, 600, 700)])
 @pytest.mark.parametrize("name", LARGE)
 def test_chunks_that_are_encoded_some_rows_at_a_time(

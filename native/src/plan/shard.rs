@@ -1,6 +1,7 @@
 //! Shards: an index, and inner chunks whose bytes are read together where they are close.
 
 use super::files::{self, Absent};
+use super::layout::Layout;
 use super::pool;
 use super::read::{Desk, Job};
 use super::selection::{Cuts, Factor};
@@ -26,16 +27,19 @@ pub struct Shard {
     at_start: bool,
     checksum: bool,
     index_bytes: usize,
+    /// No sound shard takes more bytes.
+    limit: usize,
 }
 
 impl Shard {
-    /// Shards of this shape, of inner chunks of that; None if these do not fill them.
+    /// Shards of this shape, of such inner chunks; None if these do not fill them.
     pub fn new(
         shape: Vec<usize>,
         at_start: bool,
         checksum: bool,
-        chunk: &[usize],
+        layout: &Layout,
     ) -> Option<Shard> {
+        let chunk = &layout.shape;
         if shape.len() != chunk.len() || shape.iter().zip(chunk).any(|(n, c)| n % c != 0) {
             return None;
         }
@@ -46,12 +50,14 @@ impl Shard {
         let index_bytes = entries
             .checked_mul(16)?
             .checked_add(if checksum { 4 } else { 0 })?;
+        let limit = entries.saturating_mul(layout.limit);
         Some(Shard {
             shape,
             inner,
             at_start,
             checksum,
             index_bytes,
+            limit: limit.saturating_add(index_bytes),
         })
     }
 
@@ -105,7 +111,7 @@ impl Shard {
 
     /// Read the index of a shard; None if anything is wrong with it.
     pub fn open(&self, file: OwnedFd) -> Option<Open> {
-        let length = files::length(&file)?;
+        let length = files::length(&file).filter(|&length| length <= self.limit)?;
         let start = match self.at_start {
             true => 0,
             false => length.checked_sub(self.index_bytes)?,
