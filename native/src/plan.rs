@@ -125,6 +125,7 @@ impl ChunkFiles {
             cuts,
             target,
             left: Mutex::new(Vec::new()),
+            shared: Mutex::default(),
         };
         job.run(py, threads, check)?;
         Ok(Some(job.left.into_inner().unwrap_or_default()))

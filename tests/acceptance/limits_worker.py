@@ -43,10 +43,11 @@ def warm(store: str) -> Any:
     return array
 
 
-def read_whole(store: str) -> dict[str, Any]:
+def read_whole(store: str, threads: str | None = None) -> dict[str, Any]:
     array = warm(store)
     before = reset_peak()
-    values = array[...]
+    with zarr.config.set({"threads": threads and int(threads)}):
+        values = array[...]
     extra = status("VmHWM") - before - values.nbytes
     return {"extra": extra, "nbytes": values.nbytes, "sum": float(values.sum(dtype="f8"))}
 

@@ -56,6 +56,25 @@ def test_whole_array(layout: str, tmp_path: Path, summary: Summary) -> None:
     assert written["extra"] <= 96 * MIB
 
 
+def test_chunks_that_cannot_be_decoded_in_pieces(tmp_path: Path) -> None:
+    """Two frames in each of 8 chunks of 16 MiB: threads do not take the memory of a chunk each."""
+    store = tmp_path / "a.zarr"
+    values = np.random.default_rng(0).random((1024, 8 * 2048))
+    zstd = [{"name": "zstd", "configuration": {"level": 1, "checksum": False}}]
+    array = zarr.create_array(
+        store, shape=values.shape, chunks=(1024, 2048), dtype="f8", compressors=zstd
+    )
+    array[...] = values
+    codec = numcodecs.Zstd(1)
+    for chunk in range(8):
+        data = values[:, chunk * 2048 : (chunk + 1) * 2048].tobytes()
+        halves = data[: 8 * MIB], data[8 * MIB :]
+        (store / "c" / "0" / str(chunk)).write_bytes(b"".join(map(codec.encode, halves)))
+    read = processes.run(WORKER, "read_whole", str(store), "8")
+    assert read["sum"] == values.sum(dtype="f8")
+    assert read["extra"] <= 96 * MIB
+
+
 # -- an array of a billion chunks -----------------------------------------------------------------
 def cost(function: Callable[[], Any], store: CountingMapping) -> tuple[int, int]:
     """Store operations and peak of newly allocated memory."""

@@ -182,6 +182,8 @@ pub struct Job<'a> {
     pub cuts: Cuts,
     pub target: Target<'a>,
     pub left: Mutex<Vec<Vec<usize>>>,
+    /// The memory of chunks that turn out to need more than the threads were counted for.
+    pub shared: Mutex<(Vec<u8>, Vec<u8>)>,
 }
 
 impl<'a> Job<'a> {
@@ -242,18 +244,43 @@ impl<'a> Job<'a> {
         let done = match layout.steps.is_plain() {
             true => self.read_plain(file, length, factors, desk),
             false if layout.reads_pieces() && self.read_pieces(file, length, factors, desk) => true,
-            false => {
-                let mut encoded = std::mem::take(&mut desk.encoded);
-                let data = files::read(file, 0, length, &mut encoded);
-                let done = data.is_some_and(|data| desk.place(layout, data, factors, &self.target));
-                desk.encoded = encoded;
+            false if layout.reads_pieces() => {
+                // The threads were counted for chunks in pieces: whole ones share memory.
+                let Ok(mut shared) = self.shared.lock() else {
+                    return Outcome::Left;
+                };
+                let (encoded, aside) = &mut *shared;
+                std::mem::swap(encoded, &mut desk.encoded);
+                std::mem::swap(aside, &mut desk.aside);
+                let done = self.read_whole(file, length, factors, desk);
+                std::mem::swap(encoded, &mut desk.encoded);
+                std::mem::swap(aside, &mut desk.aside);
                 done
             }
+            false => self.read_whole(file, length, factors, desk),
         };
         match done {
             true => Outcome::Done,
             false => Outcome::Left,
         }
+    }
+
+    /// A chunk whose bytes are all read before it is decoded.
+    fn read_whole(
+        &self,
+        file: &OwnedFd,
+        length: usize,
+        factors: &[Factor<'_>],
+        desk: &mut Desk<'_>,
+    ) -> bool {
+        let mut encoded = std::mem::take(&mut desk.encoded);
+        let data = files::read(file, 0, length, &mut encoded);
+        let done = data.is_some_and(|data| {
+            let layout = &self.files.layout;
+            desk.place(layout, data, factors, &self.target)
+        });
+        desk.encoded = encoded;
+        done
     }
 
     /// A chunk that is stored as it is: straight to its place, or through one buffer.
