@@ -24,6 +24,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use selection::{Cuts, Factor, Points, Run};
 use shard::Shard;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 /// So many threads share the scratch memory; each further one may have as much as one of them.
 const SHARING: usize = 4;
@@ -124,6 +125,8 @@ impl ChunkFiles {
             follow_links,
             cuts,
             target,
+            bytes: self.bytes(&factors),
+            stopped: AtomicBool::new(false),
             left: Mutex::new(Vec::new()),
             shared: Mutex::default(),
         };
@@ -182,6 +185,8 @@ impl ChunkFiles {
             root: root.as_bytes(),
             cuts,
             target,
+            bytes: self.bytes(&factors),
+            stopped: AtomicBool::new(false),
             elided: elided.as_deref(),
             absent,
             left: Mutex::new(Vec::new()),
@@ -194,6 +199,11 @@ impl ChunkFiles {
     /// The shape of what is a file.
     fn grid(&self) -> &Vec<usize> {
         self.shard.as_ref().map_or(&self.layout.shape, Shard::shape)
+    }
+
+    /// Decoded bytes of all chunks, or inner chunks, that factors touch, at the most.
+    fn bytes(&self, factors: &[Factor<'_>]) -> usize {
+        selection::most(factors, &self.layout.shape).saturating_mul(self.layout.size)
     }
 
     /// How many threads work: as many as pay, and as the scratch memory allows.

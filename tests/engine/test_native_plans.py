@@ -673,6 +673,46 @@ def test_a_signal_interrupts_the_call(large: Any) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+SLOW: dict[str, dict[str, Any]] = {
+    "zstd": {"compressors": [v3("zstd", level=19, checksum=False)]},
+    "blosc": {"compressors": [v3("blosc", cname="zstd", clevel=9, shuffle="shuffle", typesize=4,
+                                 blocksize=0)]},
+    "shard": {"compressors": [v3("zstd", level=19, checksum=False)], "chunks": (64, 64)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", [False, True])
+@pytest.mark.parametrize("name", SLOW)
+def test_a_signal_interrupts_a_long_task(name: str, part: bool, tmp_path: Path) -> None:
+    """One chunk or shard that takes seconds to encode stays as it was, and is not locked."""
+
+    class Interrupt(BaseException): ...
+
+    def raised(*_: Any) -> None:
+        raise Interrupt
+
+    size = (4096, 1024)
+    keywords = {"chunks": size, **SLOW[name]}
+    if name == "shard":
+        keywords["shards"] = size
+    array = omnizarr.create_array(tmp_path / "a", shape=size, dtype="f4", **keywords)
+    array[...] = np.ones(size, "f4")
+    file = tmp_path / "a" / "c" / "0" / "0"
+    old = file.read_bytes()
+    data = np.random.default_rng(0).integers(0, 50, size).astype("f4")
+    place = np.s_[1:, 1:] if part else np.s_[...]
+    before = signal.signal(signal.SIGALRM, raised)
+    try:
+        with mode("native"), config.set({"threads": 2}), pytest.raises(Interrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            array[place] = data[place]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert file.read_bytes() == old
+    assert os.listdir(file.parent) == ["0"]
+
+
 def test_a_call_can_be_called_off(large: Any) -> None:
     event = threading.Event()
     timer = threading.Timer(0.1, event.set)

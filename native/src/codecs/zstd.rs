@@ -254,32 +254,41 @@ impl Compressor {
             ))?;
         }
         if let Some(data) = source.whole() {
-            return encode_piece(context, data, true, sink);
+            // The same input, of which more is there each time.
+            let mut input = input(data);
+            for end in (PIECE..size).step_by(PIECE).chain([size]) {
+                input.size = end;
+                encode_piece(context, &mut input, end == size, sink)?;
+            }
+            return Some(());
         }
         let mut taken = 0;
         let complete = source.all(PIECE, &mut |piece| {
             taken += piece.len();
-            encode_piece(context, piece, taken == size, sink).is_some()
+            encode_piece(context, &mut input(piece), taken == size, sink).is_some()
         })?;
         complete.then_some(())
+    }
+}
+
+fn input(bytes: &[u8]) -> ZSTD_inBuffer {
+    ZSTD_inBuffer {
+        src: bytes.as_ptr().cast(),
+        size: bytes.len(),
+        pos: 0,
     }
 }
 
 /// Go on with a frame.
 fn encode_piece(
     context: *mut ZSTD_CCtx,
-    piece: &[u8],
+    input: &mut ZSTD_inBuffer,
     last: bool,
     sink: &mut dyn Sink,
 ) -> Option<()> {
     let directive = match last {
         true => ZSTD_EndDirective::ZSTD_e_end,
         false => ZSTD_EndDirective::ZSTD_e_continue,
-    };
-    let mut input = ZSTD_inBuffer {
-        src: piece.as_ptr().cast(),
-        size: piece.len(),
-        pos: 0,
     };
     loop {
         let room = sink.room(PIECE)?;
@@ -290,7 +299,7 @@ fn encode_piece(
         };
         // SAFETY: a live context, the true sizes of both sides, and as many bytes written as it says.
         let rest = unsafe {
-            let rest = zstd_sys::ZSTD_compressStream2(context, &mut output, &mut input, directive);
+            let rest = zstd_sys::ZSTD_compressStream2(context, &mut output, input, directive);
             sink.took(output.pos)?;
             usable(rest)?
         };

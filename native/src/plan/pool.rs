@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{Builder, scope};
+use std::thread::{Builder, current, park_timeout, scope};
 use std::time::{Duration, Instant};
 
 /// How often the calling thread looks whether it is interrupted.
@@ -24,66 +24,106 @@ pub fn cores() -> usize {
     usize::try_from(unsafe { libc::CPU_COUNT(&cores) }).unwrap_or(1)
 }
 
-/// Call `work(state, from, to)` for all tasks `0..tasks`, some at a time, on so many threads, with the
-/// GIL released. Each thread has a `state()` of its own. `check` is called now and then by the
-/// calling thread; what it raises, or a signal, ends the call.
+/// Tasks of so many bytes may take longer than is waited for an interrupt.
+const LONG: usize = 8 << 20;
+
+/// The tasks of one call.
+pub struct Tasks<'a> {
+    pub threads: usize,
+    pub count: usize,
+    /// How many a thread takes at once.
+    pub together: usize,
+    /// What one takes, in bytes that could be decoded meanwhile.
+    pub bytes: usize,
+    /// The call was interrupted: long tasks look at this and end, with or without a result.
+    pub stopped: &'a AtomicBool,
+}
+
+/// Call `work(state, task)` for all tasks, on several threads, with the GIL released. Each thread
+/// has a `state()` of its own. `check` is called now and then by the calling thread; what it
+/// raises, or a signal, ends the call. While tasks are long the calling thread does nothing else,
+/// so that no signal handler ever runs in the middle of one.
 pub fn run<S>(
     py: Python<'_>,
-    threads: usize,
-    tasks: usize,
-    together: usize,
+    tasks: &Tasks<'_>,
     check: &Bound<'_, PyAny>,
     state: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, usize, usize) + Sync,
+    work: impl Fn(&mut S, usize) + Sync,
 ) -> PyResult<()> {
-    if tasks == 0 {
+    let &Tasks { count, stopped, .. } = tasks;
+    if count == 0 {
         return Ok(());
     }
     let next = AtomicUsize::new(0);
-    let stopped = AtomicBool::new(false);
     let interrupt: Mutex<Option<PyErr>> = Mutex::new(None);
     let check = check.clone().unbind();
-    // False if the call was interrupted.
     let pulse = || {
         let found = Python::attach(|py| {
             py.check_signals()?;
             check.call0(py).map(drop)
         });
-        let Err(error) = found else { return true };
+        let Err(error) = found else { return };
         stopped.store(true, Ordering::Relaxed);
         if let Ok(mut interrupt) = interrupt.lock() {
             *interrupt = Some(error);
         }
-        false
     };
+    let going = || !stopped.load(Ordering::Relaxed);
     let serve = |calling: bool| {
         let mut own = state();
         let mut last = Instant::now();
-        while !stopped.load(Ordering::Relaxed) {
-            let first = next.fetch_add(together, Ordering::Relaxed);
-            if first >= tasks {
+        while going() {
+            let first = next.fetch_add(tasks.together, Ordering::Relaxed);
+            if first >= count {
                 break;
             }
-            work(&mut own, first, tasks.min(first.saturating_add(together)));
-            if calling && last.elapsed() > PULSE {
-                if !pulse() {
+            for task in first..count.min(first.saturating_add(tasks.together)) {
+                work(&mut own, task);
+                if calling && last.elapsed() > PULSE {
+                    pulse();
+                    last = Instant::now();
+                }
+                if !going() {
                     break;
                 }
-                last = Instant::now();
             }
         }
     };
+    let wanted = tasks.threads.min(count.div_ceil(tasks.together.max(1)));
+    let long = tasks.bytes >= LONG;
     py.detach(|| {
-        if threads < 2 {
+        if wanted < 2 && !long {
             serve(true);
             return;
         }
+        let (caller, working) = (current(), AtomicUsize::new(0));
         scope(|call| {
             // Where the system gives no more threads, fewer do the work.
-            let wanted = threads.min(tasks.div_ceil(together.max(1)));
-            let start = |_| Builder::new().spawn_scoped(call, || serve(false)).ok();
-            let started: Vec<_> = (1..wanted).map_while(start).collect();
-            serve(true);
+            let start = |_| {
+                working.fetch_add(1, Ordering::Relaxed);
+                let work = || {
+                    serve(false);
+                    working.fetch_sub(1, Ordering::Release);
+                    caller.unpark();
+                };
+                Builder::new().spawn_scoped(call, work).ok()
+            };
+            let started: Vec<_> = (usize::from(!long)..wanted).map_while(start).collect();
+            if !long || started.is_empty() {
+                serve(true);
+            }
+            // A thread that could not be started, or panics, is never done: but then it is finished.
+            let mut last = Instant::now();
+            while working.load(Ordering::Acquire) > 0
+                && going()
+                && started.iter().any(|thread| !thread.is_finished())
+            {
+                park_timeout(PULSE);
+                if last.elapsed() >= PULSE {
+                    pulse();
+                    last = Instant::now();
+                }
+            }
             // The scope waits for their work; this, until they are gone.
             for thread in started {
                 if let Err(panic) = thread.join() {

@@ -2,12 +2,14 @@
 
 use super::files::{self, Absent, Opener};
 use super::layout::{Layout, Target, swap};
+use super::pool::{self, Tasks};
 use super::selection::{Cuts, Factor};
-use super::{ChunkFiles, TOGETHER, pool, shard};
+use super::{ChunkFiles, TOGETHER, shard};
 use crate::codecs::{Decoder, Input, PIECE, Room};
 use pyo3::prelude::*;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The memory of one thread, used again for chunk after chunk.
 pub struct Desk<'a> {
@@ -181,6 +183,9 @@ pub struct Job<'a> {
     pub follow_links: bool,
     pub cuts: Cuts,
     pub target: Target<'a>,
+    /// Decoded bytes of the chunks, about.
+    pub bytes: usize,
+    pub stopped: AtomicBool,
     pub left: Mutex<Vec<Vec<usize>>>,
     /// The memory of chunks that turn out to need more than the threads were counted for.
     pub shared: Mutex<(Vec<u8>, Vec<u8>)>,
@@ -194,36 +199,42 @@ impl<'a> Job<'a> {
             return shard::read(self, shard, py, threads, check);
         }
         let together = (count / (threads * 8)).clamp(1, TOGETHER);
+        let tasks = self.tasks(threads, count, 1, together);
         let state = || (self.opener(), Desk::new(layout));
-        pool::run(
-            py,
+        pool::run(py, &tasks, check, state, |own, number| {
+            let (opener, desk) = own;
+            let mut factors = Vec::new();
+            let mut coordinates = vec![0; layout.shape.len()];
+            self.cuts.part(number, &mut coordinates, &mut factors);
+            let outcome = match opener.open(&coordinates) {
+                Ok(file) => self.read_chunk(&file, &factors, desk),
+                Err(Absent::Missing) => Outcome::Missing,
+                Err(Absent::Unusual) => Outcome::Left,
+            };
+            let done = match outcome {
+                Outcome::Done => true,
+                Outcome::Missing => self.target.fill(layout, &factors),
+                Outcome::Left => false,
+            };
+            if !done {
+                self.leave(&coordinates);
+            }
+        })
+    }
+
+    pub fn tasks(&self, threads: usize, files: usize, parts: usize, together: usize) -> Tasks<'_> {
+        Tasks {
             threads,
-            count,
+            count: files * parts,
             together,
-            check,
-            state,
-            |own, from, to| {
-                let (opener, desk) = own;
-                let mut factors = Vec::new();
-                let mut coordinates = vec![0; layout.shape.len()];
-                for number in from..to {
-                    self.cuts.part(number, &mut coordinates, &mut factors);
-                    let outcome = match opener.open(&coordinates) {
-                        Ok(file) => self.read_chunk(&file, &factors, desk),
-                        Err(Absent::Missing) => Outcome::Missing,
-                        Err(Absent::Unusual) => Outcome::Left,
-                    };
-                    let done = match outcome {
-                        Outcome::Done => true,
-                        Outcome::Missing => self.target.fill(layout, &factors),
-                        Outcome::Left => false,
-                    };
-                    if !done {
-                        self.leave(&coordinates);
-                    }
-                }
-            },
-        )
+            bytes: self.bytes / self.cuts.len().max(1) / parts,
+            stopped: &self.stopped,
+        }
+    }
+
+    /// None if the call was interrupted.
+    pub fn goes_on(&self) -> Option<()> {
+        (!self.stopped.load(Ordering::Relaxed)).then_some(())
     }
 
     pub fn opener(&self) -> Opener<'_> {

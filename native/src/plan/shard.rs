@@ -211,48 +211,46 @@ pub fn read(
         _ => (0..count).map(|_| Mutex::new(None)).collect(),
     };
     let state = || (job.opener(), Desk::new(layout));
-    let tasks = count * parts;
-    pool::run(py, threads, tasks, 1, check, state, |own, from, to| {
+    let tasks = job.tasks(threads, count, parts, 1);
+    pool::run(py, &tasks, check, state, |own, task| {
         let (opener, desk) = own;
-        for task in from..to {
-            let (number, part) = (task / parts, task % parts);
-            let mut factors = Vec::new();
-            let mut coordinates = vec![0; layout.shape.len()];
-            job.cuts.part(number, &mut coordinates, &mut factors);
-            let mut look = || match opener.open(&coordinates) {
-                Ok(file) => match shard.open(file) {
-                    Some(open) => Found::Open(Arc::new(open)),
-                    None => Found::Left,
-                },
-                Err(Absent::Missing) => Found::Missing,
-                Err(Absent::Unusual) => Found::Left,
-            };
-            let found = match slots.get(number) {
-                None => look(),
-                Some(slot) => {
-                    let Ok(mut slot) = slot.lock() else { continue };
-                    match slot.get_or_insert_with(look) {
-                        Found::Open(open) => Found::Open(open.clone()),
-                        Found::Missing => Found::Missing,
-                        Found::Left => Found::Left,
-                    }
+        let (number, part) = (task / parts, task % parts);
+        let mut factors = Vec::new();
+        let mut coordinates = vec![0; layout.shape.len()];
+        job.cuts.part(number, &mut coordinates, &mut factors);
+        let mut look = || match opener.open(&coordinates) {
+            Ok(file) => match shard.open(file) {
+                Some(open) => Found::Open(Arc::new(open)),
+                None => Found::Left,
+            },
+            Err(Absent::Missing) => Found::Missing,
+            Err(Absent::Unusual) => Found::Left,
+        };
+        let found = match slots.get(number) {
+            None => look(),
+            Some(slot) => {
+                let Ok(mut slot) = slot.lock() else { return };
+                match slot.get_or_insert_with(look) {
+                    Found::Open(open) => Found::Open(open.clone()),
+                    Found::Missing => Found::Missing,
+                    Found::Left => Found::Left,
                 }
-            };
-            let done = match found {
-                Found::Open(open) => {
-                    let inner = Inner {
-                        job,
-                        shard,
-                        open: &open,
-                    };
-                    inner.read(&factors, part, parts, desk).is_some()
-                }
-                Found::Missing => part > 0 || job.target.fill(layout, &factors),
-                Found::Left => part > 0,
-            };
-            if !done {
-                job.leave(&coordinates);
             }
+        };
+        let done = match found {
+            Found::Open(open) => {
+                let inner = Inner {
+                    job,
+                    shard,
+                    open: &open,
+                };
+                inner.read(&factors, part, parts, desk).is_some()
+            }
+            Found::Missing => part > 0 || job.target.fill(layout, &factors),
+            Found::Left => part > 0,
+        };
+        if !done {
+            job.leave(&coordinates);
         }
     })
 }
@@ -290,6 +288,7 @@ impl Inner<'_> {
         let mut encoded = std::mem::take(&mut desk.encoded);
         let mut rest = pieces.as_slice();
         while let Some(head) = rest.first() {
+            self.job.goes_on()?;
             let start = head.offset;
             let mut stop = start;
             let close = |piece: &&Piece| {

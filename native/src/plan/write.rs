@@ -3,14 +3,19 @@
 
 use super::files;
 use super::layout::{Layout, Target, swap};
+use super::pool::{self, Tasks};
 use super::publish::Publisher;
 use super::selection::{Cuts, Factor, Numbers, is_whole};
 use super::shard::Shard;
-use super::{ChunkFiles, TOGETHER, pool};
+use super::{ChunkFiles, TOGETHER};
 use crate::codecs::{Appended, Decoder, Encoder, PIECE, Room, Rows, Sink, Source, Whole};
 use pyo3::prelude::*;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Encoding takes about so many times as long as decoding.
+const ENCODING: usize = 8;
 
 /// One call.
 pub struct Job<'a> {
@@ -18,6 +23,9 @@ pub struct Job<'a> {
     pub root: &'a [u8],
     pub cuts: Cuts,
     pub target: Target<'a>,
+    /// Decoded bytes of the chunks, about.
+    pub bytes: usize,
+    pub stopped: AtomicBool,
     /// Chunks of nothing but this element are not stored.
     pub elided: Option<&'a [u8]>,
     /// Of these, those that are absent already are done.
@@ -100,20 +108,17 @@ impl<'a> Job<'a> {
             row if self.files.keys.between == b'/' && row <= count / (threads * 4) => row,
             _ => (count / (threads * 8)).clamp(1, TOGETHER),
         };
+        let tasks = self.tasks(threads, count, 1, together);
         pool::run(
             py,
-            threads,
-            count,
-            together,
+            &tasks,
             check,
             || self.state(),
-            |own, from, to| {
+            |own, task| {
                 let (publisher, desk) = own;
-                for task in from..to {
-                    self.store(numbers.at(task), |factors, coordinates| {
-                        desk.publish(self, factors, publisher, coordinates)
-                    });
-                }
+                self.store(numbers.at(task), |factors, coordinates| {
+                    desk.publish(self, factors, publisher, coordinates)
+                });
             },
         )
     }
@@ -128,27 +133,38 @@ impl<'a> Job<'a> {
     ) -> PyResult<()> {
         let layout = &self.files.layout;
         let state = || (self.state(), Decoder::new(&layout.steps).ok());
-        let count = numbers.len();
-        pool::run(py, threads, count, 1, check, state, |own, from, to| {
+        let tasks = self.tasks(threads, numbers.len(), 1, 1);
+        pool::run(py, &tasks, check, state, |own, task| {
             let ((publisher, desk), decoder) = own;
-            for &number in &numbers[from..to] {
-                self.store(number, |factors, coordinates| {
-                    let decoder = decoder.as_mut()?;
-                    publisher.publish(coordinates, |file| {
-                        let old = file.old()?;
-                        match &self.files.shard {
-                            Some(shard) => {
-                                desk.change_shard(self, shard, old, factors, decoder, file)
-                            }
-                            None => {
-                                let stored = desk.read(self, old)?;
-                                file.put(desk.change(self, stored, factors, decoder)??)
-                            }
+            self.store(numbers[task], |factors, coordinates| {
+                let decoder = decoder.as_mut()?;
+                publisher.publish(coordinates, |file| {
+                    let old = file.old()?;
+                    match &self.files.shard {
+                        Some(shard) => desk.change_shard(self, shard, old, factors, decoder, file),
+                        None => {
+                            let stored = desk.read(self, old)?;
+                            desk.change_file(self, stored, factors, decoder, file)
                         }
-                    })
-                });
-            }
+                    }
+                })
+            });
         })
+    }
+
+    fn tasks(&self, threads: usize, files: usize, parts: usize, together: usize) -> Tasks<'_> {
+        Tasks {
+            threads,
+            count: files * parts,
+            together,
+            bytes: (self.bytes / self.cuts.len().max(1) / parts).saturating_mul(ENCODING),
+            stopped: &self.stopped,
+        }
+    }
+
+    /// None if the call was interrupted.
+    fn goes_on(&self) -> Option<()> {
+        (!self.stopped.load(Ordering::Relaxed)).then_some(())
     }
 
     fn state(&self) -> (Publisher<'_>, Desk<'_>) {
@@ -209,36 +225,34 @@ impl Job<'_> {
             _ => (0..count).map(|_| Mutex::default()).collect(),
         };
         let state = || (self.state(), Part::default());
-        let tasks = count * parts;
-        pool::run(py, threads, tasks, 1, check, state, |own, from, to| {
+        let tasks = self.tasks(threads, count, parts, 1);
+        pool::run(py, &tasks, check, state, |own, task| {
             let ((publisher, desk), spare) = own;
-            for task in from..to {
-                let (place, part) = (task / parts, task % parts);
-                let number = numbers.at(place);
-                if parts == 1 {
-                    self.store(number, |factors, coordinates| {
-                        desk.part(self, factors, 0, 1, spare)?;
-                        self.publish(shard, &[&*spare], publisher, coordinates)
-                    });
-                    continue;
-                }
-                let encoded = self.encode_part(number, part, parts, desk);
-                let Ok(mut there) = shards[place].lock() else {
-                    continue;
-                };
-                there.1.resize_with(parts, || None);
-                there.0 += 1;
-                there.1[part] = encoded;
-                if there.0 < parts {
-                    continue;
-                }
-                let all = std::mem::take(&mut there.1);
-                drop(there);
-                self.store(number, |_, coordinates| {
-                    let all = all.iter().map(Option::as_ref).collect::<Option<Vec<_>>>()?;
-                    self.publish(shard, &all, publisher, coordinates)
+            let (place, part) = (task / parts, task % parts);
+            let number = numbers.at(place);
+            if parts == 1 {
+                self.store(number, |factors, coordinates| {
+                    desk.part(self, factors, 0, 1, spare)?;
+                    self.publish(shard, &[&*spare], publisher, coordinates)
                 });
+                return;
             }
+            let encoded = self.encode_part(number, part, parts, desk);
+            let Ok(mut there) = shards[place].lock() else {
+                return;
+            };
+            there.1.resize_with(parts, || None);
+            there.0 += 1;
+            there.1[part] = encoded;
+            if there.0 < parts {
+                return;
+            }
+            let all = std::mem::take(&mut there.1);
+            drop(there);
+            self.store(number, |_, coordinates| {
+                let all = all.iter().map(Option::as_ref).collect::<Option<Vec<_>>>()?;
+                self.publish(shard, &all, publisher, coordinates)
+            });
         })
     }
 
@@ -332,8 +346,31 @@ impl Desk<'_> {
         Some(true)
     }
 
-    /// Change a chunk, whose bytes are in `old` if it is stored, and encode it; Some(None) if it is
-    /// nothing but fill value now.
+    /// Change a chunk, whose bytes are in `old` if it is stored; None too if it is nothing but fill
+    /// value now.
+    fn change_file(
+        &mut self,
+        job: &Job<'_>,
+        stored: bool,
+        factors: &[Factor<'_>],
+        decoder: &mut Decoder<'_>,
+        file: &mut dyn Sink,
+    ) -> Option<()> {
+        if self.change_memory(job, stored, factors, decoder)? {
+            return None;
+        }
+        let encoder = self.encoder.as_mut()?;
+        match job.files.layout.writes_rows() {
+            true => {
+                let mut file = Watched { job, sink: file };
+                encoder.encode_pieces(&mut Whole::new(&self.gathered), &mut file)
+            }
+            false => file.put(encoder.encode(&self.gathered)?),
+        }
+    }
+
+    /// Change an inner chunk in the same way, and encode it; Some(None) if it is nothing but fill
+    /// value now.
     fn change(
         &mut self,
         job: &Job<'_>,
@@ -341,6 +378,21 @@ impl Desk<'_> {
         factors: &[Factor<'_>],
         decoder: &mut Decoder<'_>,
     ) -> Option<Option<&[u8]>> {
+        match self.change_memory(job, stored, factors, decoder)? {
+            true => Some(None),
+            false => self.encoder.as_mut()?.encode(&self.gathered).map(Some),
+        }
+    }
+
+    /// Have the changed chunk in `gathered`, as it is encoded; Some(true) if it is nothing but fill
+    /// value.
+    fn change_memory(
+        &mut self,
+        job: &Job<'_>,
+        stored: bool,
+        factors: &[Factor<'_>],
+        decoder: &mut Decoder<'_>,
+    ) -> Option<bool> {
         let (layout, target) = (&job.files.layout, &job.target);
         self.gathered.clear();
         self.gathered.try_reserve_exact(layout.size).ok()?;
@@ -361,11 +413,9 @@ impl Desk<'_> {
         let moves = target.moves(layout, factors).reversed();
         // SAFETY: a whole decoded chunk; `checked` has compared the factors with the array.
         unsafe { moves.scatter(target.view.start(), self.gathered.as_mut_ptr()) };
-        if job.is_elided(&self.gathered) {
-            return Some(None);
-        }
+        let elided = job.is_elided(&self.gathered);
         swap(layout, &mut self.gathered);
-        self.encoder.as_mut()?.encode(&self.gathered).map(Some)
+        Some(elided)
     }
 
     /// Change inner chunks of a shard. All others keep their bytes.
@@ -393,6 +443,7 @@ impl Desk<'_> {
         }
         let mut made = Part::default();
         for (entry, number) in numbers.into_iter().enumerate() {
+            job.goes_on()?;
             let stored = match &old {
                 Some(old) => old.range(entry, layout.limit)?,
                 None => None,
@@ -461,7 +512,7 @@ impl Desk<'_> {
         sink: &mut dyn Sink,
     ) -> Option<()> {
         self.with_rows(job, factors, |rows, encoder| {
-            encoder.encode_pieces(rows, sink)
+            encoder.encode_pieces(rows, &mut Watched { job, sink })
         })
     }
 
@@ -483,6 +534,7 @@ impl Desk<'_> {
         made.lengths.clear();
         made.lengths.try_reserve(last - first).ok()?;
         for number in first..last {
+            job.goes_on()?;
             cuts.part(number, &mut coordinates, &mut taken);
             self.add(job, &taken, made)?;
         }
@@ -510,6 +562,37 @@ impl Desk<'_> {
             Encoded::Elided => None,
         });
         Some(())
+    }
+}
+
+/// Takes bytes until the call is interrupted.
+struct Watched<'a> {
+    job: &'a Job<'a>,
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for Watched<'_> {
+    fn room(&mut self, most: usize) -> Option<Room> {
+        self.job.goes_on()?;
+        self.sink.room(most)
+    }
+
+    unsafe fn took(&mut self, count: usize) -> Option<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.sink.took(count) }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        self.job.goes_on()?;
+        self.sink.put(bytes)
+    }
+
+    fn rewrite(&mut self, bytes: &[u8]) -> Option<()> {
+        self.sink.rewrite(bytes)
+    }
+
+    fn restart(&mut self) -> Option<()> {
+        self.sink.restart()
     }
 }
 
