@@ -170,10 +170,10 @@ impl ChunkFiles {
         };
         let target = Target::new(&view, layout, None);
         let each = layout.memory_to_write(target.contiguous);
-        let shard = self
-            .shard
-            .as_ref()
-            .map_or(0, |shard| shard.entries().saturating_mul(layout.size));
+        // Of a shard: what is stored next, the old index and the new one.
+        let shard = self.shard.as_ref().map_or(0, |shard| {
+            write::TOGETHER_STORED.saturating_add(shard.index_bytes().saturating_mul(4))
+        });
         let changing = layout.memory_to_change().saturating_add(shard);
         let amounts = write::Amounts {
             threads: self.threads(threads, &factors, each, scratch),

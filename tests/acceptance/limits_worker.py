@@ -61,6 +61,15 @@ def write_whole(store: str) -> dict[str, Any]:
     return {"extra": status("VmHWM") - before, "sum": float(values.sum(dtype="f8"))}
 
 
+def change(store: str) -> dict[str, Any]:
+    """Write all but the first element and the last."""
+    array = zarr.open_array(store, mode="r+")
+    values = np.random.default_rng(0).random(array.shape[0] - 2)
+    before = reset_peak()
+    array[1:-1] = values
+    return {"extra": status("VmHWM") - before, "sum": float(values.sum(dtype="f8"))}
+
+
 def refused(store: str, sound_store: str) -> dict[str, Any]:
     """Read an array that must be refused: which error, how much memory, how long.
 
@@ -87,6 +96,7 @@ def refused(store: str, sound_store: str) -> dict[str, Any]:
 COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
     "read_whole": read_whole,
     "write_whole": write_whole,
+    "change": change,
     "refused": refused,
 }
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
+from omnizarr.runtime import native_core
 from tests.acceptance import processes
 from tests.acceptance.counting import CountingMapping
 
@@ -73,6 +74,22 @@ def test_chunks_that_cannot_be_decoded_in_pieces(tmp_path: Path) -> None:
     read = processes.run(WORKER, "read_whole", str(store), "8")
     assert read["sum"] == values.sum(dtype="f8")
     assert read["extra"] <= 96 * MIB
+
+
+@pytest.mark.parametrize("location", ["start", "end"])
+def test_a_large_shard_that_is_changed(location: str, tmp_path: Path) -> None:
+    if not hasattr(native_core.core(), "ChunkFiles"):
+        pytest.skip("without the native core a shard is encoded in memory")
+    store = str(tmp_path / "a.zarr")
+    shards = {"shape": (16 * MIB,), "index_location": location}
+    array = zarr.create_array(
+        store, shape=(16 * MIB,), chunks=(32 * 1024,), shards=shards, dtype="f8"
+    )
+    array[:1] = array[-1:] = 1
+    changed = processes.run(WORKER, "change", store)
+    read = processes.run(WORKER, "read_whole", store)
+    assert read["sum"] == pytest.approx(changed["sum"] + 2)
+    assert changed["extra"] <= 64 * MIB
 
 
 # -- an array of a billion chunks -----------------------------------------------------------------

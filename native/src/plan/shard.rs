@@ -71,6 +71,11 @@ impl Shard {
         self.index_bytes / 16
     }
 
+    /// How many bytes the index has.
+    pub fn index_bytes(&self) -> usize {
+        self.index_bytes
+    }
+
     /// The index is before the inner chunks, not behind them.
     pub fn at_start(&self) -> bool {
         self.at_start

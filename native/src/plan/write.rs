@@ -17,6 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Encoding takes about so many times as long as decoding.
 const ENCODING: usize = 8;
 
+/// Inner chunks of a changed shard are stored when they are so many bytes.
+pub const TOGETHER_STORED: usize = 1 << 20;
+
 /// One call.
 pub struct Job<'a> {
     pub files: &'a ChunkFiles,
@@ -441,9 +444,16 @@ impl Desk<'_> {
             cuts.part(number, &mut coordinates, &mut taken);
             *numbers.get_mut(shard.entry(&coordinates))? = Some(number);
         }
+        if shard.at_start() {
+            file.put(&vec![0; shard.index_bytes()])?; // it is known at the end
+        }
         let mut made = Part::default();
         for (entry, number) in numbers.into_iter().enumerate() {
             job.goes_on()?;
+            if made.bytes.len() >= TOGETHER_STORED {
+                file.put(&made.bytes)?;
+                made.bytes.clear();
+            }
             let stored = match &old {
                 Some(old) => old.range(entry, layout.limit)?,
                 None => None,
@@ -471,8 +481,12 @@ impl Desk<'_> {
                 made.bytes.extend_from_slice(value);
             }
         }
+        file.put(&made.bytes)?;
         let index = shard.index(made.lengths.iter().copied())??;
-        put_shard(shard, &index, &[&made], file)
+        match shard.at_start() {
+            true => file.rewrite(&index),
+            false => file.put(&index),
+        }
     }
 
     /// The memory of a chunk, some rows at a time.
