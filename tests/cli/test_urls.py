@@ -350,6 +350,7 @@ def test_mistakes_of_a_person_are_no_faults(run: Run) -> None:
         assert SECRET not in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["info", "tree", "check"])
 @pytest.mark.parametrize(
     "url",

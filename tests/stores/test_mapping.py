@@ -21,6 +21,7 @@ class TestMappingStore(StoreSuite):
         return MappingStore({})
 
 
+@pytest.mark.slow
 class TestUserDict(StoreSuite):
     def make_store(self, folder: Path) -> MappingStore:
         return MappingStore(UserDict())

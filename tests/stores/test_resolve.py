@@ -75,6 +75,7 @@ def test_memory_urls_share_by_name() -> None:
         below.set("b", b"2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("url", "package", "extra"),
     [

@@ -13,11 +13,13 @@ from omnizarr.testing import CountingStore, FaultStore, LoggingStore, StoreSuite
 from omnizarr.testing.store_cases import in_threads
 
 
+@pytest.mark.slow
 class TestCountingStore(StoreSuite):
     def make_store(self, folder: Path) -> Store:
         return CountingStore(MemoryStore())
 
 
+@pytest.mark.slow
 class TestFaultStoreWithoutFaults(StoreSuite):
     picklable = False  # it holds a lock
 

@@ -14,6 +14,7 @@ from omnizarr.testing import LatencyStore, StoreSuite
 from omnizarr.testing.store_cases import in_threads
 
 
+@pytest.mark.slow
 class TestLatencyStore(StoreSuite):
     many_keys = 2000
 

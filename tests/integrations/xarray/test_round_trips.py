@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PEER = ROOT / ".peers" / "downstream" / "bin" / "python"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # zarr-python's, of what is not in the specification
 @pytest.mark.parametrize("case", [Case("plain", 2, True), Case("plain", 3, False)], ids=str)
 def test_both_read_what_both_wrote(case: Case, tmp_path: Path) -> None:

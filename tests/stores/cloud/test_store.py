@@ -108,6 +108,7 @@ class Protocols:
         }
 
 
+@pytest.mark.slow
 class TestObspec(StoreSuite):
     writes_in_a_forked_child = True
     many_keys = 2_000

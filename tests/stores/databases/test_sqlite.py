@@ -38,6 +38,7 @@ class TestSQLiteStore(StoreSuite):
         return SQLiteStore(store.path, table=store.table)
 
 
+@pytest.mark.slow
 class TestOldJournal(TestSQLiteStore):
     """A file that others keep open, so that the journal stays what it was."""
 
@@ -48,6 +49,7 @@ class TestOldJournal(TestSQLiteStore):
         monkeypatch.setattr("omnizarr.stores.databases.sqlite_file.JOURNAL", "TRUNCATE")
 
 
+@pytest.mark.slow
 class TestAnotherTable(TestSQLiteStore):
     many_keys = 500
 

@@ -47,6 +47,7 @@ class TestLocalStore(StoreSuite):
         return LocalStore(store.root, read_only=True)
 
 
+@pytest.mark.slow
 class TestLocalStoreWithFsync(TestLocalStore):
     many_keys = 50
 
@@ -54,6 +55,7 @@ class TestLocalStoreWithFsync(TestLocalStore):
         return LocalStore(str(folder / "x.zarr"), fsync=True, follow_symlinks=True)
 
 
+@pytest.mark.slow
 class TestTempStore(StoreSuite):
     def make_store(self, folder: Path) -> Store:
         return TempStore(dir=folder)

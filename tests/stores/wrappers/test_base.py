@@ -19,6 +19,7 @@ from omnizarr.stores import (
 from omnizarr.testing import StoreSuite
 
 
+@pytest.mark.slow
 class TestWrapperStore(StoreSuite):
     def make_store(self, folder: Path) -> Store:
         return WrapperStore(LocalStore(folder / "x"))
@@ -29,6 +30,7 @@ class TestPrefixOfMemory(StoreSuite):
         return PrefixStore(MemoryStore(), "a/b")
 
 
+@pytest.mark.slow
 class TestPrefixOfLocal(StoreSuite):
     def make_store(self, folder: Path) -> Store:
         inner = LocalStore(folder / "x")

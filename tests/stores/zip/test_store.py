@@ -47,6 +47,7 @@ class TestZipStore(StoreSuite):
         return ZipStore(store.path, mode="a")
 
 
+@pytest.mark.slow
 class TestDeflated(TestZipStore):
     many_keys = 200
 
@@ -54,6 +55,7 @@ class TestDeflated(TestZipStore):
         return ZipStore(str(folder / "x.zip"), mode="a", compression=zipfile.ZIP_DEFLATED)
 
 
+@pytest.mark.slow
 class TestFileObject(StoreSuite):
     picklable = False
     refuses_after_close = True
