@@ -5,6 +5,7 @@
 //! left to the caller, who reads or writes it with the reference code and so gets the one true error.
 //! What a chunk that is left has made of its own places is undefined; no other place is touched.
 
+mod encode;
 pub mod files;
 mod layout;
 mod moves;
@@ -172,7 +173,7 @@ impl ChunkFiles {
         let each = layout.memory_to_write(target.contiguous);
         // Of a shard: what is stored next, the old index and the new one.
         let shard = self.shard.as_ref().map_or(0, |shard| {
-            write::TOGETHER_STORED.saturating_add(shard.index_bytes().saturating_mul(4))
+            encode::TOGETHER_STORED.saturating_add(shard.index_bytes().saturating_mul(4))
         });
         let changing = layout.memory_to_change().saturating_add(shard);
         let amounts = write::Amounts {
