@@ -23,25 +23,17 @@ def column_objects(
     offsets: Offsets, data: Bytes, text: bool, out: npt.NDArray[np.object_], /
 ) -> None: ...
 def check_text(offsets: Offsets, data: Bytes, /) -> None: ...
-def blocks_decode(
-    data: Buffer | list[Buffer],
-    places: npt.NDArray[np.int64] | None,
-    starts: npt.NDArray[np.int64],
-    shape: tuple[int, ...],
-    codecs: tuple[tuple[Any, ...], ...],
-    swap: int,
-    out: npt.NDArray[Any],
-    /,
-) -> list[int]: ...
-def block_encode(memory: Buffer, codecs: tuple[tuple[Any, ...], ...], /) -> bytes | None: ...
 def column_take(offsets: Offsets, data: Bytes, indices: npt.NDArray[np.int64], /) -> Column: ...
 def file_open(path: bytes, flags: int, /) -> int: ...
 def file_read(
     path: bytes, flags: int, start: int, stop: int | None, most: int, /
 ) -> bytes | int: ...
 
-class ChunkFiles:
-    """Absent where the system has no `openat2`."""
+class Selection:
+    """Made by `Chunks.select`."""
+
+class Chunks:
+    """`read` and `write` are absent where the system has no `openat2`."""
 
     def __new__(
         cls,
@@ -52,7 +44,7 @@ class ChunkFiles:
         keys: tuple[bytes, int, bytes],
         fill: bytes | None,
         /,
-    ) -> ChunkFiles: ...
+    ) -> Chunks: ...
     def read(
         self,
         root: bytes,
@@ -78,3 +70,33 @@ class ChunkFiles:
         check: Callable[[], object],
         /,
     ) -> list[list[int]] | None: ...
+    def select(
+        self,
+        shape: Sequence[int],
+        runs: Sequence[tuple[int, ...]],
+        points: Sequence[tuple[Any, ...]],
+        /,
+    ) -> Selection | None: ...
+    def place(
+        self,
+        selection: Selection,
+        out: npt.NDArray[Any],
+        coordinates: Sequence[Sequence[int]],
+        values: Sequence[Buffer | tuple[Buffer, Sequence[tuple[int, Buffer]]] | None],
+        threads: int | None,
+        scratch: int,
+        check: Callable[[], object],
+        /,
+    ) -> list[int]: ...
+    def encode(
+        self,
+        selection: Selection,
+        array: npt.NDArray[Any],
+        coordinates: Sequence[Sequence[int]],
+        old: Sequence[Buffer | None],
+        elided: bytes | None,
+        threads: int | None,
+        scratch: int,
+        check: Callable[[], object],
+        /,
+    ) -> tuple[list[bytes | None], list[int]]: ...

@@ -1,5 +1,5 @@
-//! The native core of omnizarr: variable-length items between chunk bytes and NumPy, many small chunks
-//! decoded in one call, and files opened and read in one.
+//! The native core of omnizarr: variable-length items between chunk bytes and NumPy, whole selections of
+//! chunks read or written in one call, and files opened and read in one.
 //!
 //! A *column* is `(offsets, data)`: element i is `data[offsets[i]:offsets[i + 1]]`. A *frame* is the
 //! format of numcodecs' vlen codecs: a 32-bit little-endian count, then for each item its length in
@@ -18,8 +18,8 @@
 //! The module knows NumPy's C API, in `codecs` a few codecs of Zarr and in `plan` how files are read. It
 //! knows no metadata, no data type and no store.
 
-mod blocks;
 mod bytes;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))] // what only files need
 mod codecs;
 mod column;
 mod fault;
@@ -28,14 +28,14 @@ mod files;
 mod frame;
 mod numpy;
 mod objects;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, unused_variables))]
 mod plan;
 mod text;
 
 use pyo3::prelude::*;
 
 /// The version of the functions' names, arguments and errors; `omnizarr.runtime.native_core` asks for it.
-const API: u32 = 5;
+const API: u32 = 6;
 
 #[pymodule]
 fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -51,11 +51,8 @@ fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(objects::column_objects, module)?)?;
     module.add_function(wrap_pyfunction!(column::check_text, module)?)?;
     module.add_function(wrap_pyfunction!(column::column_take, module)?)?;
-    module.add_function(wrap_pyfunction!(blocks::blocks_decode, module)?)?;
     module.add_function(wrap_pyfunction!(files::file_open, module)?)?;
     module.add_function(wrap_pyfunction!(files::file_read, module)?)?;
-    module.add_function(wrap_pyfunction!(blocks::block_encode, module)?)?;
-    #[cfg(target_os = "linux")]
-    module.add_class::<plan::ChunkFiles>()?;
+    module.add_class::<plan::Chunks>()?;
     Ok(())
 }

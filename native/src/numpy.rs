@@ -6,11 +6,9 @@
 //! after everything that may run some, and taking one runs none unless it fails.
 
 mod strings;
-mod target;
 mod view;
 
 pub use strings::{Locked, Strings};
-pub use target::Target;
 pub use view::View;
 
 use crate::fault::Fault;

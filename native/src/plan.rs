@@ -6,26 +6,33 @@
 //! What a chunk that is left has made of its own places is undefined; no other place is touched.
 
 mod encode;
+#[cfg(target_os = "linux")]
 pub mod files;
 mod layout;
 mod moves;
 mod pool;
+#[cfg(target_os = "linux")]
 mod publish;
 mod read;
 mod selection;
 mod shard;
+mod value;
+mod values;
+#[cfg(target_os = "linux")]
 mod write;
 
 use crate::fault::Fault;
 use crate::numpy::{self, View};
-use files::Keys;
+use encode::{Amounts, Context};
 use layout::{Layout, LayoutArguments, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
+use read::Origin;
 use selection::{Cuts, Factor, Points, Run};
 use shard::Shard;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use value::{Given, Held};
 
 /// So many threads share the scratch memory; each further one may have as much as one of them.
 const SHARING: usize = 4;
@@ -36,19 +43,39 @@ const THREAD_COST: usize = 1 << 16;
 /// Most chunks that a thread takes at once.
 const TOGETHER: usize = 32;
 
-/// Reads and writes the chunks of one array, which are files.
+/// Reads and writes the chunks of one array.
 #[pyclass(frozen)]
-pub struct ChunkFiles {
+pub struct Chunks {
     layout: Layout,
     shard: Option<Shard>,
     keys: Keys,
     fill: Option<Vec<u8>>,
 }
 
-type KeyArguments = (Vec<u8>, u8, Vec<u8>);
+/// How the coordinates of a chunk become the name of its file: what stands before the first, between
+/// two, and behind the last.
+pub struct Keys {
+    pub before: Vec<u8>,
+    pub between: u8,
+    pub behind: Vec<u8>,
+}
+
+/// What a selection takes from each chunk of an array, for several calls.
+#[pyclass(frozen)]
+pub struct Selection {
+    cuts: Cuts,
+    /// The shape of the array that is read into or written from.
+    shape: Vec<usize>,
+    /// How many chunks, or inner chunks, it touches at the most.
+    chunks: usize,
+}
+
+/// For each chunk its bytes, unless it is not stored; and the places of those that were left.
+type Encoded<'py> = (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>);
+type RunArguments = Vec<(usize, usize, usize, usize, usize)>;
 
 #[pymethods]
-impl ChunkFiles {
+impl Chunks {
     /// `chunk` is (shape, order of the axes as stored, size of an element, codecs, groups of bytes
     /// to reverse, most encoded bytes). For a shard it describes the inner chunks, and `shard` is
     /// (shape of the shard, whether the index is at the start, whether it has a checksum).
@@ -58,9 +85,9 @@ impl ChunkFiles {
     fn new(
         chunk: LayoutArguments<'_>,
         shard: Option<(Vec<usize>, bool, bool)>,
-        keys: KeyArguments,
+        keys: (Vec<u8>, u8, Vec<u8>),
         fill: Option<Vec<u8>>,
-    ) -> PyResult<ChunkFiles> {
+    ) -> PyResult<Chunks> {
         let layout = Layout::new(chunk)?;
         if fill.as_ref().is_some_and(|fill| fill.len() != layout.item) {
             return Err(refused("fill", "another size than an element".to_owned()));
@@ -78,7 +105,7 @@ impl ChunkFiles {
             between,
             behind,
         };
-        Ok(ChunkFiles {
+        Ok(Chunks {
             layout,
             shard,
             keys,
@@ -86,12 +113,13 @@ impl ChunkFiles {
         })
     }
 
-    /// Read what a selection takes into `out`: the coordinates of chunks that were left, or None
-    /// for all of them.
+    /// Read what a selection takes into `out`, from files: the coordinates of chunks that were left,
+    /// or None for all of them.
     ///
     /// `root` is the path before a chunk's key. `runs` are (axis, start, step, length, place), `points`
     /// are (axes, an array of indices for each, places). `scratch` is how much memory
     /// up to four threads may take beside `out`. `check` is called now and then.
+    #[cfg(target_os = "linux")]
     #[pyo3(signature = (root, follow_links, runs, points, out, threads, scratch, check, /))]
     #[allow(clippy::too_many_arguments)] // one call for all: that is the point
     fn read(
@@ -99,54 +127,45 @@ impl ChunkFiles {
         py: Python<'_>,
         root: &Bound<'_, PyBytes>,
         follow_links: bool,
-        runs: Vec<(usize, usize, usize, usize, usize)>,
+        runs: RunArguments,
         points: Vec<Bound<'_, PyTuple>>,
         out: &Bound<'_, PyAny>,
         threads: Option<usize>,
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Vec<Vec<usize>>>> {
-        let layout = &self.layout;
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         // From here on no Python code runs until the end: the array stays as it is.
-        let view = View::new(out, layout.shape.len(), layout.item, true)?;
-        let factors = checked(&view, runs, &points)?;
-        let Some(cuts) = Cuts::new(&factors, self.grid()) else {
+        let view = self.view(out, true)?;
+        let Some(selection) = self.selection(&view.shape, runs, &points)? else {
             return Ok(None);
         };
-        let target = Target::new(&view, layout, self.fill.as_deref());
-        let each = match self.shard {
-            Some(_) => layout.memory_to_read(target.contiguous),
-            None => layout.memory_to_read_file(target.contiguous),
+        let root = root.as_bytes();
+        let origin = Origin::Files { root, follow_links };
+        let left = self.run(py, &selection, &view, origin, threads, scratch, check)?;
+        let mut coordinates = vec![0; self.grid().len()];
+        let name = |number| {
+            selection
+                .cuts
+                .part(number, &mut coordinates, &mut Vec::new());
+            coordinates.clone()
         };
-        let threads = self.threads(threads, &factors, each, scratch);
-        let job = read::Job {
-            files: self,
-            root: root.as_bytes(),
-            follow_links,
-            cuts,
-            target,
-            bytes: self.bytes(&factors),
-            stopped: AtomicBool::new(false),
-            left: Mutex::new(Vec::new()),
-            shared: Mutex::default(),
-        };
-        job.run(py, threads, check)?;
-        Ok(Some(job.left.into_inner().unwrap_or_default()))
+        Ok(Some(left.into_iter().map(name).collect()))
     }
 
-    /// Store what a selection takes, from `array`: the coordinates of the chunks that were left, or
-    /// None for all of them.
+    /// Store what a selection takes, from `array`, in files: the coordinates of the chunks that were
+    /// left, or None for all of them.
     ///
     /// Chunks of nothing but the element `elided` are not stored: they are left, unless they are
     /// absent and `absent` says that this will do. The other arguments are as in `read`.
+    #[cfg(target_os = "linux")]
     #[pyo3(signature = (root, runs, points, array, elided, absent, threads, scratch, check, /))]
     #[allow(clippy::too_many_arguments)]
     fn write(
         &self,
         py: Python<'_>,
         root: &Bound<'_, PyBytes>,
-        runs: Vec<(usize, usize, usize, usize, usize)>,
+        runs: RunArguments,
         points: Vec<Bound<'_, PyTuple>>,
         array: &Bound<'_, PyAny>,
         elided: Option<Vec<u8>>,
@@ -155,68 +174,218 @@ impl ChunkFiles {
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Vec<Vec<usize>>>> {
-        let layout = &self.layout;
-        if elided
-            .as_ref()
-            .is_some_and(|element| element.len() != layout.item)
-        {
-            return Err(refused("elided", "another size than an element".to_owned()));
-        }
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         // From here on no Python code runs until the end: the array stays as it is.
-        let view = View::new(array, layout.shape.len(), layout.item, false)?;
-        let factors = checked(&view, runs, &points)?;
-        let Some(cuts) = Cuts::new(&factors, self.grid()) else {
+        let view = self.view(array, false)?;
+        let Some(selection) = self.selection(&view.shape, runs, &points)? else {
             return Ok(None);
         };
-        let target = Target::new(&view, layout, None);
-        let each = layout.memory_to_write(target.contiguous);
-        // Of a shard: what is stored next, the old index and the new one.
-        let shard = self.shard.as_ref().map_or(0, |shard| {
-            encode::TOGETHER_STORED.saturating_add(shard.index_bytes().saturating_mul(4))
-        });
-        let changing = layout.memory_to_change().saturating_add(shard);
-        let amounts = write::Amounts {
-            threads: self.threads(threads, &factors, each, scratch),
-            changing: self.threads(threads, &factors, changing, scratch),
-            scratch,
-        };
+        let count = selection.cuts.len();
+        let context = self.context(&selection, &view, elided.as_deref())?;
+        let amounts = self.amounts(&selection, count, &context, threads, scratch);
         let job = write::Job {
-            files: self,
+            context,
             root: root.as_bytes(),
-            cuts,
-            target,
-            bytes: self.bytes(&factors),
-            stopped: AtomicBool::new(false),
-            elided: elided.as_deref(),
             absent,
             left: Mutex::new(Vec::new()),
         };
         job.run(py, amounts, check).map(Some)
     }
+
+    /// A selection for `place` and `encode`, of an array of this shape; None if its chunks cannot be
+    /// numbered. The arguments are as in `read`.
+    #[pyo3(signature = (shape, runs, points, /))]
+    fn select(
+        &self,
+        shape: Vec<usize>,
+        runs: RunArguments,
+        points: Vec<Bound<'_, PyTuple>>,
+    ) -> PyResult<Option<Selection>> {
+        let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
+        self.selection(&shape, runs, &points)
+    }
+
+    /// Decode chunks and put what a selection takes of them into `out`: the places of those that were
+    /// left in the lists.
+    ///
+    /// For each of the `coordinates`, `values` has the bytes of the chunk; or None if it is missing;
+    /// or for a shard (index, ranges): the decoded index, and pairs of offset and bytes.
+    #[pyo3(signature = (selection, out, coordinates, values, threads, scratch, check, /))]
+    #[allow(clippy::too_many_arguments)]
+    fn place(
+        &self,
+        py: Python<'_>,
+        selection: &Selection,
+        out: &Bound<'_, PyAny>,
+        coordinates: Vec<Vec<usize>>,
+        values: Vec<Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        scratch: usize,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<usize>> {
+        let held = value::held(&values, coordinates.len())?;
+        let given: Vec<Given<'_>> = held.iter().map(Held::bytes).collect();
+        let numbers = selection.numbers(&coordinates)?;
+        // From here on no Python code runs until the end: the array stays as it is.
+        let view = self.view(out, true)?;
+        let origin = Origin::Given(&numbers, &given);
+        self.run(py, selection, &view, origin, threads, scratch, check)
+    }
+
+    /// Encode chunks with what a selection takes from `array`: for each of the `coordinates` its
+    /// bytes, or None if it is nothing but the element `elided`; and the places of those that were
+    /// left in the lists.
+    ///
+    /// `old` has the bytes that each has until now, or None; they are not looked at if nothing of
+    /// them remains. The other arguments are as in `write`.
+    #[pyo3(signature = (selection, array, coordinates, old, elided, threads, scratch, check, /))]
+    #[allow(clippy::too_many_arguments)]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        selection: &Selection,
+        array: &Bound<'_, PyAny>,
+        coordinates: Vec<Vec<usize>>,
+        old: Vec<Bound<'_, PyAny>>,
+        elided: Option<Vec<u8>>,
+        threads: Option<usize>,
+        scratch: usize,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<Encoded<'py>> {
+        let held = value::held(&old, coordinates.len())?;
+        let given: Vec<Given<'_>> = held.iter().map(Held::bytes).collect();
+        let numbers = selection.numbers(&coordinates)?;
+        // From here on no Python code runs until the end: the array stays as it is.
+        let view = self.view(array, false)?;
+        let context = self.context(selection, &view, elided.as_deref())?;
+        let amounts = self.amounts(selection, numbers.len(), &context, threads, scratch);
+        let job = values::Job {
+            context,
+            numbers: &numbers,
+            old: &given,
+        };
+        let made = job.run(py, amounts, check)?;
+        let left = made.iter().enumerate().filter(|(_, made)| made.is_none());
+        let left = left.map(|(place, _)| place).collect();
+        let bytes = |made: Option<Vec<u8>>| made.map(|made| PyBytes::new(py, &made));
+        let values = made.into_iter().map(|made| made.and_then(bytes)).collect();
+        Ok((values, left))
+    }
 }
 
-impl ChunkFiles {
-    /// The shape of what is a file.
+impl Chunks {
+    /// The shape of what is stored by itself.
     fn grid(&self) -> &Vec<usize> {
         self.shard.as_ref().map_or(&self.layout.shape, Shard::shape)
     }
 
-    /// Decoded bytes of all chunks, or inner chunks, that factors touch, at the most.
-    fn bytes(&self, factors: &[Factor<'_>]) -> usize {
-        selection::most(factors, &self.layout.shape).saturating_mul(self.layout.size)
+    fn view(&self, array: &Bound<'_, PyAny>, written: bool) -> PyResult<View> {
+        View::new(array, self.layout.shape.len(), self.layout.item, written)
+    }
+
+    fn selection(
+        &self,
+        shape: &[usize],
+        runs: RunArguments,
+        points: &[Points],
+    ) -> PyResult<Option<Selection>> {
+        if shape.len() != self.layout.shape.len() {
+            return Err(refused("shape", format!("{} dimensions", shape.len())));
+        }
+        let factors = checked(shape, runs, points)?;
+        Ok(Cuts::new(&factors, self.grid()).map(|cuts| Selection {
+            cuts,
+            shape: shape.to_vec(),
+            chunks: selection::most(&factors, &self.layout.shape),
+        }))
+    }
+
+    /// Read, and give the tasks that were left.
+    #[allow(clippy::too_many_arguments)]
+    fn run(
+        &self,
+        py: Python<'_>,
+        selection: &Selection,
+        view: &View,
+        origin: Origin<'_>,
+        threads: Option<usize>,
+        scratch: usize,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<usize>> {
+        let layout = &self.layout;
+        selection.fits(view)?;
+        let target = Target::new(view, layout, self.fill.as_deref());
+        let count = match &origin {
+            #[cfg(target_os = "linux")]
+            Origin::Files { .. } => selection.cuts.len(),
+            Origin::Given(numbers, _) => numbers.len(),
+        };
+        let each = match self.shard {
+            Some(_) => layout.memory_to_read(target.contiguous),
+            None => layout.memory_to_read_file(target.contiguous),
+        };
+        let chunks = selection.part(count);
+        let threads = self.threads(threads, chunks, each, scratch);
+        let job = read::Job {
+            chunks: self,
+            origin,
+            cuts: &selection.cuts,
+            target,
+            bytes: chunks.saturating_mul(layout.size),
+            stopped: AtomicBool::new(false),
+            left: Mutex::new(Vec::new()),
+            shared: Mutex::default(),
+        };
+        job.run(py, threads, check)?;
+        Ok(job.left.into_inner().unwrap_or_default())
+    }
+
+    fn context<'a>(
+        &'a self,
+        selection: &'a Selection,
+        view: &'a View,
+        elided: Option<&'a [u8]>,
+    ) -> PyResult<Context<'a>> {
+        if elided.is_some_and(|element| element.len() != self.layout.item) {
+            return Err(refused("elided", "another size than an element".to_owned()));
+        }
+        selection.fits(view)?;
+        Ok(Context {
+            chunks: self,
+            cuts: &selection.cuts,
+            target: Target::new(view, &self.layout, None),
+            bytes: selection.part(1).saturating_mul(self.layout.size),
+            elided,
+            stopped: AtomicBool::new(false),
+        })
+    }
+
+    /// How much of what there may be to encode so many chunks or shards.
+    fn amounts(
+        &self,
+        selection: &Selection,
+        count: usize,
+        context: &Context<'_>,
+        threads: Option<usize>,
+        scratch: usize,
+    ) -> Amounts {
+        let (layout, chunks) = (&self.layout, selection.part(count));
+        let each = layout.memory_to_write(context.target.contiguous);
+        // Of a shard: what is stored next, the old index and the new one.
+        let shard = self.shard.as_ref().map_or(0, |shard| {
+            encode::TOGETHER_STORED.saturating_add(shard.index_bytes().saturating_mul(4))
+        });
+        let changing = layout.memory_to_change().saturating_add(shard);
+        Amounts {
+            threads: self.threads(threads, chunks, each, scratch),
+            changing: self.threads(threads, chunks, changing, scratch),
+            scratch,
+        }
     }
 
     /// How many threads work: as many as pay, and as the scratch memory allows.
-    fn threads(
-        &self,
-        most: Option<usize>,
-        factors: &[Factor<'_>],
-        each: usize,
-        scratch: usize,
-    ) -> usize {
+    fn threads(&self, most: Option<usize>, chunks: usize, each: usize, scratch: usize) -> usize {
         // An element takes its whole chunk, or inner chunk.
-        let chunks = selection::most(factors, &self.layout.shape);
         let cost = chunks.saturating_mul(self.layout.size.saturating_add(CHUNK_COST));
         // Each one more takes its time to start, and less and less off the work.
         let paying = match 1 + (cost / THREAD_COST).isqrt() {
@@ -230,14 +399,45 @@ impl ChunkFiles {
     }
 }
 
+impl Selection {
+    /// How many chunks, or inner chunks, are touched in so many chunks or shards.
+    fn part(&self, count: usize) -> usize {
+        let all = self.cuts.len().max(1);
+        let each = self.chunks.div_ceil(all);
+        each.saturating_mul(count).min(self.chunks)
+    }
+
+    fn fits(&self, view: &View) -> PyResult<()> {
+        match self.shape == view.shape {
+            true => Ok(()),
+            false => Err(refused("selection", format!("for shape {:?}", self.shape))),
+        }
+    }
+
+    /// The numbers of chunks, each of which is given once.
+    fn numbers(&self, coordinates: &[Vec<usize>]) -> PyResult<Vec<usize>> {
+        let number = |coordinates: &Vec<usize>| {
+            let found = self.cuts.number(coordinates);
+            found.ok_or_else(|| refused("coordinates", format!("{coordinates:?}, not selected")))
+        };
+        let numbers: Vec<usize> = coordinates.iter().map(number).collect::<PyResult<_>>()?;
+        let mut sorted = numbers.clone();
+        sorted.sort_unstable();
+        match sorted.is_sorted_by(|one, next| one < next) {
+            true => Ok(numbers),
+            false => Err(refused("coordinates", "a chunk twice".to_owned())),
+        }
+    }
+}
+
 /// The factors, of which every place is inside the array, and which are one for each axis.
 fn checked<'a>(
-    view: &View,
-    runs: Vec<(usize, usize, usize, usize, usize)>,
+    shape: &[usize],
+    runs: RunArguments,
     points: &'a [Points],
 ) -> PyResult<Vec<Factor<'a>>> {
     let mut factors: Vec<(usize, Factor<'a>)> = Vec::new();
-    let mut seen = vec![false; view.shape.len()];
+    let mut seen = vec![false; shape.len()];
     let mut see = |axis: usize| match seen.get_mut(axis) {
         Some(seen) if !*seen => {
             *seen = true;
@@ -248,7 +448,7 @@ fn checked<'a>(
     for (axis, start, step, length, outer) in runs {
         see(axis)?;
         let end = outer.checked_add(length);
-        if step == 0 || length == 0 || end.is_none_or(|end| end > view.shape[axis]) {
+        if step == 0 || length == 0 || end.is_none_or(|end| end > shape[axis]) {
             return Err(refused(
                 "runs",
                 format!("a place outside out on axis {axis}"),
@@ -268,13 +468,8 @@ fn checked<'a>(
             see(axis)?;
         }
         let first = *listed.axes.first().ok_or(Fault::Changed)?;
-        let others = listed.axes.iter().skip(1).all(|&axis| view.shape[axis] > 0);
-        if !others
-            || listed
-                .places
-                .iter()
-                .any(|&place| place >= view.shape[first])
-        {
+        let others = listed.axes.iter().skip(1).all(|&axis| shape[axis] > 0);
+        if !others || listed.places.iter().any(|&place| place >= shape[first]) {
             return Err(refused("points", "a place outside out".to_owned()));
         }
         factors.push((first, Factor::Points(listed)));

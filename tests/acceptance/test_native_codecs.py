@@ -12,11 +12,12 @@ import omnizarr
 from tests.acceptance.fixtures import REPOSITORY
 from tests.acceptance.test_default_codecs import HERE, read
 from tests.codecs.support import LITTLE, v3
+from tests.native.chunks import encode
 from tests.native.installed import needed
 
 pytestmark = pytest.mark.peers
 
-core = needed()
+needed()
 
 COMPRESSORS: dict[str, list[Any]] = {
     "crc32c": ["crc32c"],
@@ -39,13 +40,12 @@ def write(folder: Path, chunks: tuple[int, int], compressors: list[Any]) -> None
     array = omnizarr.create_array(
         folder, data=values, chunks=chunks, filters=None, serializer=LITTLE, compressors=compressors
     )
-    blocks = array._source.regular_chain.blocks
-    assert blocks is not None
+    layout = array._source.regular_chain.layout
     for row in range(64 // chunks[0]):
         for column in range(48 // chunks[1]):
             place = np.s_[row * chunks[0] :, column * chunks[1] :]
             memory = np.ascontiguousarray(values[place][: chunks[0], : chunks[1]])
-            encoded = core.block_encode(memory, blocks.codecs.steps)
+            encoded = encode(memory, layout)
             assert encoded is not None
             array.store.set(f"c/{row}/{column}", encoded)
 

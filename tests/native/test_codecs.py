@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from omnizarr.codecs import Chain
 from omnizarr.codecs.zstd import frame_sizes, is_one_frame
 from tests.codecs.support import BIG, LITTLE, make, v3
+from tests.native.chunks import decode, encode, encode_bytes, place
 from tests.native.installed import needed
 
-core = needed()
+needed()
 
 SIZES = (1, 7, 8, 15, 31, 32, 33, 127, 128, 129, 500, 1024, 4093, 9000, 40_000, 130_001)
 SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
@@ -43,18 +44,16 @@ def values(kind: str, count: int, dtype: str, seed: int = 0) -> np.ndarray:
 
 def both_ways(chain: Chain, array: np.ndarray) -> bytes | None:
     """Encode with the core; the codecs in Python and the core give the array back."""
-    assert chain.blocks is not None
-    swapped = array.astype(array.dtype.newbyteorder()) if chain.blocks.codecs.swap > 1 else array
-    encoded = core.block_encode(swapped.tobytes(), chain.blocks.codecs.steps)
+    encoded = encode(array, chain.layout)
     if encoded is None:
         return None
     assert len(encoded) <= chain.output.limit
     for data in (encoded, bytes(chain.encode(array))):
         assert chain.decode(data).tobytes() == array.tobytes()
         out = np.zeros_like(array)
-        assert chain.blocks.decode([data], None, np.zeros(1, np.int64), out) == []
+        assert decode(chain, data, out)
         assert out.tobytes() == array.tobytes()
-    return encoded  # type: ignore[no-any-return]
+    return encoded
 
 
 CODECS: dict[str, list[Any]] = {
@@ -118,10 +117,8 @@ def test_blosc(
 
 
 def decoded(chain: Chain, array: np.ndarray) -> bool:
-    assert chain.blocks is not None
     out, encoded = np.zeros_like(array), chain.encode(array)
-    left = chain.blocks.decode([encoded], None, np.zeros(1, np.int64), out)
-    return left == [] and out.tobytes() == chain.decode(encoded).tobytes()
+    return decode(chain, encoded, out) and out.tobytes() == chain.decode(encoded).tobytes()
 
 
 @pytest.mark.parametrize("shuffle", SHUFFLES)
@@ -140,29 +137,31 @@ def test_blosc_with_many_blocks(cname: str, shuffle: str) -> None:
 
 def test_what_the_core_does_not_write_is_left() -> None:
     for cname in ("blosclz", "snappy", "zstd-0.7"):
-        assert core.block_encode(b"a" * 999, (("blosc", cname, 5, 1, 4, 0),)) is None
-    assert core.block_encode(b"", (("blosc", "lz4", 5, 1, 4, 0),)) is None
+        assert encode_bytes(b"a" * 999, (("blosc", cname, 5, 1, 4, 0),)) is None
 
 
 def test_levels_and_checksums_are_honoured() -> None:
     data = values("walk", 30_000, "<i4").tobytes()
+
+    def encoded(*codec: Any) -> bytes:
+        found = encode_bytes(data, (codec,))
+        assert found is not None
+        return found
+
     for name, levels in (("gzip", (0, 1, 9)), ("zlib", (0, 1, 9))):
-        sizes = [len(core.block_encode(data, ((name, level),))) for level in levels]
+        sizes = [len(encoded(name, level)) for level in levels]
         assert sizes[0] > len(data) > sizes[1] > sizes[2]
-        assert core.block_encode(data, ((name, -1),)) == core.block_encode(data, ((name, 6),))
-    assert zlib.decompress(core.block_encode(data, (("gzip", 6),)), 31) == data
-    assert zlib.decompress(core.block_encode(data, (("zlib", 6),))) == data
-    frames = {level: core.block_encode(data, (("zstd", level, True),)) for level in (-7, 0, 3, 19)}
+        assert encoded(name, -1) == encoded(name, 6)
+    assert zlib.decompress(encoded("gzip", 6), 31) == data
+    assert zlib.decompress(encoded("zlib", 6)) == data
+    frames = {level: encoded("zstd", level, True) for level in (-7, 0, 3, 19)}
     assert len(frames[-7]) > len(frames[3]) > len(frames[19]) and frames[0] == frames[3]
-    assert core.block_encode(data, (("zstd", 99, True),)) == core.block_encode(
-        data, (("zstd", 22, True),)
-    )
+    assert encoded("zstd", 99, True) == encoded("zstd", 22, True)
     for frame in frames.values():
         assert is_one_frame(memoryview(frame)) and frame_sizes(frame) == (len(data), len(data))
         assert frame[4] & 4
-    assert not core.block_encode(data, (("zstd", 3, False),))[4] & 4
-    fast = [len(core.block_encode(data, (("lz4", speed),))) for speed in (1, 50)]
-    assert fast[0] < fast[1]
+    assert not encoded("zstd", 3, False)[4] & 4
+    assert len(encoded("lz4", 1)) < len(encoded("lz4", 50))
 
 
 @given(st.binary(max_size=600), st.integers(1, 40), st.booleans())
@@ -170,7 +169,7 @@ def test_shuffle_is_a_transposition(data: bytes, width: int, longer: bool) -> No
     data = data * (20 if longer else 1) + b"x"
     used = len(data) // width * width
     expected = np.frombuffer(data[:used], "u1").reshape(-1, width).T.tobytes() + data[used:]
-    assert core.block_encode(data, (("shuffle", width),)) == expected
+    assert encode_bytes(data, (("shuffle", width),)) == expected
 
 
 @given(st.sampled_from([*"bBhHiIlL", "M8[s]", "m8[ms]"]), st.integers(1, 300), st.integers(0, 99))
@@ -186,22 +185,19 @@ def test_delta(dtype: str, count: int, seed: int) -> None:
 def test_bitround(dtype: str, keepbits: int, data: st.DataObject) -> None:
     """Every pattern of bits is rounded as in Python; integers are left to it."""
     chain = make([v3("bitround", keepbits=keepbits), LITTLE], (64,), dtype)
-    assert chain.blocks is not None
     array = values("noise", 64, dtype, data.draw(st.integers(0, 999)))
     array[:32] = values("walk", 32, dtype)
     edges = np.array([0x7FFF, 0xFFFF, 0x7C00, 0xFC00, 0x7F80, 0xFF80, 0, 0x8000], "<u2")
     array.view("<u2")[-8:] = edges
-    encoded = core.block_encode(array, chain.blocks.codecs.steps)
+    encoded = encode(array, chain.layout)
     assert encoded == bytes(chain.encode(array))
     assert decoded(chain, array)
     chain = make([v3("bitround", keepbits=keepbits), LITTLE], (64,), "<i4")
-    assert chain.blocks is not None
     numbers = values("walk", 64, "<i4")
-    assert core.block_encode(numbers, chain.blocks.codecs.steps) is None
+    assert encode(numbers, chain.layout) is None
     rounded = chain.decode(chain.encode(numbers))
     out = np.zeros_like(numbers)
-    blocks = chain.blocks
-    assert blocks.decode([chain.encode(numbers)], None, np.zeros(1, np.int64), out) == []
+    assert decode(chain, chain.encode(numbers), out)
     assert out.tobytes() == rounded.tobytes()
 
 
@@ -229,15 +225,13 @@ def test_streams_that_are_left_to_the_codecs() -> None:
         b"\x1f\x8b\x08",
     ]
     out = np.zeros(len(payload), "u1")
-    for streams, left in ((usual, []), (unusual, [0])):
+
+    def is_taken(stream: bytes, name: str) -> bool:
+        return place((out.shape, (0,), 1, ((name, 1),), 1, 999), stream, out)
+
+    for streams, taken in ((usual, True), (unusual, False)):
         for stream in streams:
-            found = core.blocks_decode(
-                [stream], None, np.zeros(1, np.int64), out.shape, (("gzip", 1),), 1, out
-            )
-            assert found == left
-            assert left or out.tobytes() == payload
-    for stream, left in ((packed, []), (packed + b"\0", [0]), (packed[:-1], [0]), (sound, [0])):
-        found = core.blocks_decode(
-            [stream], None, np.zeros(1, np.int64), out.shape, (("zlib", 1),), 1, out
-        )
-        assert found == left
+            assert is_taken(stream, "gzip") == taken
+            assert not taken or out.tobytes() == payload
+    assert is_taken(packed, "zlib")
+    assert not any(is_taken(stream, "zlib") for stream in (packed + b"\0", packed[:-1], sound))

@@ -1,4 +1,4 @@
-"""`ChunkFiles`: wrong arguments are errors, and no place outside of `out` is touched."""
+"""`Chunks`: wrong arguments are errors, and no place outside of `out` is touched."""
 
 from __future__ import annotations
 
@@ -11,8 +11,34 @@ import pytest
 from tests.native.installed import needed
 
 core = needed()
-if not hasattr(core, "ChunkFiles"):
+if not hasattr(core.Chunks, "read"):
     pytest.skip("the core reads whole plans on Linux alone", allow_module_level=True)
+
+BAD_CODECS: list[Any] = [
+    ((),),
+    ((None,),),
+    (("bz2", 1),),
+    (("zlib", 10),),
+    (("gzip", "1"),),
+    (("gzip",),),
+    (("zstd", 0, False, 0),),
+    (("zstd", 2**40, False),),
+    (("lz4", None),),
+    (("shuffle", 0),),
+    (("shuffle", -1),),
+    (("crc32c", False, -4, 4),),
+    (("delta", 3),),
+    (("bitround", 4, 24, 23),),
+    (("bitround", 4, 1, 31),),
+    (("bitround", 1, 0, 0),),
+    (("delta", 2), ("lz4", 1)),
+    (("blosc", "lz4"),),
+    (("blosc", "lz4", 10, 0, 1, 0),),
+    (("blosc", "lz4", 5, 3, 1, 0),),
+    (("blosc", "lz4", 5, 0, 0, 0),),
+    (("zstd", 1, False), ("lz4", 1)),
+    (("shuffle", 2), ("lz4", 1)),
+]
 
 CHUNK = ((2, 3), (0, 1), 4, (), 1, 24)
 KEYS = (b"c/", ord("/"), b"")
@@ -20,7 +46,7 @@ FILL = b"\1\2\3\4"
 
 
 def read(root: Path, runs: Any, points: Any, out: Any, threads: int = 1) -> Any:
-    reader = core.ChunkFiles(CHUNK, None, KEYS, FILL)
+    reader = core.Chunks(CHUNK, None, KEYS, FILL)
     return reader.read(
         f"{root}/".encode(), False, runs, points, out, threads, 1 << 20, lambda: None
     )
@@ -44,7 +70,13 @@ def read(root: Path, runs: Any, points: Any, out: Any, threads: int = 1) -> Any:
 )
 def test_chunks_that_cannot_be(chunk: Any) -> None:
     with pytest.raises((TypeError, OverflowError, MemoryError, ValueError)):
-        core.ChunkFiles(chunk, None, KEYS, FILL)
+        core.Chunks(chunk, None, KEYS, FILL)
+
+
+@pytest.mark.parametrize("codecs", [None, "zstd", (None,), *BAD_CODECS])
+def test_codecs_that_cannot_be(codecs: Any) -> None:
+    with pytest.raises(TypeError):
+        core.Chunks((*CHUNK[:3], codecs, *CHUNK[4:]), None, KEYS, FILL)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +91,7 @@ def test_chunks_that_cannot_be(chunk: Any) -> None:
 )
 def test_shards_keys_and_fill_values_that_cannot_be(shard: Any, keys: Any, fill: Any) -> None:
     with pytest.raises((TypeError, OverflowError, ValueError)):
-        core.ChunkFiles(CHUNK, shard, keys, fill)
+        core.Chunks(CHUNK, shard, keys, fill)
 
 
 GOOD = [(0, 0, 1, 4, 0), (1, 0, 1, 6, 0)]
@@ -122,7 +154,7 @@ def test_arrays_that_cannot_be_filled(out: Any, tmp_path: Path) -> None:
     ],
 )
 def test_writes_that_cannot_be(runs: Any, array: Any, elided: Any, tmp_path: Path) -> None:
-    files = core.ChunkFiles(CHUNK, None, KEYS, None)
+    files = core.Chunks(CHUNK, None, KEYS, None)
     with pytest.raises(TypeError):
         files.write(
             f"{tmp_path}/".encode(), runs, [], array, elided, True, 1, 1 << 20, lambda: None
@@ -151,7 +183,7 @@ def test_an_error_of_the_check_ends_the_call(tmp_path: Path) -> None:
     def check() -> None:
         raise RuntimeError("enough")
 
-    reader = core.ChunkFiles(((1,), (0,), 1, (), 1, 1), None, (b"", 46, b""), b"\0")
+    reader = core.Chunks(((1,), (0,), 1, (), 1, 1), None, (b"", 46, b""), b"\0")
     out = np.empty(3_000_000, "u1")
     root = f"{tmp_path}/".encode()
     with pytest.raises(RuntimeError, match="enough"):
@@ -173,7 +205,7 @@ def test_a_directory_that_is_replaced_meanwhile(tmp_path: Path) -> None:
             make(b"\2")
 
     make(b"\1")
-    files = core.ChunkFiles(((2,), (0,), 1, (), 1, 2), None, KEYS, b"\0")
+    files = core.Chunks(((2,), (0,), 1, (), 1, 2), None, KEYS, b"\0")
     array = np.full(count, 9, "u1")
     runs = [(0, 0, 2, count, 0)]
     left = files.write(f"{tmp_path}/".encode(), runs, [], array, None, True, 1, 1 << 20, check)

@@ -1,17 +1,133 @@
-//! Encoding chunks and shards for `write`, in one thread: they are gathered from the array, or read and
-//! changed.
+//! Encoding chunks and shards: they are gathered from the array, or read and changed.
 
-use super::files;
+use super::Chunks;
 use super::layout::{Layout, Target, swap};
-use super::publish::Publisher;
-use super::selection::{Cuts, Factor, is_whole};
+use super::pool::{self, Tasks};
+use super::selection::{Cuts, Factor, Numbers, is_whole};
 use super::shard::Shard;
-use super::write::Job;
+use super::value::Value;
 use crate::codecs::{Appended, Decoder, Encoder, PIECE, Room, Rows, Sink, Source, Whole};
-use std::os::fd::OwnedFd;
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Encoding takes about so many times as long as decoding.
+const ENCODING: usize = 8;
 
 /// Inner chunks of a changed shard are stored when they are so many bytes.
 pub const TOGETHER_STORED: usize = 1 << 20;
+
+/// What is encoded.
+pub struct Context<'a> {
+    pub chunks: &'a Chunks,
+    pub cuts: &'a Cuts,
+    pub target: Target<'a>,
+    /// Decoded bytes of a chunk or shard, about.
+    pub bytes: usize,
+    /// Chunks of nothing but this element are not stored.
+    pub elided: Option<&'a [u8]>,
+    pub stopped: AtomicBool,
+}
+
+/// How much of what there may be.
+#[derive(Clone, Copy)]
+pub struct Amounts {
+    /// Threads that encode whole chunks, or parts of shards.
+    pub threads: usize,
+    /// Threads that change chunks.
+    pub changing: usize,
+    /// Bytes of encoded shards, about.
+    pub scratch: usize,
+}
+
+/// The parts of a shard that are there, and how many there are.
+type Parts = Mutex<(usize, Vec<Option<Part>>)>;
+
+impl<'a> Context<'a> {
+    /// None if the call was interrupted.
+    pub fn goes_on(&self) -> Option<()> {
+        (!self.stopped.load(Ordering::Relaxed)).then_some(())
+    }
+
+    /// Whether memory holds nothing but the element that is not stored, bit for bit.
+    fn is_elided(&self, memory: &[u8]) -> bool {
+        self.elided.is_some_and(|element| {
+            let item = element.len();
+            memory.starts_with(element) && memory[item..] == memory[..memory.len() - item]
+        })
+    }
+
+    /// What is taken of a chunk, and its coordinates.
+    pub fn part(&self, number: usize) -> (Vec<Factor<'a>>, Vec<usize>) {
+        let mut factors = Vec::new();
+        let mut coordinates = vec![0; self.chunks.grid().len()];
+        self.cuts.part(number, &mut coordinates, &mut factors);
+        (factors, coordinates)
+    }
+
+    pub fn tasks(&self, threads: usize, values: usize, parts: usize, together: usize) -> Tasks<'_> {
+        Tasks {
+            threads,
+            count: values * parts,
+            together,
+            bytes: (self.bytes / parts).saturating_mul(ENCODING),
+            stopped: &self.stopped,
+        }
+    }
+
+    /// Encode shards that are covered whole, each of which several threads may encode. `done` gets
+    /// the place of a shard among the numbers, and its parts, or None if one of them is left.
+    #[allow(clippy::too_many_arguments)] // what a call has, and two steps
+    pub fn encode_shards<S>(
+        &self,
+        shard: &Shard,
+        numbers: &Numbers,
+        py: Python<'_>,
+        amounts: Amounts,
+        check: &Bound<'_, PyAny>,
+        state: impl Fn() -> S + Sync,
+        done: impl Fn(&mut S, usize, Option<&[&Part]>) + Sync,
+    ) -> PyResult<()> {
+        let (count, threads) = (numbers.len(), amounts.threads);
+        let bytes = shard.entries().saturating_mul(self.chunks.layout.size);
+        // So many shards at a time, whose encoded bytes wait for the rest of their shard.
+        let open = (amounts.scratch / bytes.max(1)).clamp(1, count.max(1));
+        let parts = match threads <= open && count >= 2 * threads {
+            true => 1,
+            false => (2 * threads).div_ceil(open).min(shard.entries()),
+        };
+        let shards: Vec<Parts> = match parts {
+            1 => Vec::new(),
+            _ => (0..count).map(|_| Mutex::default()).collect(),
+        };
+        let state = || (state(), Desk::new(&self.chunks.layout), Part::default());
+        let tasks = self.tasks(threads, count, parts, 1);
+        pool::run(py, &tasks, check, state, |own, task| {
+            let (own, desk, spare) = own;
+            let (place, part) = (task / parts, task % parts);
+            let (factors, _) = self.part(numbers.at(place));
+            if parts == 1 {
+                let encoded = desk.part(self, &factors, 0, 1, spare).map(|()| [&*spare]);
+                done(own, place, encoded.as_ref().map(<[_; 1]>::as_slice));
+                return;
+            }
+            let mut made = Part::default();
+            let encoded = desk.part(self, &factors, part, parts, &mut made);
+            let Ok(mut there) = shards[place].lock() else {
+                return;
+            };
+            there.1.resize_with(parts, || None);
+            there.0 += 1;
+            there.1[part] = encoded.map(|()| made);
+            if there.0 == parts {
+                let all = std::mem::take(&mut there.1);
+                drop(there);
+                let all = all.iter().map(Option::as_ref).collect::<Option<Vec<_>>>();
+                done(own, place, all.as_deref());
+            }
+        })
+    }
+}
 
 /// The memory of one thread, used again for chunk after chunk.
 pub struct Desk<'a> {
@@ -22,7 +138,7 @@ pub struct Desk<'a> {
 }
 
 /// What becomes of a chunk.
-enum Encoded<'a> {
+pub enum Encoded<'a> {
     Bytes(&'a [u8]),
     /// Nothing but the fill value.
     Elided,
@@ -31,7 +147,7 @@ enum Encoded<'a> {
 /// Consecutive inner chunks of a shard, encoded.
 #[derive(Default)]
 pub struct Part {
-    bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// The length of each, unless it is not stored.
     pub lengths: Vec<Option<usize>>,
 }
@@ -47,31 +163,9 @@ impl<'a> Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Store one chunk.
-    pub fn publish(
-        &mut self,
-        job: &Job<'_>,
-        factors: &[Factor<'_>],
-        publisher: &mut Publisher<'_>,
-        coordinates: &[usize],
-    ) -> Option<()> {
-        if job.files.layout.writes_rows() {
-            return match self.is_elided(job, factors)? {
-                true => job.elide(publisher, coordinates),
-                false => {
-                    publisher.publish(coordinates, |file| self.encode_rows(job, factors, file))
-                }
-            };
-        }
-        match self.encode(job, factors)? {
-            Encoded::Bytes(value) => publisher.publish(coordinates, |file| file.put(value)),
-            Encoded::Elided => job.elide(publisher, coordinates),
-        }
-    }
-
     /// One chunk or inner chunk, all of whose elements are in the array.
-    fn encode(&mut self, job: &Job<'_>, factors: &[Factor<'_>]) -> Option<Encoded<'_>> {
-        let (layout, target) = (&job.files.layout, &job.target);
+    pub fn encode(&mut self, job: &Context<'_>, factors: &[Factor<'_>]) -> Option<Encoded<'_>> {
+        let (layout, target) = (&job.chunks.layout, &job.target);
         let encoder = self.encoder.as_mut()?;
         let straight = target.straight(layout, factors);
         if let Some(place) = straight.filter(|_| layout.swap == 1) {
@@ -96,12 +190,15 @@ impl Desk<'_> {
     }
 
     /// Have the bytes of a chunk in `old`; Some(false) if there are none.
-    pub fn read(&mut self, job: &Job<'_>, file: Option<OwnedFd>) -> Option<bool> {
-        let Some(file) = file else {
+    pub fn read(&mut self, job: &Context<'_>, value: Option<Value<'_>>) -> Option<bool> {
+        self.old.clear();
+        let Some(value) = value else {
             return Some(false);
         };
-        let length = files::length(&file).filter(|&length| length <= job.files.layout.limit)?;
-        files::read(&file, 0, length, &mut self.old)?;
+        let length = value
+            .length()
+            .filter(|&length| length <= job.chunks.layout.limit)?;
+        value.append(0, length, &mut self.old)?;
         Some(true)
     }
 
@@ -109,7 +206,7 @@ impl Desk<'_> {
     /// value now.
     pub fn change_file(
         &mut self,
-        job: &Job<'_>,
+        job: &Context<'_>,
         stored: bool,
         factors: &[Factor<'_>],
         decoder: &mut Decoder<'_>,
@@ -119,7 +216,7 @@ impl Desk<'_> {
             return None;
         }
         let encoder = self.encoder.as_mut()?;
-        match job.files.layout.writes_rows() {
+        match job.chunks.layout.writes_rows() {
             true => {
                 let mut file = Watched { job, sink: file };
                 encoder.encode_pieces(&mut Whole::new(&self.gathered), &mut file)
@@ -130,9 +227,9 @@ impl Desk<'_> {
 
     /// Change an inner chunk in the same way, and encode it; Some(None) if it is nothing but fill
     /// value now.
-    fn change(
+    pub fn change(
         &mut self,
-        job: &Job<'_>,
+        job: &Context<'_>,
         stored: bool,
         factors: &[Factor<'_>],
         decoder: &mut Decoder<'_>,
@@ -147,12 +244,12 @@ impl Desk<'_> {
     /// value.
     fn change_memory(
         &mut self,
-        job: &Job<'_>,
+        job: &Context<'_>,
         stored: bool,
         factors: &[Factor<'_>],
         decoder: &mut Decoder<'_>,
     ) -> Option<bool> {
-        let (layout, target) = (&job.files.layout, &job.target);
+        let (layout, target) = (&job.chunks.layout, &job.target);
         self.gathered.clear();
         self.gathered.try_reserve_exact(layout.size).ok()?;
         if stored {
@@ -164,7 +261,7 @@ impl Desk<'_> {
             }
             swap(layout, &mut self.gathered);
         } else {
-            let fill = job.files.fill.as_deref()?;
+            let fill = job.chunks.fill.as_deref()?;
             while self.gathered.len() < layout.size {
                 self.gathered.extend_from_slice(fill);
             }
@@ -180,14 +277,14 @@ impl Desk<'_> {
     /// Change inner chunks of a shard. All others keep their bytes.
     pub fn change_shard(
         &mut self,
-        job: &Job<'_>,
+        job: &Context<'_>,
         shard: &Shard,
-        old: Option<OwnedFd>,
+        old: Option<Value<'_>>,
         factors: &[Factor<'_>],
         decoder: &mut Decoder<'_>,
         file: &mut dyn Sink,
     ) -> Option<()> {
-        let layout = &job.files.layout;
+        let layout = &job.chunks.layout;
         let old = match old {
             Some(old) => Some(shard.open(old)?),
             None => None,
@@ -248,11 +345,11 @@ impl Desk<'_> {
     /// The memory of a chunk, some rows at a time.
     fn with_rows<T>(
         &mut self,
-        job: &Job<'_>,
+        job: &Context<'_>,
         factors: &[Factor<'_>],
         work: impl FnOnce(&mut dyn Source, &mut Encoder<'_>) -> Option<T>,
     ) -> Option<T> {
-        let (layout, target) = (&job.files.layout, &job.target);
+        let (layout, target) = (&job.chunks.layout, &job.target);
         let encoder = self.encoder.as_mut()?;
         if let Some(place) = target.straight(layout, factors) {
             // SAFETY: a whole chunk in the array, which is contiguous there.
@@ -267,17 +364,17 @@ impl Desk<'_> {
     }
 
     /// Whether a chunk that is encoded by rows is not stored.
-    fn is_elided(&mut self, job: &Job<'_>, factors: &[Factor<'_>]) -> Option<bool> {
-        let piece = PIECE.next_multiple_of(job.files.layout.item);
+    pub fn is_elided(&mut self, job: &Context<'_>, factors: &[Factor<'_>]) -> Option<bool> {
+        let piece = PIECE.next_multiple_of(job.chunks.layout.item);
         self.with_rows(job, factors, |rows, _| {
             rows.all(piece, &mut |memory| job.is_elided(memory))
         })
     }
 
     /// Encode a chunk some rows at a time.
-    fn encode_rows(
+    pub fn encode_rows(
         &mut self,
-        job: &Job<'_>,
+        job: &Context<'_>,
         factors: &[Factor<'_>],
         sink: &mut dyn Sink,
     ) -> Option<()> {
@@ -289,13 +386,13 @@ impl Desk<'_> {
     /// One of several parts of a shard.
     pub fn part(
         &mut self,
-        job: &Job<'_>,
+        job: &Context<'_>,
         factors: &[Factor<'_>],
         part: usize,
         parts: usize,
         made: &mut Part,
     ) -> Option<()> {
-        let layout = &job.files.layout;
+        let layout = &job.chunks.layout;
         let cuts = Cuts::new(factors, &layout.shape)?;
         let (first, last) = (cuts.len() * part / parts, cuts.len() * (part + 1) / parts);
         let mut coordinates = vec![0; layout.shape.len()];
@@ -312,8 +409,13 @@ impl Desk<'_> {
     }
 
     /// Encode an inner chunk, and add it to a part of a shard.
-    fn add(&mut self, job: &Job<'_>, factors: &[Factor<'_>], made: &mut Part) -> Option<()> {
-        if job.files.layout.writes_rows() {
+    pub fn add(
+        &mut self,
+        job: &Context<'_>,
+        factors: &[Factor<'_>],
+        made: &mut Part,
+    ) -> Option<()> {
+        if job.chunks.layout.writes_rows() {
             let begin = made.bytes.len();
             let elided = self.is_elided(job, factors)?;
             if !elided {
@@ -337,7 +439,7 @@ impl Desk<'_> {
 
 /// Takes bytes until the call is interrupted.
 struct Watched<'a> {
-    job: &'a Job<'a>,
+    job: &'a Context<'a>,
     sink: &'a mut dyn Sink,
 }
 

@@ -1,17 +1,8 @@
 //! The files of chunks: their names, and reading them beneath a directory.
 
+use super::Keys;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-
-/// How the coordinates of a chunk become the name of its file.
-pub struct Keys {
-    /// What stands before the first coordinate.
-    pub before: Vec<u8>,
-    /// What stands between two.
-    pub between: u8,
-    /// What stands behind the last.
-    pub behind: Vec<u8>,
-}
 
 impl Keys {
     /// Add the name of a chunk's file.

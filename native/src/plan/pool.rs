@@ -12,16 +12,22 @@ const PULSE: Duration = Duration::from_millis(40);
 
 /// How many cores this process may use.
 pub fn cores() -> usize {
+    allowed().unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+#[cfg(target_os = "linux")]
+fn allowed() -> Option<usize> {
     // SAFETY: plain bits, all of which may be 0.
     let mut cores: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: room for the set, and its true size.
+    // SAFETY: room for the set, and its true size. It fails if there are more than fit into the set.
     let found = unsafe { libc::sched_getaffinity(0, size_of_val(&cores), &mut cores) };
-    if found != 0 {
-        // More than fit into the set.
-        return std::thread::available_parallelism().map_or(1, usize::from);
-    }
     // SAFETY: a set.
-    usize::try_from(unsafe { libc::CPU_COUNT(&cores) }).unwrap_or(1)
+    (found == 0).then(|| usize::try_from(unsafe { libc::CPU_COUNT(&cores) }).unwrap_or(1))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allowed() -> Option<usize> {
+    None
 }
 
 /// Tasks of so many bytes may take longer than is waited for an interrupt.

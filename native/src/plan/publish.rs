@@ -6,7 +6,8 @@
 //! the value's name, which ends the lock. Whatever is unusual, a lock that is held among it, is left to
 //! the caller, with nothing changed.
 
-use super::files::{Absent, Keys, NO_SYMLINKS, SEARCH, create, open, open_in};
+use super::Keys;
+use super::files::{Absent, NO_SYMLINKS, SEARCH, create, open, open_in};
 use crate::codecs::{Room, Sink};
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -1,12 +1,17 @@
-//! Reading: files are opened, decoded, and put into their places.
+//! Reading: what is stored is opened, decoded, and put into its places.
 
+#[cfg(target_os = "linux")]
 use super::files::{self, Absent, Opener};
 use super::layout::{Layout, Target, swap};
 use super::pool::{self, Tasks};
 use super::selection::{Cuts, Factor};
-use super::{ChunkFiles, TOGETHER, shard};
-use crate::codecs::{Decoder, Input, PIECE, Room};
+use super::value::{Given, Value};
+use super::{Chunks, TOGETHER, shard};
+use crate::codecs::{Decoder, Room};
+#[cfg(target_os = "linux")]
+use crate::codecs::{Input, PIECE};
 use pyo3::prelude::*;
+#[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +52,14 @@ impl<'a> Desk<'a> {
             return false;
         };
         let straight = target.straight(layout, factors);
+        if straight.is_none() && layout.steps.is_plain() && layout.swap == 1 {
+            // SAFETY: a whole chunk; `checked` has compared the factors with the array.
+            let put = || unsafe {
+                let moves = target.moves(layout, factors);
+                moves.scatter(data.as_ptr(), target.view.start());
+            };
+            return (data.len() == layout.size).then(put).is_some();
+        }
         if straight.is_none()
             && layout.reads_rows()
             && place_rows(layout, factors, target, |put| {
@@ -156,6 +169,7 @@ fn place_rows(
 }
 
 /// A file, from its beginning to its end.
+#[cfg(target_os = "linux")]
 struct Pieces<'a> {
     file: &'a OwnedFd,
     length: usize,
@@ -163,6 +177,7 @@ struct Pieces<'a> {
     memory: &'a mut Vec<u8>,
 }
 
+#[cfg(target_os = "linux")]
 impl Input for Pieces<'_> {
     fn next(&mut self) -> Option<&[u8]> {
         let count = PIECE.min(self.length - self.done);
@@ -176,40 +191,92 @@ impl Input for Pieces<'_> {
     }
 }
 
+/// Where chunks are stored.
+pub enum Origin<'a> {
+    /// In files beneath a path; all that are selected are read.
+    #[cfg(target_os = "linux")]
+    Files { root: &'a [u8], follow_links: bool },
+    /// In memory, together with their numbers; others are not read.
+    Given(&'a [usize], &'a [Given<'a>]),
+}
+
+/// What is stored of a chunk.
+pub enum Found<'a> {
+    Value(Value<'a>),
+    /// Of a shard: its index, and some ranges.
+    Parts(&'a [u8], &'a [(usize, &'a [u8])]),
+    Missing,
+    /// Anything else: a link, no right to read it, …
+    Unusual,
+}
+
+/// Looks for chunks, one after the other, in one thread.
+pub enum Finder<'a> {
+    #[cfg(target_os = "linux")]
+    Files(Opener<'a>),
+    Given(&'a [Given<'a>]),
+}
+
+impl<'a> Finder<'a> {
+    pub fn find(&mut self, task: usize, coordinates: &[usize]) -> Found<'a> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Finder::Files(opener) => match opener.open(coordinates) {
+                Ok(file) => Found::Value(Value::File(file)),
+                Err(Absent::Missing) => Found::Missing,
+                Err(Absent::Unusual) => Found::Unusual,
+            },
+            Finder::Given(values) => match values.get(task) {
+                Some(Given::Whole(bytes)) => Found::Value(Value::Memory(bytes)),
+                Some(Given::Parts(index, ranges)) => Found::Parts(index, ranges),
+                Some(Given::Nothing) => Found::Missing,
+                None => Found::Unusual,
+            },
+        }
+    }
+}
+
 /// One call.
 pub struct Job<'a> {
-    pub files: &'a ChunkFiles,
-    pub root: &'a [u8],
-    pub follow_links: bool,
-    pub cuts: Cuts,
+    pub chunks: &'a Chunks,
+    pub origin: Origin<'a>,
+    pub cuts: &'a Cuts,
     pub target: Target<'a>,
     /// Decoded bytes of the chunks, about.
     pub bytes: usize,
     pub stopped: AtomicBool,
-    pub left: Mutex<Vec<Vec<usize>>>,
+    /// The tasks of chunks that were left.
+    pub left: Mutex<Vec<usize>>,
     /// The memory of chunks that turn out to need more than the threads were counted for.
     pub shared: Mutex<(Vec<u8>, Vec<u8>)>,
 }
 
 impl<'a> Job<'a> {
     pub fn run(&self, py: Python<'_>, threads: usize, check: &Bound<'_, PyAny>) -> PyResult<()> {
-        let layout = &self.files.layout;
-        let count = self.cuts.len();
-        if let Some(shard) = &self.files.shard {
+        let layout = &self.chunks.layout;
+        if let Some(shard) = &self.chunks.shard {
             return shard::read(self, shard, py, threads, check);
         }
+        let count = self.count();
         let together = (count / (threads * 8)).clamp(1, TOGETHER);
         let tasks = self.tasks(threads, count, 1, together);
-        let state = || (self.opener(), Desk::new(layout));
-        pool::run(py, &tasks, check, state, |own, number| {
-            let (opener, desk) = own;
+        let state = || (self.finder(), Desk::new(layout));
+        pool::run(py, &tasks, check, state, |own, task| {
+            let (finder, desk) = own;
             let mut factors = Vec::new();
             let mut coordinates = vec![0; layout.shape.len()];
-            self.cuts.part(number, &mut coordinates, &mut factors);
-            let outcome = match opener.open(&coordinates) {
-                Ok(file) => self.read_chunk(&file, &factors, desk),
-                Err(Absent::Missing) => Outcome::Missing,
-                Err(Absent::Unusual) => Outcome::Left,
+            self.part(task, &mut coordinates, &mut factors);
+            let outcome = match finder.find(task, &coordinates) {
+                #[cfg(target_os = "linux")]
+                Found::Value(Value::File(file)) => self.read_chunk(&file, &factors, desk),
+                Found::Value(Value::Memory(data)) if data.len() <= layout.limit => {
+                    match desk.place(layout, data, &factors, &self.target) {
+                        true => Outcome::Done,
+                        false => Outcome::Left,
+                    }
+                }
+                Found::Missing => Outcome::Missing,
+                _ => Outcome::Left,
             };
             let done = match outcome {
                 Outcome::Done => true,
@@ -217,9 +284,38 @@ impl<'a> Job<'a> {
                 Outcome::Left => false,
             };
             if !done {
-                self.leave(&coordinates);
+                self.leave(task);
             }
         })
+    }
+
+    /// How many chunks or shards are read.
+    pub fn count(&self) -> usize {
+        match self.origin {
+            #[cfg(target_os = "linux")]
+            Origin::Files { .. } => self.cuts.len(),
+            Origin::Given(numbers, _) => numbers.len(),
+        }
+    }
+
+    /// What is taken from the chunk of a task, and its coordinates.
+    pub fn part(&self, task: usize, coordinates: &mut [usize], factors: &mut Vec<Factor<'a>>) {
+        let number = match self.origin {
+            #[cfg(target_os = "linux")]
+            Origin::Files { .. } => task,
+            Origin::Given(numbers, _) => numbers[task],
+        };
+        self.cuts.part(number, coordinates, factors);
+    }
+
+    pub fn finder(&self) -> Finder<'a> {
+        match self.origin {
+            #[cfg(target_os = "linux")]
+            Origin::Files { root, follow_links } => {
+                Finder::Files(Opener::new(root, &self.chunks.keys, follow_links))
+            }
+            Origin::Given(_, values) => Finder::Given(values),
+        }
     }
 
     pub fn tasks(&self, threads: usize, files: usize, parts: usize, together: usize) -> Tasks<'_> {
@@ -227,7 +323,7 @@ impl<'a> Job<'a> {
             threads,
             count: files * parts,
             together,
-            bytes: self.bytes / self.cuts.len().max(1) / parts,
+            bytes: self.bytes / files.max(1) / parts,
             stopped: &self.stopped,
         }
     }
@@ -237,18 +333,17 @@ impl<'a> Job<'a> {
         (!self.stopped.load(Ordering::Relaxed)).then_some(())
     }
 
-    pub fn opener(&self) -> Opener<'_> {
-        Opener::new(self.root, &self.files.keys, self.follow_links)
-    }
-
-    pub fn leave(&self, coordinates: &[usize]) {
+    pub fn leave(&self, task: usize) {
         if let Ok(mut left) = self.left.lock() {
-            left.push(coordinates.to_vec());
+            left.push(task);
         }
     }
+}
 
+#[cfg(target_os = "linux")]
+impl Job<'_> {
     fn read_chunk(&self, file: &OwnedFd, factors: &[Factor<'_>], desk: &mut Desk<'_>) -> Outcome {
-        let layout = &self.files.layout;
+        let layout = &self.chunks.layout;
         let Some(length) = files::length(file).filter(|&length| length <= layout.limit) else {
             return Outcome::Left;
         };
@@ -287,7 +382,7 @@ impl<'a> Job<'a> {
         let mut encoded = std::mem::take(&mut desk.encoded);
         let data = files::read(file, 0, length, &mut encoded);
         let done = data.is_some_and(|data| {
-            let layout = &self.files.layout;
+            let layout = &self.chunks.layout;
             desk.place(layout, data, factors, &self.target)
         });
         desk.encoded = encoded;
@@ -302,7 +397,7 @@ impl<'a> Job<'a> {
         factors: &[Factor<'_>],
         desk: &mut Desk<'_>,
     ) -> bool {
-        let layout = &self.files.layout;
+        let layout = &self.chunks.layout;
         if length != layout.size {
             return false;
         }
@@ -331,7 +426,7 @@ impl<'a> Job<'a> {
 
     /// The same some rows at a time.
     fn read_rows(&self, file: &OwnedFd, factors: &[Factor<'_>], desk: &mut Desk<'_>) -> Option<()> {
-        let layout = &self.files.layout;
+        let layout = &self.chunks.layout;
         let (rows, row) = layout.rows();
         let together = (PIECE / row).clamp(1, rows);
         let mut places = RowPlaces::new(layout, factors, &self.target, together)?;
@@ -352,7 +447,7 @@ impl<'a> Job<'a> {
         factors: &[Factor<'_>],
         desk: &mut Desk<'_>,
     ) -> bool {
-        let (layout, target) = (&self.files.layout, &self.target);
+        let (layout, target) = (&self.chunks.layout, &self.target);
         let Some(decoder) = &mut desk.decoder else {
             return false;
         };

@@ -86,6 +86,33 @@ impl Cut {
         }
     }
 
+    /// The number of the piece in a chunk of these coordinates, if there is one.
+    fn number(&self, coordinates: &[usize]) -> Option<usize> {
+        match self {
+            Cut::Run { run, chunk, pieces } => {
+                let coordinate = *coordinates.get(run.axis)?;
+                let number = match run.step <= *chunk {
+                    true => coordinate.checked_sub(run.start / chunk)?,
+                    false => {
+                        let begin = coordinate.checked_mul(*chunk)?;
+                        begin.saturating_sub(run.start).div_ceil(run.step)
+                    }
+                };
+                let mut found = coordinates.to_vec();
+                (number < *pieces).then(|| self.piece(number, &mut found))?;
+                (found[run.axis] == coordinate).then_some(number)
+            }
+            Cut::Points(groups) => {
+                let axes = &groups.first()?.1.axes;
+                let wanted = axes.iter().map(|&axis| coordinates.get(axis).copied());
+                let wanted: Vec<usize> = wanted.collect::<Option<_>>()?;
+                groups
+                    .binary_search_by(|(found, _)| found.cmp(&wanted))
+                    .ok()
+            }
+        }
+    }
+
     /// What is taken from the chunk of this number; its coordinates go to their places.
     fn piece(&self, number: usize, coordinates: &mut [usize]) -> Factor<'_> {
         match self {
@@ -215,6 +242,13 @@ impl Cuts {
     /// How many of them follow each other along the last factor.
     pub fn last_axis(&self) -> usize {
         self.cuts.last().map_or(1, Cut::pieces)
+    }
+
+    /// The number of the chunk at these coordinates; None if nothing is taken from it.
+    pub fn number(&self, coordinates: &[usize]) -> Option<usize> {
+        let mut numbers = self.cuts.iter().map(|cut| cut.number(coordinates));
+        let mut pieces = self.cuts.iter().map(Cut::pieces);
+        numbers.try_fold(0, |all, number| Some(all * pieces.next()? + number?))
     }
 
     /// What is taken from one chunk, and the coordinates of the chunk.

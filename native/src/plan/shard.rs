@@ -1,17 +1,18 @@
 //! Shards: an index, and inner chunks whose bytes are read together where they are close.
 
-use super::files::{self, Absent};
 use super::layout::Layout;
 use super::pool;
-use super::read::{Desk, Job};
+use super::read::{Desk, Found, Job};
 use super::selection::{Cuts, Factor};
+use super::value::Value;
 use crate::codecs::checksum;
 use pyo3::prelude::*;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
 /// Offset and length of an inner chunk that is not stored.
-const MISSING: u64 = u64::MAX;
+const MISSING: [u64; 2] = [u64::MAX; 2];
+/// The same of one that the caller does not ask for.
+const SKIPPED: [u64; 2] = [u64::MAX, 0];
 /// Larger offsets and lengths are refused, so that their sum does not wrap.
 const FAR: u64 = 1 << 62;
 /// Bytes between two inner chunks that are read with them.
@@ -94,7 +95,7 @@ impl Shard {
         for length in lengths {
             let entry = match length {
                 Some(length) => [end, length as u64],
-                None => [MISSING; 2],
+                None => MISSING,
             };
             stored |= length.is_some();
             end += length.unwrap_or(0) as u64;
@@ -115,14 +116,14 @@ impl Shard {
     }
 
     /// Read the index of a shard; None if anything is wrong with it.
-    pub fn open(&self, file: OwnedFd) -> Option<Open> {
-        let length = files::length(&file).filter(|&length| length <= self.limit)?;
+    pub fn open<'a>(&self, value: Value<'a>) -> Option<Open<'a>> {
+        let length = value.length().filter(|&length| length <= self.limit)?;
         let start = match self.at_start {
             true => 0,
             false => length.checked_sub(self.index_bytes)?,
         };
         let mut bytes = Vec::new();
-        let bytes: &[u8] = files::read(&file, start, self.index_bytes, &mut bytes)?;
+        let bytes = value.read(start, self.index_bytes, &mut bytes)?;
         let entries = match self.checksum {
             true => {
                 let (entries, stored) = bytes.split_last_chunk::<4>()?;
@@ -130,53 +131,60 @@ impl Shard {
             }
             false => bytes,
         };
-        let words: Vec<u64> = entries
-            .as_chunks()
-            .0
-            .iter()
-            .map(|word| u64::from_le_bytes(*word))
-            .collect();
-        // Any entry that is wrong is a matter for the caller.
-        let sound = words.as_chunks().0.iter().all(|&[offset, nbytes]| {
-            (offset == MISSING && nbytes == MISSING) || (offset <= FAR && nbytes <= FAR)
-        });
-        sound.then_some(Open {
-            file,
+        let words = words(entries, &[MISSING])?;
+        Some(Open {
+            value,
             length,
+            words,
+        })
+    }
+
+    /// A shard of which the index is known, and some ranges are there; None if it is another index.
+    /// Entries of `SKIPPED` are not read.
+    pub fn indexed<'a>(&self, index: &[u8], ranges: &'a [(usize, &'a [u8])]) -> Option<Open<'a>> {
+        let words =
+            words(index, &[MISSING, SKIPPED]).filter(|words| words.len() == 2 * self.entries())?;
+        Some(Open {
+            value: Value::Ranges(ranges),
+            length: usize::MAX,
             words,
         })
     }
 }
 
-/// A shard that is being read: one file, whatever takes its name meanwhile.
-pub struct Open {
-    file: OwnedFd,
+/// The entries of an index, all of which are sound or one of `others`; any that is wrong is a matter
+/// for the caller.
+fn words(entries: &[u8], others: &[[u64; 2]]) -> Option<Vec<u64>> {
+    let words = entries.as_chunks().0.iter();
+    let words: Vec<u64> = words.map(|word| u64::from_le_bytes(*word)).collect();
+    let sound = words.as_chunks().0.iter().all(|entry @ &[offset, nbytes]| {
+        (offset <= FAR && nbytes <= FAR) || others.contains(entry)
+    });
+    sound.then_some(words)
+}
+
+/// A shard that is being read: one value, whatever takes its name meanwhile.
+pub struct Open<'a> {
+    value: Value<'a>,
     length: usize,
     words: Vec<u64>,
 }
 
-impl Open {
+impl Open<'_> {
     /// Offset and length of an inner chunk; Some(None) if it is not stored, None if it is nowhere in
-    /// the file, or longer than `limit`.
+    /// the shard, or longer than `limit`.
     pub fn range(&self, entry: usize, limit: usize) -> Option<Option<(usize, usize)>> {
         let &[offset, nbytes] = self.words.as_chunks().0.get(entry)?;
-        if offset == MISSING {
+        if [offset, nbytes] == MISSING {
             return Some(None);
         }
         let (offset, nbytes) = (usize::try_from(offset).ok()?, usize::try_from(nbytes).ok()?);
         (nbytes <= limit && offset + nbytes <= self.length).then_some(Some((offset, nbytes)))
     }
 
-    /// Add so many bytes of the file to others.
+    /// Add so many bytes of the shard to others.
     pub fn append(&self, offset: usize, length: usize, bytes: &mut Vec<u8>) -> Option<()> {
-        bytes.try_reserve(length).ok()?;
-        // SAFETY: reserved, and written if it says so.
-        unsafe {
-            let end = bytes.as_mut_ptr().add(bytes.len());
-            files::read_to(&self.file, offset, end, length).then_some(())?;
-            bytes.set_len(bytes.len() + length);
-        }
-        Some(())
+        self.value.append(offset, length, bytes)
     }
 }
 
@@ -188,62 +196,63 @@ struct Piece {
 }
 
 /// What is known of a shard that several threads read.
-enum Found {
-    Open(Arc<Open>),
+enum Look<'a> {
+    Open(Arc<Open<'a>>),
     Missing,
     Left,
 }
 
-type Slot = Mutex<Option<Found>>;
+type Slot<'a> = Mutex<Option<Look<'a>>>;
 
 /// Read what a job takes from shards.
-pub fn read(
-    job: &Job<'_>,
+pub fn read<'a>(
+    job: &'a Job<'a>,
     shard: &Shard,
     py: Python<'_>,
     threads: usize,
     check: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let layout = &job.files.layout;
-    let count = job.cuts.len();
+    let layout = &job.chunks.layout;
+    let count = job.count();
     // Few shards are read by several threads each.
     let parts = match threads == 1 || count >= 2 * threads {
         true => 1,
         false => (4 * threads).div_ceil(count.max(1)),
     };
-    let slots: Vec<Slot> = match parts {
+    let slots: Vec<Slot<'a>> = match parts {
         1 => Vec::new(),
         _ => (0..count).map(|_| Mutex::new(None)).collect(),
     };
-    let state = || (job.opener(), Desk::new(layout));
+    let state = || (job.finder(), Desk::new(layout));
     let tasks = job.tasks(threads, count, parts, 1);
     pool::run(py, &tasks, check, state, |own, task| {
-        let (opener, desk) = own;
+        let (finder, desk) = own;
         let (number, part) = (task / parts, task % parts);
         let mut factors = Vec::new();
         let mut coordinates = vec![0; layout.shape.len()];
-        job.cuts.part(number, &mut coordinates, &mut factors);
-        let mut look = || match opener.open(&coordinates) {
-            Ok(file) => match shard.open(file) {
-                Some(open) => Found::Open(Arc::new(open)),
-                None => Found::Left,
-            },
-            Err(Absent::Missing) => Found::Missing,
-            Err(Absent::Unusual) => Found::Left,
+        job.part(number, &mut coordinates, &mut factors);
+        let mut look = || {
+            let open = match finder.find(number, &coordinates) {
+                Found::Value(value) => shard.open(value),
+                Found::Parts(index, ranges) => shard.indexed(index, ranges),
+                Found::Missing => return Look::Missing,
+                Found::Unusual => None,
+            };
+            open.map_or(Look::Left, |open| Look::Open(Arc::new(open)))
         };
         let found = match slots.get(number) {
             None => look(),
             Some(slot) => {
                 let Ok(mut slot) = slot.lock() else { return };
                 match slot.get_or_insert_with(look) {
-                    Found::Open(open) => Found::Open(open.clone()),
-                    Found::Missing => Found::Missing,
-                    Found::Left => Found::Left,
+                    Look::Open(open) => Look::Open(open.clone()),
+                    Look::Missing => Look::Missing,
+                    Look::Left => Look::Left,
                 }
             }
         };
         let done = match found {
-            Found::Open(open) => {
+            Look::Open(open) => {
                 let inner = Inner {
                     job,
                     shard,
@@ -251,11 +260,11 @@ pub fn read(
                 };
                 inner.read(&factors, part, parts, desk).is_some()
             }
-            Found::Missing => part > 0 || job.target.fill(layout, &factors),
-            Found::Left => part > 0,
+            Look::Missing => part > 0 || job.target.fill(layout, &factors),
+            Look::Left => part > 0,
         };
         if !done {
-            job.leave(&coordinates);
+            job.leave(number);
         }
     })
 }
@@ -264,7 +273,7 @@ pub fn read(
 struct Inner<'a> {
     job: &'a Job<'a>,
     shard: &'a Shard,
-    open: &'a Open,
+    open: &'a Open<'a>,
 }
 
 impl Inner<'_> {
@@ -276,7 +285,7 @@ impl Inner<'_> {
         parts: usize,
         desk: &mut Desk<'_>,
     ) -> Option<()> {
-        let (layout, target) = (&self.job.files.layout, &self.job.target);
+        let (layout, target) = (&self.job.chunks.layout, &self.job.target);
         let cuts = Cuts::new(factors, &layout.shape)?;
         let (first, last) = (cuts.len() * part / parts, cuts.len() * (part + 1) / parts);
         let mut taken = Vec::with_capacity(factors.len());
@@ -284,27 +293,36 @@ impl Inner<'_> {
         let mut pieces = Vec::with_capacity(last - first);
         for number in first..last {
             cuts.part(number, &mut coordinates, &mut taken);
-            match self.piece(number, &coordinates)? {
-                Some(piece) => pieces.push(piece),
+            let entry = self.shard.entry(&coordinates);
+            if self.open.words.as_chunks().0.get(entry) == Some(&SKIPPED) {
+                continue;
+            }
+            match self.open.range(entry, layout.limit)? {
+                Some((offset, nbytes)) => pieces.push(Piece {
+                    offset,
+                    nbytes,
+                    number,
+                }),
                 None => target.fill(layout, &taken).then_some(())?,
             }
         }
         pieces.sort_by_key(|piece| piece.offset);
         let mut encoded = std::mem::take(&mut desk.encoded);
         let mut rest = pieces.as_slice();
+        let far = self.open.value.is_far();
         while let Some(head) = rest.first() {
             self.job.goes_on()?;
             let start = head.offset;
-            let mut stop = start;
+            let mut stop = start + head.nbytes;
             let close = |piece: &&Piece| {
                 let end = piece.offset + piece.nbytes;
-                let fits = stop == start || (piece.offset <= stop + GAP && end - start <= MOST);
+                let fits = far && piece.offset <= stop + GAP && end - start <= MOST;
                 stop = if fits { stop.max(end) } else { stop };
                 fits
             };
-            let count = rest.iter().take_while(close).count().max(1);
+            let count = 1 + rest.iter().skip(1).take_while(close).count();
             let (group, behind) = rest.split_at(count);
-            let data = files::read(&self.open.file, start, stop - start, &mut encoded)?;
+            let data = self.open.value.read(start, stop - start, &mut encoded)?;
             for piece in group {
                 cuts.part(piece.number, &mut coordinates, &mut taken);
                 let from = piece.offset - start;
@@ -315,16 +333,5 @@ impl Inner<'_> {
         }
         desk.encoded = encoded;
         Some(())
-    }
-
-    /// Where an inner chunk is; Some(None) if it is not stored.
-    fn piece(&self, number: usize, coordinates: &[usize]) -> Option<Option<Piece>> {
-        let entry = self.shard.entry(coordinates);
-        let range = self.open.range(entry, self.job.files.layout.limit)?;
-        Some(range.map(|(offset, nbytes)| Piece {
-            offset,
-            nbytes,
-            number,
-        }))
     }
 }

@@ -158,7 +158,7 @@ class Step(NamedTuple):
     swap: int | None = None
     """Set if the native core can do this step: the size of the groups of bytes that it reverses."""
     block: tuple[Any, ...] | None = None
-    """Describes the step to the native core (`codecs.blocks`): its name there, and its options."""
+    """Describes the step to the native core (`codecs.layout`): its name there, and its options."""
     shard: Shard | None = None
     """Set if parts of the array can be decoded alone."""
     columns: ColumnCoder | None = None

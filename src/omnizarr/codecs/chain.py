@@ -29,8 +29,8 @@ from omnizarr.codecs.base import (
     reinterpreted,
     split_at_serializer,
 )
-from omnizarr.codecs.blocks import BlockDecoder, blocks_of
 from omnizarr.codecs.bytes import BytesCodec
+from omnizarr.codecs.layout import ChunkLayout, layout_of
 from omnizarr.codecs.registry import get_codec
 from omnizarr.codecs.sharding import Shard
 from omnizarr.errors import EncodeError, LimitError, MetadataError
@@ -113,7 +113,6 @@ class Chain:
 
     __slots__ = (
         "_origin",
-        "blocks",
         "columnar",
         "decode",
         "decode_column",
@@ -121,6 +120,7 @@ class Chain:
         "dtype",
         "encode",
         "footprint",
+        "layout",
         "nbytes",
         "output",
         "shape",
@@ -151,8 +151,8 @@ class Chain:
     valid only until the scratch is used again."""
     decode_into: DecodeInto
     """Decode into an array of exactly this shape and any strides."""
-    blocks: BlockDecoder | None
-    """Set if the native core may decode many chunks at once."""
+    layout: ChunkLayout | None
+    """Set if the native core knows such chunks."""
     columnar: bool
     """Elements of variable size are decoded to a column, without a Python object for each."""
     decode_column: Callable[[Buffer], Column]
@@ -177,7 +177,7 @@ class Chain:
         self.decode_column = _column_decoder(stage, steps, self.decode)
         if text.is_in(stage.dtype):
             self.decode, self.decode_into = _checked(self.decode, self.decode_into)
-        self.blocks = blocks_of(stage, steps)
+        self.layout = layout_of(stage, steps, output.limit)
         self.footprint = 2 if _raw(steps) is not None or self.shard is not None else 3
         self._origin = origin
 

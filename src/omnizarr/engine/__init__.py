@@ -2,14 +2,25 @@
 
 The engine knows stores, codecs and plans; it knows no format version and no node. What it
 offers upward is `Source` (where an array's chunks are stored), `read` and `write` (execute a whole
-plan), `trim` (delete what a chunk holds outside of the array), `update` (read, change and write
-back a stored value without losing a concurrent change), and `exclusive` (exclude other writers).
+plan), `encode` (what `write` would store), `trim` (delete what a chunk holds outside of the array),
+`update` (read, change and write back a stored value without losing a concurrent change), and
+`exclusive` (exclude other writers).
 """
 
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.gathering import Gathered
 from omnizarr.engine.locks import Optimistic, exclusive, update
 from omnizarr.engine.reading import read
-from omnizarr.engine.writing import trim, write
+from omnizarr.engine.writing import encode, trim, write
 
-__all__ = ["Gathered", "Optimistic", "Source", "exclusive", "read", "trim", "update", "write"]
+__all__ = [
+    "Gathered",
+    "Optimistic",
+    "Source",
+    "encode",
+    "exclusive",
+    "read",
+    "trim",
+    "update",
+    "write",
+]

@@ -22,7 +22,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes.struct import cleared, is_padded
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Store
-from omnizarr.runtime.native_core import ChunkFiles
+from omnizarr.runtime.native_core import Chunks
 from omnizarr.runtime.properties import cached_property
 
 OBJECT_BYTES = 32
@@ -104,15 +104,20 @@ class Source:
         build = partial(self._chain, model.grid.chunk_shape)
         return shared(model.derived, ("chain", self.allow_pickle), model.codecs, build)
 
+    @property
+    def decides_missing(self) -> bool:
+        """Whether a chunk that is missing under its key may not simply be fill value."""
+        return self.on_missing != "fill" or bool(self.model.keys.alternatives)
+
     @cached_property
-    def native_files(self) -> ChunkFiles | None:
-        """What reads whole plans, where the native core can; shared as the chain is."""
-        chain, kept, name = self.regular_chain, self.model.derived, ("files", self.on_missing)
+    def native_chunks(self) -> Chunks | None:
+        """What executes plans, where the native core can; shared as the chain is."""
+        chain, kept, name = self.regular_chain, self.model.derived, ("chunks", self.decides_missing)
         found = kept.get(name)
         if found is None or found[0] is not chain:
-            found = kept[name] = chain, native_plans.files_of(self)
-        files: ChunkFiles | None = found[1]
-        return files
+            found = kept[name] = chain, native_plans.chunks_of(self)
+        chunks: Chunks | None = found[1]
+        return chunks
 
     @cached_property
     def most(self) -> ByteRange:

@@ -14,7 +14,8 @@ from omnizarr.codecs import Chain
 from omnizarr.codecs.conforming import conforms
 from omnizarr.codecs.sharding import Shard
 from omnizarr.engine.chunk_source import Source
-from omnizarr.engine.reading import MERGED, UNFIT, unfit
+from omnizarr.engine.decoding import UNFIT, unfit
+from omnizarr.engine.threads import MERGED
 from omnizarr.errors import DecodeError, StoreClosedError, ZarrError
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Read, read_range

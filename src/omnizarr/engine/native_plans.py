@@ -1,39 +1,44 @@
-"""Executing a whole plan in one call of the native core.
+"""Executing plans with the native core.
 
 The core reads the files of a local store, decodes chunks and inner chunks, and puts them where the
-plan says, on all cores. It encodes and stores chunks and shards, and reads and changes those of
-which something remains. It reports no errors: it leaves every chunk that is damaged or unusual,
-and `engine.reading` or `engine.writing` does those, or raises.
+plan says, on all cores, a whole plan in one call; or it stores them, and reads and changes those of
+which something remains. Chunks of other stores are fetched and stored by the engine, and decoded
+and encoded by the core, many in one call. It reports no errors: it leaves every chunk that is
+damaged or unusual, and `engine.reading` or `engine.writing` does those, or raises.
 
 This module knows what the core can do. It must not know how, nor decide what is an error.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs.sharding import DEFAULT_INDEX, Shard
 from omnizarr.engine import threads
-from omnizarr.indexing import Plan
+from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.grids import Grid, Shape
+from omnizarr.model.store import Buffer
 from omnizarr.runtime import native_core, parallel
-from omnizarr.runtime.native_core import ChunkFiles
+from omnizarr.runtime.native_core import Chunks, Selection
 
 if TYPE_CHECKING:
     from omnizarr.engine.chunk_source import Source
 
 _LARGEST = 1 << 62
 """Arrays with longer dimensions are not for the core."""
+_NO_KEYS = b"", ord("."), b""
+"""Where keys are as the core does not know them, chunks are never read from files."""
 
 
-def files_of(source: Source) -> ChunkFiles | None:
+def chunks_of(source: Source) -> Chunks | None:
     """What reads the chunks of an array; None if the core does not know such chunks."""
     core, model, chain = native_core.core(), source.model, source.regular_chain
-    make, keys = getattr(core, "ChunkFiles", None), model.keys.layout
-    if make is None or keys is None or not model.ndim or not _is_usual(model.grid):
+    if core is None or not model.ndim or not _is_usual(model.grid):
         return None
     shard = None
     if chain.shard is not None:
@@ -41,13 +46,10 @@ def files_of(source: Source) -> ChunkFiles | None:
         chain = chain.shard.chain
         if shard is None:
             return None
-    if chain.blocks is None:
+    if chain.layout is None:
         return None
-    layout = chain.blocks.layout(chain.output.limit)
-    decides = source.on_missing != "fill" or bool(model.keys.alternatives)
-    fill = None if decides else source.fill.tobytes()
-    reader: ChunkFiles = make(tuple(layout), shard, keys, fill)
-    return reader
+    fill = None if source.decides_missing else source.fill.tobytes()
+    return core.Chunks(tuple(chain.layout), shard, model.keys.layout or _NO_KEYS, fill)
 
 
 def _is_usual(grid: Grid) -> bool:
@@ -63,12 +65,16 @@ def _shard(shard: Shard) -> tuple[Any, ...] | None:
     return shard.grid.array_shape, shard.location == "start", len(specs) == 2
 
 
+# -- files ------------------------------------------------------------------------------------
+
+
 def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Read what the core can. The coordinates of all chunks that it left; None: it read none."""
-    own = _files(source, working)
-    files = None if own is None else source.store.files(source.prefix)
-    factors = plan.factors
-    if own is None or files is None or factors is None:
+    own = _chunks(source, working)
+    if own is None or source.model.keys.layout is None:
+        return None
+    files, factors = source.store.files(source.prefix), plan.factors
+    if files is None or factors is None:
         return None
     amounts = _amounts()
     return _coordinates(own.read(*files, *_listed(factors), working, *amounts, parallel.check))
@@ -76,18 +82,84 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
 
 def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Store what the core can. The coordinates of all chunks that it left; None: it stored none."""
-    own, factors = _files(source, working), plan.factors
-    if own is None or factors is None or source.synchronizer is not None:
+    own = _chunks(source, working)
+    if own is None or source.model.keys.layout is None or source.synchronizer is not None:
         return None
-    files = source.store.files(source.prefix, writing=True)
-    if files is None:
+    files, factors = source.store.files(source.prefix, writing=True), plan.factors
+    if files is None or factors is None:
         return None
-    elides = not source.write_empty_chunks and source.model.fill_value is not None
-    elided = source.fill.tobytes() if elides else None
     absent = not source.model.keys.alternatives
-    selection, amounts = _listed(factors), _amounts()
+    selection, amounts, elided = _listed(factors), _amounts(), _elided(source)
     left = own.write(files.path, *selection, working, elided, absent, *amounts, parallel.check)
     return _coordinates(left)
+
+
+def _coordinates(left: list[list[int]] | None) -> frozenset[Shape] | None:
+    return None if left is None else frozenset(map(tuple, left))
+
+
+# -- values of other stores -------------------------------------------------------------------
+
+
+class Ranges(NamedTuple):
+    """Some bytes of a shard."""
+
+    table: npt.NDArray[np.uint64]
+    """Offset and length of each inner chunk, `SKIPPED` for those that are not asked for."""
+    ranges: list[tuple[int, Buffer]]
+    """Bytes behind their offset."""
+
+
+SKIPPED = (np.uint64(2**64 - 1), np.uint64(0))
+"""Entry of an inner chunk that is not asked for."""
+
+
+class Selected:
+    """A plan that the core executes in several calls, each for some of its chunks."""
+
+    def __init__(self, source: Source, chunks: Chunks, selection: Selection, working: Any) -> None:
+        self._chunks, self._selection, self._working = chunks, selection, working
+        self._elided = _elided(source)
+
+    def place(
+        self, parts: Sequence[ChunkPart], values: Sequence[Buffer | Ranges | None]
+    ) -> list[int]:
+        """Decode chunks, or of shards what is there, and put them in their places. The numbers of
+        those that were left."""
+        coordinates = [part.coordinates for part in parts]
+        amounts = _amounts()
+        return self._chunks.place(
+            self._selection, self._working, coordinates, values, *amounts, parallel.check
+        )
+
+    def encode(
+        self, parts: Sequence[ChunkPart], old: Sequence[Buffer | None]
+    ) -> tuple[list[bytes | None], list[int]]:
+        """Encode chunks, None if one is nothing but fill value; and the numbers of those that were
+        left. Of `old` is kept what the plan does not cover."""
+        coordinates = [part.coordinates for part in parts]
+        amounts = _amounts()
+        return self._chunks.encode(
+            self._selection,
+            self._working,
+            coordinates,
+            old,
+            self._elided,
+            *amounts,
+            parallel.check,
+        )
+
+
+def selected(source: Source, plan: Plan, working: Any) -> Selected | None:
+    """The plan for several calls; None if the core cannot execute it."""
+    own, factors = _chunks(source, working), plan.factors
+    if own is None or factors is None:
+        return None
+    selection = own.select(working.shape, *_listed(factors))
+    return None if selection is None else Selected(source, own, selection, working)
+
+
+# -- all of them ------------------------------------------------------------------------------
 
 
 def _listed(factors: tuple[Any, Any]) -> tuple[Any, list[Any]]:
@@ -103,9 +175,15 @@ def _listed(factors: tuple[Any, Any]) -> tuple[Any, list[Any]]:
     ]
 
 
-def _files(source: Source, working: Any) -> ChunkFiles | None:
+def _places(positions: Any, count: int) -> Any:
+    if isinstance(positions, int):
+        return np.arange(positions, positions + count, dtype=np.int64)
+    return np.ascontiguousarray(positions, np.int64)
+
+
+def _chunks(source: Source, working: Any) -> Chunks | None:
     """What executes plans of an array, if such a working array is as the core knows them."""
-    own = source.native_files
+    own = source.native_chunks
     if own is None or native_core.core() is None or type(working) is not np.ndarray:
         return None
     if working.dtype != source.model.dtype:
@@ -114,19 +192,15 @@ def _files(source: Source, working: Any) -> ChunkFiles | None:
     return own if fits else None
 
 
+def _elided(source: Source) -> bytes | None:
+    """The element of which chunks are not stored, if there is one."""
+    elides = not source.write_empty_chunks and source.model.fill_value is not None
+    return source.fill.tobytes() if elides else None
+
+
 def _amounts() -> tuple[int | None, int]:
     """How many threads may work (None: one for each core), and how much memory they may take.
 
     Raises if the call was cancelled, for which the core looks only when some time has passed."""
     parallel.check()
     return threads.chosen(), limits.current.scratch_bytes
-
-
-def _coordinates(left: list[list[int]] | None) -> frozenset[Shape] | None:
-    return None if left is None else frozenset(map(tuple, left))
-
-
-def _places(positions: Any, count: int) -> Any:
-    if isinstance(positions, int):
-        return np.arange(positions, positions + count, dtype=np.int64)
-    return np.ascontiguousarray(positions, np.int64)

@@ -1,26 +1,40 @@
-"""Choose how many threads a plan gets.
+"""Choose how many threads a plan gets, and how many chunks they have under way.
 
 A second Python thread helps when each task holds at least some 100 µs of work outside the
 interpreter lock; below that, threads queue for the lock and lose. So small chunks of a store that
-answers at once run in the calling thread, unless the native core decodes many of them at a time
-(`engine.batches`): then a batch is a task. A high-latency store gets as many
-threads as it answers requests at once (`capabilities.requests`), whatever the size of the chunks.
+answers at once run in the calling thread. Where the native core decodes and encodes, one Python
+thread hands it as many chunks as there are, and the core's own threads share them. A high-latency
+store gets as many threads as it answers requests at once (`capabilities.requests`), whatever the
+size of the chunks.
 """
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from omnizarr import limits
 from omnizarr.config import config
+from omnizarr.engine.pipeline import Amounts
 from omnizarr.model.store import Store
+
+if TYPE_CHECKING:
+    from omnizarr.engine.chunk_source import Source
 
 WORTHWHILE_BYTES = 64 * 1024
 """Chunks of at least this many decoded bytes are worth a thread."""
-WORTHWHILE_BATCH = 192 * 1024
-"""The same for chunks that the native core decodes together."""
 WORTHWHILE_BESIDE = 32 * 1024
 """The same where other threads fetch what is decoded: the interpreter lock is shared anyway."""
+BATCH = 128
+"""How many chunks are asked for at once at the most, without the native core."""
+MERGED = 8 * limits.MIB
+"""How much is read at once of a shard at the most; on a high-latency store, twice that."""
+ARRIVED = 8 * limits.MIB
+"""How many decoded bytes of chunks that have arrived are handed to the native core at once."""
+ENCODED = 2 * limits.MIB
+"""How many bytes it encodes at once while others are being sent."""
+TASKS = 1 << 30
+"""More than any store answers at once: a shard may be many requests."""
 
 
 def chosen() -> int | None:
@@ -38,6 +52,64 @@ def available() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
         return os.cpu_count() or 1
+
+
+def for_reading(source: Source, count: int, native: bool) -> Amounts:
+    """For so many chunks or shards, which the native core decodes or not."""
+    chain, store = source.regular_chain, source.store
+    shard = chain.shard
+    # Of shards either all, or merged ranges.
+    task_bytes = source.chunk_bytes if shard is None else min(source.chunk_bytes, merged(source))
+    if store.capabilities.requests > 1 and (count > 1 or shard is not None):
+        requests, under_way = fetchers_for(store, TASKS, task_bytes)
+        waiting = min(requests, count)
+        inside = max(1, requests // waiting)
+        if native:
+            together = _fitting(ARRIVED, source)
+            return Amounts(waiting, 1, under_way, together, inside)
+        computing = coders_for(count, task_bytes, chain.footprint)
+        return Amounts(waiting, computing, under_way, 1, inside)
+    if native:
+        together = 1 if count == 1 else _fitting(limits.current.scratch_bytes // 2, source)
+        return Amounts(0, 1, together, together)
+    if shard is not None:
+        workers = workers_for(max(2, count), shard.chain.nbytes or 0)
+        computing = min(workers, count)
+        return Amounts(0, computing, computing, 1, max(1, workers // computing))
+    workers = workers_for(count, source.chunk_bytes, chain.footprint)
+    each = chain.footprint * source.chunk_bytes * workers + 1
+    together = max(1, min(BATCH, limits.current.scratch_bytes // each))
+    if workers > 1:
+        together = min(together, max(1, count // (workers * 4)))
+    return Amounts(0, workers, workers * together, together)
+
+
+def for_writing(source: Source, count: int, native: bool) -> Amounts:
+    """The same for chunks or shards that are encoded and stored."""
+    capabilities, shard = source.store.capabilities, source.regular_chain.shard
+    task_bytes = source.chunk_bytes
+    if shard is not None and (shard.chain.nbytes or 0) < WORTHWHILE_BYTES:
+        task_bytes = 0
+    if capabilities.concurrent_writes and capabilities.requests > 1 and count > 1:
+        waiting, under_way = fetchers_for(source.store, count, source.chunk_bytes)
+        if native:
+            return Amounts(waiting, 1, under_way, _fitting(ENCODED, source))
+        return Amounts(waiting, coders_for(count, task_bytes), under_way, 1)
+    if native:
+        together = 1 if count == 1 else _fitting(limits.current.scratch_bytes // 2, source)
+        return Amounts(0, 1, together, together)
+    workers = workers_for(count, task_bytes) if capabilities.concurrent_writes else 1
+    return Amounts(0, workers, workers, 1)
+
+
+def _fitting(nbytes: int, source: Source) -> int:
+    """How many chunks take so many bytes, decoded; at least one."""
+    return max(1, nbytes // max(1, source.chunk_bytes))
+
+
+def merged(source: Source) -> int:
+    """How much is read at once of a shard at the most."""
+    return MERGED if source.store.capabilities.requests < 2 else 2 * MERGED
 
 
 def workers_for(

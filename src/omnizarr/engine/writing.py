@@ -15,17 +15,18 @@ before it reads the shape: a chunk that was written meanwhile is never lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr import indexing
+from omnizarr import indexing, limits
 from omnizarr.codecs import Chain
-from omnizarr.engine import native_plans, threads
+from omnizarr.engine import native_plans, pipeline, threads
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.locks import exclusive, update
+from omnizarr.engine.native_plans import Selected
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import ChunkPart, Plan, refine
 from omnizarr.model.casting import cast
@@ -48,110 +49,144 @@ def write(source: Source, plan: Plan, working: Working, field: FieldName = None)
     if plan.empty:
         return
     source.store.check_writable()
-    left = native_plans.write(source, plan, working) if field is None else None
-    if left is not None:
-        plan = plan.only(left)
-    count = len(plan)
-    if count == 0:
-        return
-    regular = source.regular_chain
-    task_bytes = source.chunk_bytes
-    if regular.shard is not None and (regular.shard.chain.nbytes or 0) < threads.WORTHWHILE_BYTES:
-        task_bytes = 0
-    capabilities = source.store.capabilities
-    workers = threads.workers_for(count, task_bytes)
-    if not capabilities.concurrent_writes:
-        workers = 1
-    elif count > 1 and capabilities.requests > 1:
-        _write_waiting(source, plan, working, field, threads.coders_for(count, task_bytes))
-        return
-
-    def run(part: ChunkPart, _: None) -> None:
-        _store_part(source, part, _encoded(source, part, working, field), working, field)
-
-    parallel.run(run, plan.parts(), workers, lambda: None)
-
-
-def _write_waiting(
-    source: Source, plan: Plan, working: Working, field: FieldName, encoders: int
-) -> None:
-    """For a high-latency store: few threads encode, many send."""
-    senders, most = threads.fetchers_for(source.store, len(plan), source.chunk_bytes)
-    # With versions, no lock of this process is needed for a whole chunk: an update that meets it
-    # begins anew.
-    sender = source.store.sender(senders) if source.store.capabilities.versions else None
-    key_of = source.key
-
-    def encode(item: tuple[str, ChunkPart]) -> Encoded:
-        return _encoded(source, item[1], working, field)
-
-    def send(batch: list[tuple[tuple[str, ChunkPart], Encoded]], _: None) -> None:
-        for (_key, part), data in batch:
-            _store_part(source, part, data, working, field, sender)
-
-    def value_of(item: tuple[tuple[str, ChunkPart], Encoded]) -> tuple[str, Buffer] | None:
-        (key, _), data = item
-        return None if data is None or data[0] is None else (key, data[0])
-
-    items = ((key_of(part.coordinates), part) for part in plan.parts())
-    drain = None if sender is None else lambda desk: sender.send(desk, value_of)
-    parallel.relay(encode, items, encoders, send, senders, lambda: None, most, drain=drain)
-
-
-def _encoded(source: Source, part: ChunkPart, working: Working, field: FieldName) -> Encoded:
-    """The chunk as it will be stored, if nothing of the old one remains."""
-    chain = source.chain_for(part.coordinates)
-    if not _replaces(part, chain, field):
-        return None
-    try:
-        return (encode_part(source, chain, None, part, working, None),)
-    except ZarrError as error:
-        key = source.key(part.coordinates)
-        raise error.at(source.where(key, part.coordinates)) from error
-
-
-def _store_part(
-    source: Source,
-    part: ChunkPart,
-    data: Encoded,
-    working: Working,
-    field: FieldName,
-    sender: Sender | None = None,
-) -> None:
-    """Store a chunk that was encoded; read, change and write back any other."""
-    coordinates = part.coordinates
-    key = source.key(coordinates)
-    store = source.store
-    try:
-        if data is not None:
-            if data[0] is not None and sender is not None:
-                sender.set(key, data[0])
-            elif data[0] is not None and store.capabilities.locks:
-                store.set(key, data[0])  # under the lock, which it takes itself
-            else:
-                with exclusive(store, key):
-                    _store(source, key, coordinates, *data)
+    native: Selected | None = None
+    if field is None:
+        working = _cast_if_small(source, working)
+        left = native_plans.write(source, plan, working)
+        if left is None:
+            native = native_plans.selected(source, plan, working)
         else:
-            with source.caller_lock(key):
-                update(
-                    store, key, lambda held: _change_chunk(source.on(held), part, working, field)
-                )
-    except ZarrError as error:
-        raise error.at(source.where(key, coordinates)) from error
+            plan = plan.only(left)
+    count = len(plan)
+    if count:
+        _Writing(source, working, field, native).run(plan, count)
 
 
-def _change_chunk(source: Source, part: ChunkPart, working: Working, field: FieldName) -> None:
-    """Read, change and write back one chunk that is held exclusively."""
-    coordinates = part.coordinates
-    key = source.key(coordinates)
-    chain = source.chain_for(coordinates)
-    old = source.fetch(key, coordinates)
-    data = encode_part(source, chain, old, part, working, field)
-    if data is None and old is None:
-        return  # nothing to delete, and a chunk that another writer stores now must stay
-    if data is None and source.store.capabilities.deletes_any_version:
-        data = _emptied(source, chain)
-    _store(source, key, coordinates, data)
+def encode(
+    source: Source, plan: Plan, working: Working, old: Mapping[str, Buffer | None]
+) -> list[Buffer | None]:
+    """What would be stored of each part of a plan (None: nothing but fill value). `old` has what is
+    stored until now under the keys of chunks of which something remains."""
+    parts = list(plan.parts())
+    before = [old.get(source.key(part.coordinates)) for part in parts]
+    made: list[Buffer | None] = [None] * len(parts)
+    left: Sequence[int] = range(len(parts))
+    native = native_plans.selected(source, plan, working)
+    if native is not None:
+        made[:], left = native.encode(parts, before)
+
+    def encode_one(number: int) -> None:
+        part = parts[number]
+        chain = source.chain_for(part.coordinates)
+        try:
+            made[number] = encode_part(source, chain, before[number], part, working, None)
+        except ZarrError as error:
+            where = source.where(source.key(part.coordinates), part.coordinates)
+            raise error.at(where) from error
+
+    parallel.each(encode_one, left, threads.workers_for(len(left), source.chunk_bytes))
+    return made
+
+
+def _cast_if_small(source: Source, working: Working) -> Working:
+    """The values in the array's type, which the native core needs, if there is memory for them.
+    (Many are cast chunk by chunk.)"""
+    dtype = source.model.dtype
+    if isinstance(working, Column) or working.dtype == dtype or source.native_chunks is None:
+        return working
+    if working.size * dtype.itemsize > limits.current.scratch_bytes // 2:
+        return working
+    return cast(working, dtype)
+
+
+class _Writing:
+    """One call."""
+
+    def __init__(
+        self, source: Source, working: Working, field: FieldName, native: Selected | None
+    ) -> None:
+        self._source, self._working, self._field = source, working, field
+        self._native = native
+        self._sender: Sender | None = None
+
+    def run(self, plan: Plan, count: int) -> None:
+        source = self._source
+        amounts = threads.for_writing(source, count, self._native is not None)
+        # With versions, no lock of this process is needed for a whole chunk: an update that meets
+        # it begins anew.
+        if amounts.waiting and source.store.capabilities.versions:
+            self._sender = source.store.sender(amounts.waiting)
+        pipeline.write(
+            plan.parts(), self._encode, self._store, amounts, self._sender, self._value_of
+        )
+
+    def _encode(self, parts: list[ChunkPart]) -> list[Encoded]:
+        """The chunks as they will be stored, where nothing of the old one remains."""
+        source, field = self._source, self._field
+        replacing = [_replaces(part, source.chain_for(part.coordinates), field) for part in parts]
+        made: list[Encoded] = [None] * len(parts)
+        there = [number for number, replaces in enumerate(replacing) if replaces]
+        left = there
+        if self._native is not None and there:
+            values, places = self._native.encode([parts[n] for n in there], [None] * len(there))
+            for number, value in zip(there, values, strict=True):
+                made[number] = (value,)
+            left = [there[place] for place in places]
+        for number in left:
+            made[number] = self._encode_one(parts[number])
+        return made
+
+    def _encode_one(self, part: ChunkPart) -> Encoded:
+        source = self._source
+        chain = source.chain_for(part.coordinates)
+        try:
+            return (encode_part(source, chain, None, part, self._working, None),)
+        except ZarrError as error:
+            key = source.key(part.coordinates)
+            raise error.at(source.where(key, part.coordinates)) from error
+
+    def _value_of(self, part: ChunkPart, data: Encoded) -> tuple[str, Buffer] | None:
+        """What the sender stores."""
+        if data is None or data[0] is None:
+            return None
+        return self._source.key(part.coordinates), data[0]
+
+    def _store(self, part: ChunkPart, data: Encoded) -> None:
+        """Store a chunk that was encoded; read, change and write back any other."""
+        source, store, coordinates = self._source, self._source.store, part.coordinates
+        key = source.key(coordinates)
+        try:
+            if data is not None:
+                if data[0] is not None and self._sender is not None:
+                    self._sender.set(key, data[0])
+                elif data[0] is not None and store.capabilities.locks:
+                    store.set(key, data[0])  # under the lock, which it takes itself
+                else:
+                    with exclusive(store, key):
+                        _store(source, key, coordinates, *data)
+            else:
+                with source.caller_lock(key):
+                    update(store, key, lambda held: self._change(source.on(held), part))
+        except ZarrError as error:
+            raise error.at(source.where(key, coordinates)) from error
+
+    def _change(self, source: Source, part: ChunkPart) -> None:
+        """Read, change and write back one chunk that is held exclusively."""
+        coordinates = part.coordinates
+        key, chain = source.key(coordinates), source.chain_for(coordinates)
+        old = source.fetch(key, coordinates)
+        data: Buffer | None = None
+        left = True
+        if self._native is not None:
+            (data,), places = self._native.encode([part], [old])
+            left = bool(places)
+        if left:
+            data = encode_part(source, chain, old, part, self._working, self._field)
+        if data is None and old is None:
+            return  # nothing to delete, and a chunk that another writer stores now must stay
+        if data is None and source.store.capabilities.deletes_any_version:
+            data = _emptied(source, chain)
+        _store(source, key, coordinates, data)
 
 
 def _emptied(source: Source, chain: Chain) -> Buffer:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 5
+API = 6
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -54,21 +54,7 @@ class Core(Protocol):
     def column_take(self, offsets: Array, data: Array, indices: Array, /) -> Column: ...
 
     @property
-    def ChunkFiles(self) -> Callable[..., ChunkFiles]: ...  # noqa: N802
-
-    def blocks_decode(
-        self,
-        data: Any,
-        places: Array | None,
-        starts: Array,
-        shape: tuple[int, ...],
-        codecs: tuple[tuple[Any, ...], ...],
-        swap: int,
-        out: Array,
-        /,
-    ) -> list[int]: ...
-
-    def block_encode(self, memory: Any, codecs: tuple[tuple[Any, ...], ...], /) -> bytes | None: ...
+    def Chunks(self) -> Callable[..., Chunks]: ...  # noqa: N802
 
     # A negative number is that of the system's error: ENOSYS where the system is not Linux.
     def file_open(self, path: bytes, flags: int, /) -> int: ...
@@ -78,8 +64,9 @@ class Core(Protocol):
     ) -> bytes | int: ...
 
 
-class ChunkFiles(Protocol):
-    """Reads and writes chunks that are files, whole plans in one call; see the core's README."""
+class Chunks(Protocol):
+    """Reads and writes the chunks of an array, many in one call; see the core's README. `read` and
+    `write` are for files, and only on Linux."""
 
     def read(
         self,
@@ -107,6 +94,43 @@ class ChunkFiles(Protocol):
         check: Callable[[], None],
         /,
     ) -> list[list[int]] | None: ...
+
+    def select(
+        self,
+        shape: tuple[int, ...],
+        runs: Sequence[tuple[int, ...]],
+        points: Sequence[tuple[Any, ...]],
+        /,
+    ) -> Selection | None: ...
+
+    def place(
+        self,
+        selection: Selection,
+        out: Array,
+        coordinates: Sequence[tuple[int, ...]],
+        values: Sequence[Any],
+        threads: int | None,
+        scratch: int,
+        check: Callable[[], None],
+        /,
+    ) -> list[int]: ...
+
+    def encode(
+        self,
+        selection: Selection,
+        array: Array,
+        coordinates: Sequence[tuple[int, ...]],
+        old: Sequence[Any],
+        elided: bytes | None,
+        threads: int | None,
+        scratch: int,
+        check: Callable[[], None],
+        /,
+    ) -> tuple[list[bytes | None], list[int]]: ...
+
+
+class Selection(Protocol):
+    """What a selection takes from each chunk; only `Chunks` knows more."""
 
 
 @cache

@@ -105,7 +105,7 @@ class ZarrArray:
         if request is None:
             return None
         if place is not None:
-            return transfer.read(source.within(place), request, store)
+            return transfer.read(source.within(place, request.prefix), request, store)
         return transfer.read_fetched(source, items, request)
 
     def writing(
@@ -121,7 +121,7 @@ class ZarrArray:
         store = items[0][0].store
         place = self._place_of(store)
         if place is not None:
-            return transfer.write(source.within(place), request, store)
+            return transfer.write(source.within(place, request.prefix), request, store)
         return transfer.write_fetched(source, items, request)
 
     def _usable(self, items: Sequence[Item], buffer: Any) -> tuple[Chunks | None, NDArray | None]:

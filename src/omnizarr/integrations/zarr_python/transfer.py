@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,14 +25,9 @@ from zarr.storage import LocalStore, MemoryStore
 import omnizarr
 from omnizarr import engine
 from omnizarr.aio.threads import call
-from omnizarr.engine import threads
-from omnizarr.engine.writing import encode_part
-from omnizarr.errors import ZarrError
-from omnizarr.indexing import ChunkPart
-from omnizarr.integrations.zarr_python.batches import Batch, Chunks, Item, NDArray, Request
+from omnizarr.integrations.zarr_python.batches import Chunks, Item, Request
 from omnizarr.integrations.zarr_python.stores import OmnizarrStore
 from omnizarr.model.store import Buffer, Store
-from omnizarr.runtime import parallel
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -67,7 +63,7 @@ def reads_ranges(source: Chunks, items: Sequence[Item], store: Any) -> bool:
 async def read(source: Chunks, request: Request, store: Any = None) -> set[str]:
     """Fill the working array through the engine; give the keys that were missing. `store` is
     zarr-python's, which is opened first."""
-    plan, working = request
+    plan, working, _ = request
     if store is not None:
         await store._ensure_open()
     await call(lambda: engine.read(source, plan, working), reads=True)
@@ -76,7 +72,7 @@ async def read(source: Chunks, request: Request, store: Any = None) -> set[str]:
 
 async def read_fetched(source: Chunks, items: Sequence[Item], request: Request) -> set[str]:
     """The same with the bytes that zarr-python fetches."""
-    plan, working = request
+    plan, working, prefix = request
     size = _ahead(source)
     groups = [items[start : start + size] for start in range(0, len(items), size)]
     missing: set[str] = set()
@@ -87,7 +83,7 @@ async def read_fetched(source: Chunks, items: Sequence[Item], request: Request) 
             if number + 1 < len(groups):
                 fetching = asyncio.ensure_future(_fetch(groups[number + 1]))
             values: Any = {key: value for key, value in found.items() if value is not None}
-            here = source.within(omnizarr.MemoryStore(values))
+            here = source.within(omnizarr.MemoryStore(values), prefix)
             some = plan.some(number * size, (number + 1) * size)
             missing |= await read(here, Request(some, working))
     finally:
@@ -112,7 +108,7 @@ def _view(value: Any) -> memoryview:
 
 async def write(source: Chunks, request: Request, store: Any) -> None:
     """Store the working array through the engine. `store` is zarr-python's."""
-    plan, working = request
+    plan, working, _ = request
     await store._ensure_open()
     store._check_writable()
     await call(lambda: engine.write(source, plan, working), reads=False)
@@ -120,34 +116,14 @@ async def write(source: Chunks, request: Request, store: Any) -> None:
 
 async def write_fetched(source: Chunks, items: Sequence[Item], request: Request) -> None:
     """The same where zarr-python fetches the chunks of which a part remains, and stores all."""
-    plan, working = request
-    size = _ahead(source)
+    plan, working, prefix = request
+    size, source = _ahead(source), source.within(omnizarr.MemoryStore(), prefix)
     for start in range(0, len(items), size):
         group, some = items[start : start + size], plan.some(start, start + size)
         rest = zip(group, some.parts(), strict=True)
         old = await _fetch([item for item, part in rest if not part.whole])
-        work = _encoder(source, some, working, old)
-        new = await call(work, reads=True)
+        new = await call(partial(engine.encode, source, some, working, old), reads=True)
         await _each(_store, list(zip(group, new, strict=True)))
-
-
-def _encoder(
-    source: Chunks, plan: Batch, working: NDArray, old: dict[str, memoryview | None]
-) -> Callable[[], list[Buffer | None]]:
-    chain = source.regular_chain
-
-    def encode(part: ChunkPart) -> Buffer | None:
-        key = source.key(part.coordinates)
-        try:
-            return encode_part(source, chain, old.get(key), part, working, None)
-        except ZarrError as error:
-            raise error.at(source.where(key, part.coordinates)) from error
-
-    def work() -> list[Buffer | None]:
-        workers = threads.workers_for(len(plan), source.chunk_bytes)
-        return parallel.each(encode, list(plan.parts()), workers)
-
-    return work
 
 
 async def _store(pair: tuple[Item, Buffer | None]) -> None:

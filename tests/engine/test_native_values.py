@@ -1,10 +1,10 @@
-"""Many chunks in one native call: the same values, and the same errors, as one by one."""
+"""Chunks of stores that are not files, many in one native call: the same values, and the same
+errors, as one by one."""
 
 from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import omnizarr
-from omnizarr.codecs.blocks import BlockDecoder
 from omnizarr.config import config
-from omnizarr.engine import batches
+from omnizarr.engine.native_plans import Ranges, Selected
 from omnizarr.errors import ChunkNotFoundError, DecodeError
 from omnizarr.model.store import Capabilities
 from omnizarr.runtime import parallel
@@ -70,30 +69,19 @@ def stored(dtype: str, codecs: list[Any], shards: bool, index: str = "end") -> A
     return array
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few() -> Iterator[None]:
-    """Let two chunks be many."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "FEW", 2)
-        patch.setattr(batches, "SMALL", 2)
-        yield
-
-
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """How many chunks the core was given, and how many of them it left."""
+    """How many chunks or shards the core was given to decode, and how many of them it left."""
     counts = [0, 0]
-    decode = BlockDecoder.decode
+    place = Selected.place
 
-    def counting(
-        self: BlockDecoder, data: Any, places: Any, starts: Any, working: Any
-    ) -> list[int]:
-        left = decode(self, data, places, starts, working)
-        counts[0] += len(data) if places is None else len(places)
+    def counting(self: Selected, parts: Any, values: Any) -> list[int]:
+        left = place(self, parts, values)
+        counts[0] += len(parts)
         counts[1] += len(left)
         return left
 
-    monkeypatch.setattr(BlockDecoder, "decode", counting)
+    monkeypatch.setattr(Selected, "place", counting)
     yield counts
 
 
@@ -140,7 +128,7 @@ def test_the_core_is_asked_where_it_can(name: str, shards: bool, counted: list[i
     array = stored("float32", CODECS[name], shards)
     with mode("native"):
         np.testing.assert_array_equal(array[...], values("float32"))
-    assert counted == ([0, 0] if name in ("bz2", "two") else [6 * 11, 0])
+    assert counted == ([0, 0] if name in ("bz2", "two") else [9 if shards else 6 * 11, 0])
 
 
 @pytest.mark.parametrize("shards", [True, False])
@@ -157,7 +145,7 @@ def test_filters_of_numbers(shards: bool, counted: list[int]) -> None:
         for way in ("native", "python"):
             with mode(way):
                 np.testing.assert_array_equal(stored(dtype, codecs, shards)[...], values(dtype))
-    assert counted == [4 * 6 * 11, 0]
+    assert counted == [4 * (9 if shards else 6 * 11), 0]
     for dtype, codecs in (
         ("int32", [delta, BIG]),
         ("int32", [delta, turned, LITTLE]),
@@ -166,29 +154,77 @@ def test_filters_of_numbers(shards: bool, counted: list[int]) -> None:
     ):
         with mode("native"):
             np.testing.assert_array_equal(stored(dtype, codecs, shards)[...], values(dtype))
-    assert counted == [4 * 6 * 11, 0]
+    assert counted == [4 * (9 if shards else 6 * 11), 0]
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_parts_of_shards(far: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes, steps, points; stored and missing inner chunks; one call for each merged range."""
+    array, expected = stored("float32", CODECS["fast"], True), values("float32")
+    array[10:15, 20:24] = expected[10:15, 20:24] = 0
+    if far:
+        array.store.capabilities = Capabilities(requests=4, gap=0)
+    given: list[int] = []
+    place = Selected.place
+
+    def noting(self: Selected, parts: Any, values: Any) -> list[int]:
+        given.extend(isinstance(value, Ranges) for value in values)
+        left = place(self, parts, values)
+        assert left == []
+        return left
+
+    monkeypatch.setattr(Selected, "place", noting)
+    random_ = np.random.default_rng(0)
+    rows, columns = random_.integers(0, 30, 50), random_.integers(0, 44, 50)
+    with mode("native"):
+        for selection in (
+            np.s_[3:29, 2:41],
+            np.s_[11:12, 21:23],
+            np.s_[::7, ::9],
+            np.s_[29, :],
+            np.s_[4:26:3, 5],
+        ):
+            np.testing.assert_array_equal(array[selection], expected[selection])
+        np.testing.assert_array_equal(array.vindex[rows, columns], expected[rows, columns])
+        found = array.oindex[rows, columns[:7]]
+        np.testing.assert_array_equal(found, expected[np.ix_(rows, columns[:7])])
+    assert sum(given) > 20
 
 
 @pytest.mark.parametrize("shards", [True, False])
-def test_a_few_are_decoded_one_by_one(
-    shards: bool, counted: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "FEW", 8)
-    monkeypatch.setattr(batches, "SMALL", 8)
-    array = stored("float32", CODECS["fast"], shards)
-    with mode("native"):
-        for place in (slice(0, 10), slice(0, 12)), (slice(0, 5), slice(0, 4)):
-            np.testing.assert_array_equal(array[place], values("float32")[place])
-        assert counted == [0, 0]
-        np.testing.assert_array_equal(array[:10, :16], values("float32")[:10, :16])
-    assert counted == [8, 0]
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("name", ["raw", "fast", "big zstd", "transpose", "shuffles"])
+def test_writes(name: str, far: bool, shards: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole chunks and parts of them, chunks of nothing but the fill value, another type."""
+    encode, counts = Selected.encode, [0, 0]
 
+    def counting(self: Selected, parts: Any, old: Any) -> Any:
+        made, left = encode(self, parts, old)
+        counts[0] += len(parts)
+        counts[1] += len(left)
+        return made, left
 
-def test_parts_of_shards_and_edges(counted: list[int]) -> None:
-    array = stored("float32", CODECS["fast"], True)
-    with mode("native"):
-        np.testing.assert_array_equal(array[3:29, 2:41], values("float32")[3:29, 2:41])
-    assert counted == [4 * 9, 0]
+    monkeypatch.setattr(Selected, "encode", counting)
+    contents = []
+    for way in ("native", "python"):
+        with mode(way):
+            array, expected = stored("float32", CODECS[name], shards), values("float32")
+            if far:
+                array.store.capabilities = Capabilities(requests=4)
+            for selection, value in (
+                (np.s_[3:29, 2:41], 7),
+                (np.s_[::7, ::9], np.float64(0.5)),
+                (np.s_[10:20, 20:40], 0),
+                (np.s_[0:5, 0:4], 0),
+                (np.s_[:, 40:], np.arange(4, dtype="i8")),
+                (np.s_[29, 43], 1),
+            ):
+                array[selection] = expected[selection] = value
+                np.testing.assert_array_equal(array[...], expected)
+            contents.append({key for key in array.store.list() if not key.endswith("json")})
+    assert contents[0] == contents[1]
+    # Shards that become empty are left to Python.
+    assert counts[0] > 20 and counts[1] <= (1 if shards else 0)
 
 
 @pytest.mark.parametrize("shards", [True, False])
@@ -292,49 +328,35 @@ def test_missing_chunks_can_be_an_error() -> None:
             omnizarr.open_array(array.store, on_missing="raise")[...]
 
 
-THREADED: dict[str, dict[str, Any]] = {
+LAYOUTS: dict[str, dict[str, Any]] = {
     "shards": {"chunks": (8, 8), "shards": (256, 256)},
     "one shard": {"chunks": (8, 8), "shards": (512, 512)},
     "chunks": {"chunks": (16, 16)},
 }
 
 
-@pytest.mark.parametrize("layout", THREADED)
-@pytest.mark.parametrize("workers", [1, 2])
-def test_batches_are_shared_by_threads(
-    layout: str, workers: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_call_can_be_cancelled(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = np.arange(512 * 512, dtype="f4").reshape(512, 512)
-    array = omnizarr.create_array(MemoryStore(), data=data, **THREADED[layout])
-    decode, used = BlockDecoder.decode, set()
+    array = omnizarr.create_array(MemoryStore(), data=data, **LAYOUTS[layout])
+    monkeypatch.setattr("omnizarr.engine.threads._fitting", lambda *_: 2)
+    event, calls = threading.Event(), []
+    place, encode = Selected.place, Selected.encode
 
-    def seen(self: BlockDecoder, *arguments: Any) -> list[int]:
-        used.add(threading.get_ident())
-        time.sleep(0.01)
-        return decode(self, *arguments)
-
-    monkeypatch.setattr(BlockDecoder, "decode", seen)
-    with config.set({"threads": workers}), mode("native"):
-        np.testing.assert_array_equal(array[...], data)
-    assert len(used) == workers
-
-
-@pytest.mark.parametrize("layout", THREADED)
-def test_a_read_can_be_called_off_between_batches(
-    layout: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = np.arange(512 * 512, dtype="f4").reshape(512, 512)
-    monkeypatch.setattr("omnizarr.codecs.blocks.CALL_BYTES", 8192)
-    array = omnizarr.create_array(MemoryStore(), data=data, **THREADED[layout])
-    decode, event, calls = BlockDecoder.decode, threading.Event(), []
-
-    def seen(self: BlockDecoder, *arguments: Any) -> list[int]:
-        calls.append(1)
-        if len(calls) == 3:
+    def called(call: Any) -> Any:
+        def seen(*arguments: Any) -> Any:
+            calls.append(1)
             event.set()
-        return decode(self, *arguments)
+            return call(*arguments)
 
-    monkeypatch.setattr(BlockDecoder, "decode", seen)
-    with parallel.abandoned_by(event), mode("native"), pytest.raises(parallel.Abandoned):
-        array[...]
-    assert 3 <= len(calls) <= 5
+        return seen
+
+    monkeypatch.setattr(Selected, "place", called(place))
+    monkeypatch.setattr(Selected, "encode", called(encode))
+    with parallel.abandoned_by(event), mode("native"):
+        with pytest.raises(parallel.Abandoned):
+            array[...]
+        event.clear()
+        with pytest.raises(parallel.Abandoned):
+            array[...] = data
+    assert len(calls) == 2

@@ -1,0 +1,76 @@
+"""Describes chunks to the native core, which reads and writes many of them in one call.
+
+Possible where the codecs leave an array's memory as it is (or swap its bytes, or the dimensions)
+and wrap it in what the core can undo: shuffles, one compressor, checksums anywhere. The core brings
+its own libraries, which give the same values.
+
+The core reports no errors: it skips every chunk that is damaged or unusual, and the codecs decode
+it or raise. A caller does nothing differently.
+
+This module knows steps. It must not know the core, stores or plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from omnizarr.codecs import text
+from omnizarr.codecs.base import ArrayStage, Step, split_at_serializer
+from omnizarr.model.dtypes.struct import is_padded
+from omnizarr.model.grids import Shape
+
+MOST_DIMENSIONS = 16
+"""The most dimensions of an array that is stored in another order of dimensions."""
+
+
+class ChunkLayout(NamedTuple):
+    """How a chunk is stored, for the core."""
+
+    shape: Shape
+    order: Shape
+    """The dimensions in the order in which they are stored."""
+    itemsize: int
+    codecs: tuple[tuple[Any, ...], ...]
+    """The steps that the core undoes, the outermost first."""
+    swap: int
+    """The groups of bytes to reverse then."""
+    limit: int
+    """No sound chunk takes more bytes."""
+
+
+def layout_of(stage: ArrayStage, steps: Sequence[Step], limit: int) -> ChunkLayout | None:
+    """How chunks of a chain are stored; None where the core does not know it."""
+    views, serial, behind = split_at_serializer(steps)
+    filters: list[tuple[Any, ...]] = []
+    while serial.block is not None and isinstance(serial.output, ArrayStage):
+        filters.insert(0, serial.block)
+        serial, behind = behind[0], behind[1:]
+    swap, order = serial.swap, _order(len(stage.shape), views)
+    if swap is None or order is None or not stage.nbytes:
+        return None
+    if text.is_in(stage.dtype) or is_padded(stage.dtype):
+        return None
+    if filters and swap != 1:
+        return None  # they are of numbers in the machine's byte order
+    found = tuple(step.block for step in reversed(behind) if step.block is not None)
+    # The size on both sides of a codec must be known: only checksums are around a compressor.
+    names = [block[0] for block in found]
+    compressors = [place for place, name in enumerate(names) if name not in ("crc32c", "shuffle")]
+    around = names[: compressors[-1]] if compressors else []
+    if len(found) != len(behind) or any(name != "crc32c" for name in around):
+        return None
+    return ChunkLayout(stage.shape, order, stage.dtype.itemsize, (*found, *filters), swap, limit)
+
+
+def _order(ndim: int, views: Sequence[Any]) -> Shape | None:
+    """The order in which views put the dimensions; None if there are too many."""
+    if not views or ndim > MOST_DIMENSIONS:
+        return None if views else tuple(range(ndim))
+    # Dimension n has n + 1 elements, so that its length identifies it behind the views.
+    seen = np.broadcast_to(np.uint8(0), range(1, ndim + 1))
+    for view in views:
+        seen = view(seen)
+    return tuple(length - 1 for length in seen.shape)
