@@ -33,6 +33,8 @@ ARRIVED = 8 * limits.MIB
 """How many decoded bytes of chunks that have arrived are handed to the native core at once."""
 ENCODED = 2 * limits.MIB
 """How many bytes it encodes at once while others are being sent."""
+BATCHES = 8
+"""How many batches there are at least, of as many chunks, so that two threads share them."""
 TASKS = 1 << 30
 """More than any store answers at once: a shard may be many requests."""
 
@@ -70,8 +72,7 @@ def for_reading(source: Source, count: int, native: bool) -> Amounts:
         computing = coders_for(count, task_bytes, chain.footprint)
         return Amounts(waiting, computing, under_way, 1, inside)
     if native:
-        together = 1 if count == 1 else _fitting(limits.current.scratch_bytes // 2, source)
-        return Amounts(0, 1, together, together)
+        return _in_turns(source, count)
     if shard is not None:
         workers = workers_for(max(2, count), shard.chain.nbytes or 0)
         computing = min(workers, count)
@@ -95,11 +96,20 @@ def for_writing(source: Source, count: int, native: bool) -> Amounts:
         if native:
             return Amounts(waiting, 1, under_way, _fitting(ENCODED, source))
         return Amounts(waiting, coders_for(count, task_bytes), under_way, 1)
-    if native:
-        together = 1 if count == 1 else _fitting(limits.current.scratch_bytes // 2, source)
-        return Amounts(0, 1, together, together)
-    workers = workers_for(count, task_bytes) if capabilities.concurrent_writes else 1
-    return Amounts(0, workers, workers, 1)
+    if not native:
+        workers = workers_for(count, task_bytes) if capabilities.concurrent_writes else 1
+        return Amounts(0, workers, workers, 1)
+    amounts = _in_turns(source, count)
+    return amounts if capabilities.concurrent_writes else amounts._replace(computing=1)
+
+
+def _in_turns(source: Source, count: int) -> Amounts:
+    """For the native core and a store that answers at once: while it has one batch, a second Python
+    thread fetches the next or stores the last. Both, encoded and decoded, fit into the scratch."""
+    most = _fitting(limits.current.scratch_bytes // 4, source)
+    together = max(1, min(most, count // BATCHES))
+    workers = min(2, count // together, available())
+    return Amounts(0, workers, workers * together, together)
 
 
 def _fitting(nbytes: int, source: Source) -> int:
