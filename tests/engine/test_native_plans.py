@@ -623,7 +623,6 @@ def test_stores_that_ask_for_more_are_not_passed_by(
         Noting(tmp_path),
         omnizarr.LocalStore(tmp_path, fsync=True),
         omnizarr.LocalStore(tmp_path, locking=False),
-        omnizarr.LocalStore(tmp_path, follow_symlinks=True),
     ):
         written.clear()
         with mode("native"):
@@ -632,6 +631,28 @@ def test_stores_that_ask_for_more_are_not_passed_by(
     assert "c/1/1" in Noting.keys
     with pytest.raises(ZarrError), mode("native"):
         omnizarr.open_array(omnizarr.LocalStore(tmp_path, read_only=True))[...] = 1
+
+
+def test_links_are_left_to_the_reference(written: list[int | None], tmp_path: Path) -> None:
+    """A store that follows links writes through one to a directory, and replaces one to a file."""
+    path, beside = tmp_path / "a", tmp_path / "beside"
+    stored(path, "float32", CODECS["fast"])
+    (path / "c" / "1").rename(beside)
+    (path / "c" / "1").symlink_to(beside)
+    (path / "c" / "0" / "0").rename(tmp_path / "chunk")
+    (path / "c" / "0" / "0").symlink_to(tmp_path / "chunk")
+    before = (tmp_path / "chunk").read_bytes()
+    written.clear()
+    array = omnizarr.open_array(omnizarr.LocalStore(path, follow_symlinks=True), mode="r+")
+    expected = values("float32")
+    with mode("native"):
+        for selection in (..., np.s_[1:28, 2:40]):
+            array[selection] = expected[selection] = expected[selection] + 1
+    assert written == [11, 10]
+    with mode("python"):
+        np.testing.assert_array_equal(array[...], expected)
+    assert len(list(beside.iterdir())) == 11 and (path / "c" / "1").is_symlink()
+    assert (tmp_path / "chunk").read_bytes() == before
 
 
 # -- threads ----------------------------------------------------------------------------------

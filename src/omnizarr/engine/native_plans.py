@@ -11,6 +11,7 @@ This module knows what the core can do. It must not know how, nor decide what is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 62
 """Arrays with longer dimensions are not for the core."""
+_READS_FILES = sys.platform == "linux"
 _NO_KEYS = b"", ord("."), b""
 """Where keys are as the core does not know them, chunks are never read from files."""
 
@@ -71,7 +73,7 @@ def _shard(shard: Shard) -> tuple[Any, ...] | None:
 def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Read what the core can. The coordinates of all chunks that it left; None: it read none."""
     own = _chunks(source, working)
-    if own is None or source.model.keys.layout is None:
+    if own is None or not _has_files(source):
         return None
     files, factors = source.store.files(source.prefix), plan.factors
     if files is None or factors is None:
@@ -83,7 +85,7 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
 def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Store what the core can. The coordinates of all chunks that it left; None: it stored none."""
     own = _chunks(source, working)
-    if own is None or source.model.keys.layout is None or source.synchronizer is not None:
+    if own is None or not _has_files(source) or source.synchronizer is not None:
         return None
     files, factors = source.store.files(source.prefix, writing=True), plan.factors
     if files is None or factors is None:
@@ -92,6 +94,10 @@ def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     selection, amounts, elided = _listed(factors), _amounts(), _elided(source)
     left = own.write(files.path, *selection, working, elided, absent, *amounts, parallel.check)
     return _coordinates(left)
+
+
+def _has_files(source: Source) -> bool:
+    return _READS_FILES and source.model.keys.layout is not None
 
 
 def _coordinates(left: list[list[int]] | None) -> frozenset[Shape] | None:

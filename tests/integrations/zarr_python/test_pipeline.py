@@ -25,7 +25,8 @@ from zarr.registry import register_codec
 from zarr.storage import LocalStore, MemoryStore
 
 from omnizarr.errors import ZarrError
-from omnizarr.integrations.zarr_python import CodecPipeline, as_zarr_store
+from omnizarr.integrations.zarr_python import CodecPipeline, as_zarr_store, batches
+from tests.native.installed import needed
 
 ROOT = Path(__file__).resolve().parents[3]
 OURS = "omnizarr.integrations.zarr_python.CodecPipeline"
@@ -223,6 +224,43 @@ class Negating(BytesCodec):
     async def _decode_single(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
         found = await super()._decode_single(chunk_bytes, chunk_spec)
         return type(found).from_ndarray_like(-found.as_ndarray_like())
+
+
+@pytest.mark.parametrize("place", ["files", "memory"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"chunks": (5, 4)},
+        {"chunks": (5, 4), "zarr_format": 2},
+        {"chunks": (5, 4), "chunk_key_encoding": {"name": "default", "separator": "."}},
+        {"chunks": (1, 4)},
+        {"chunks": (5, 4), "shards": (10, 8)},
+    ],
+)
+def test_products_are_executed_by_the_core(
+    kind: dict[str, Any], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slices and numbers select a product of what they select along each axis."""
+    needed()
+    asked: list[Any] = []
+    factors = batches.Batch.factors
+
+    def noting(self: Any) -> Any:
+        asked.append(factors.fget(self))  # type: ignore[attr-defined]
+        return asked[-1]
+
+    monkeypatch.setattr(batches.Batch, "factors", property(noting))
+    store = LocalStore(tmp_path) if place == "files" else MemoryStore()
+    array = zarr.create_array(store, name="a/b", shape=(23, 31), dtype="i4", fill_value=7, **kind)
+    expected = np.full((23, 31), 7, "i4")
+    for number, selection in enumerate(
+        (np.s_[:], np.s_[3:20, 5:], np.s_[::2, 1::3], np.s_[2::9, ::13], np.s_[4], np.s_[:, -1])
+    ):
+        shape = expected[selection].shape
+        array[selection] = expected[selection] = np.arange(np.prod(shape)).reshape(shape) + number
+        np.testing.assert_array_equal(array[selection], expected[selection])
+    np.testing.assert_array_equal(array[:], expected)
+    assert asked and None not in asked
 
 
 def test_a_configured_codec_is_used() -> None:

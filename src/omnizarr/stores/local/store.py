@@ -180,7 +180,7 @@ class LocalStore(Store):
         kind = type(self)
         if writing:
             usual = kind.set is LocalStore.set and kind.delete is LocalStore.delete
-            usual = usual and not (self.fsync or self.follow_symlinks) and self.locking
+            usual = usual and not self.fsync and self.locking
         else:
             usual = kind.get is LocalStore.get and kind.get_many is LocalStore.get_many
         if owned or not usual:
