@@ -34,6 +34,9 @@ R = TypeVar("R")
 
 AHEAD_BYTES = 64 << 20
 """About how many decoded bytes are under way at once in stores of zarr-python."""
+INLINE_BYTES = 256 << 10
+"""So many decoded bytes of files are read in the event loop: it takes less than handing them to a
+thread and back."""
 
 
 def name_of(store: Any) -> str:
@@ -66,7 +69,10 @@ async def read(source: Chunks, request: Request, store: Any = None) -> set[str]:
     plan, working, _ = request
     if store is not None:
         await store._ensure_open()
-    await call(lambda: engine.read(source, plan, working), reads=True)
+    if type(store) is LocalStore and len(plan) * source.chunk_bytes <= INLINE_BYTES:
+        engine.read(source, plan, working)
+    else:
+        await call(lambda: engine.read(source, plan, working), reads=True)
     return source.missing
 
 
