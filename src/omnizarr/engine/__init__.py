@@ -6,10 +6,20 @@ plan), `trim` (delete what a chunk holds outside of the array), `update` (read, 
 back a stored value without losing a concurrent change), and `exclusive` (exclude other writers).
 """
 
-from omnizarr.engine.chunk_source import Source
+from omnizarr.engine.chunk_source import Source, has_chain
 from omnizarr.engine.gathering import Gathered
 from omnizarr.engine.locks import Optimistic, exclusive, update
 from omnizarr.engine.reading import read
 from omnizarr.engine.writing import trim, write
 
-__all__ = ["Gathered", "Optimistic", "Source", "exclusive", "read", "trim", "update", "write"]
+__all__ = [
+    "Gathered",
+    "Optimistic",
+    "Source",
+    "exclusive",
+    "has_chain",
+    "read",
+    "trim",
+    "update",
+    "write",
+]
