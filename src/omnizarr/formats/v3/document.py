@@ -74,7 +74,7 @@ class V3(hierarchy.BelowPath):
         return parsed(self, path, documents)  # there is no other document to ask for
 
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
-        key = join(path, DOCUMENT)
+        (key,) = self.keys(path)
         data = documents.get(key)
         return None if data is None else members.parsed(key, data, _node)
 
