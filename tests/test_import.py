@@ -73,5 +73,36 @@ def test_no_thread_is_started(report: dict[str, Any]) -> None:
     assert report["threads"] == 1
 
 
+READING = """
+import json, sys
+import omnizarr
+sys.modules["numcodecs"] = None  # it cannot be imported
+print(omnizarr.open_array(sys.argv[1], mode="r")[1:3, 1].tolist())
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("compressor", ["blosc", "zstd", "gzip"])
+def test_reading_a_local_array_loads_what_it_needs(tmp_path: Path, compressor: str) -> None:
+    import omnizarr
+    from omnizarr.runtime.native_core import core
+
+    if core() is None:
+        pytest.skip("without the native core, numcodecs decodes")
+    array = omnizarr.create_array(
+        tmp_path, shape=(4, 6), chunks=(2, 3), dtype="i4", compressors=compressor
+    )
+    array[...] = [[row] * 6 for row in range(4)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    result = subprocess.run(
+        [sys.executable, "-c", READING, tmp_path], capture_output=True, text=True, env=environment
+    )
+    assert result.returncode == 0, result.stderr
+    values, modules = map(json.loads, result.stdout.splitlines())
+    assert values == [1, 2]
+    for unused in ("api.creating", "formats.v2", "formats.v3_drafts", "jobs", "stores.zip"):
+        assert f"omnizarr.{unused}" not in modules
+
+
 def test_the_probe_sees_what_is_loaded() -> None:
     assert {"zipfile", "concurrent.futures"} <= set(loaded_by("zipfile, concurrent.futures")["new"])

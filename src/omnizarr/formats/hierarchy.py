@@ -14,7 +14,6 @@ from omnizarr import limits
 from omnizarr.errors import MetadataError, StoreError, UnsupportedError
 from omnizarr.formats.base import FormatName, Node, Owned
 from omnizarr.formats.parsed_documents import MOST_BYTES
-from omnizarr.formats.v3_drafts.layouts import AREAS, BOOTSTRAP, read_bootstrap
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
 from omnizarr.model.paths import join
@@ -22,6 +21,11 @@ from omnizarr.model.store import Buffer, ByteRange, Store
 
 Keys = Callable[[str], tuple[str, ...]]
 Parse = Callable[[str, Mapping[str, Buffer]], Node | None]
+
+BOOTSTRAP = "zarr.json"
+"""The document at the root that says which draft of v3 a store follows; in final v3, a node."""
+AREAS = ("meta", "data")
+"""In a draft, everything below these belongs to the hierarchy as a whole."""
 
 
 def child_names(store: Store, path: str) -> list[str]:
@@ -100,6 +104,8 @@ def in_draft(store: Store, path: str) -> bool:
 
 def is_draft(store: Store, path: str = "") -> bool:
     """Whether the document at the root, or in a folder, is the bootstrap of a draft."""
+    from omnizarr.formats.v3_drafts.layouts import read_bootstrap
+
     key = join(path, BOOTSTRAP)
     data = fetch(store, [key]).get(key)
     try:
