@@ -23,6 +23,8 @@ PACKAGES = {"google_crc32c": "google-crc32c", "msgpack": "msgpack"}
 def library(name: str, codec: str) -> Any:
     """A module, for a codec that cannot work without it."""
     try:
+        # Threads that import different modules of a package must meet at the package first.
+        importlib.import_module(name.partition(".")[0])
         return importlib.import_module(name)
     except ImportError as error:
         package = PACKAGES.get(name, name.partition(".")[0])
