@@ -107,6 +107,33 @@ def test_threads_may_use_names_for_the_first_time_together() -> None:
         assert (result.returncode, result.stdout) == (0, ""), result.stderr
 
 
+FORMATS = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+from omnizarr import formats
+
+together, found = threading.Barrier(8), []
+
+def ask():
+    together.wait()
+    found.extend(formats.get_format(name) for name in (2, 1, "n5"))
+
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(found), len(set(map(id, found))))
+"""
+
+
+def test_threads_that_load_a_format_together_get_one_object() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", FORMATS]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (result.returncode, result.stdout) == (0, "24 3\n"), result.stderr
+
+
 READING = """
 import json, sys
 import omnizarr

@@ -35,20 +35,20 @@ LIKELIEST: Format = V3()
 @cache
 def current() -> tuple[Format, ...]:
     """The formats of today."""
-    from omnizarr.formats.v2.document import V2
+    from omnizarr.formats.v2 import document as v2
 
-    return (LIKELIEST, V2())
+    return (LIKELIEST, v2.FORMAT)
 
 
 @cache
 def older() -> tuple[Format, ...]:
     """The formats that came before the current ones, and N5."""
-    from omnizarr.formats.n5.document import N5
-    from omnizarr.formats.v0.document import V0
-    from omnizarr.formats.v1.document import V1
+    from omnizarr.formats.n5 import document as n5
+    from omnizarr.formats.v0 import document as v0
+    from omnizarr.formats.v1 import document as v1
     from omnizarr.formats.v3_drafts.document import DRAFTS
 
-    return (V0(), V1(), *DRAFTS, N5())
+    return (v0.FORMAT, v1.FORMAT, *DRAFTS, n5.FORMAT)
 
 
 @cache

@@ -189,7 +189,7 @@ def _claims(store: Store, path: str, inside: Inside | None) -> dict[Format, Clai
             else:
                 if node is not None:
                     claims[known] = (node, None)
-            if claims and batch is not formats.current():
+            if claims and batch is not batches[0]:
                 break  # only nodes of the current formats share a path
         if claims:
             return claims
