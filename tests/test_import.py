@@ -73,5 +73,97 @@ def test_no_thread_is_started(report: dict[str, Any]) -> None:
     assert report["threads"] == 1
 
 
+THREADS = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+import omnizarr
+
+names = [name for name in omnizarr.__all__ if name not in vars(omnizarr)]
+together, failures = threading.Barrier(len(names)), []
+
+def use(name):
+    together.wait()
+    try:
+        getattr(omnizarr, name)
+    except BaseException as error:
+        failures.append(f"{name}: {error!r}")
+
+threads = [threading.Thread(target=use, args=(name,)) for name in names]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(*failures, sep=chr(10), end="")
+"""
+
+
+def test_threads_may_use_names_for_the_first_time_together() -> None:
+    """Python lets threads that import each other's modules see half of one: what most calls need
+    is imported with the package, and the rest has no cycles."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    for _ in range(3):
+        command = [sys.executable, "-c", THREADS]
+        result = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert (result.returncode, result.stdout) == (0, ""), result.stderr
+
+
+FORMATS = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+from omnizarr import formats
+
+together, found = threading.Barrier(8), []
+
+def ask():
+    together.wait()
+    found.extend(formats.get_format(name) for name in (2, 1, "n5"))
+
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(found), len(set(map(id, found))))
+"""
+
+
+def test_threads_that_load_a_format_together_get_one_object() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", FORMATS]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (result.returncode, result.stdout) == (0, "24 3\n"), result.stderr
+
+
+READING = """
+import json, sys
+import omnizarr
+sys.modules["numcodecs"] = None  # it cannot be imported
+print(omnizarr.open_array(sys.argv[1], mode="r")[1:3, 1].tolist())
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("compressor", ["blosc", "zstd", "gzip"])
+def test_reading_a_local_array_loads_what_it_needs(tmp_path: Path, compressor: str) -> None:
+    import omnizarr
+    from omnizarr.runtime.native_core import core
+
+    if core() is None:
+        pytest.skip("without the native core, numcodecs decodes")
+    array = omnizarr.create_array(
+        tmp_path, shape=(4, 6), chunks=(2, 3), dtype="i4", compressors=compressor
+    )
+    array[...] = [[row] * 6 for row in range(4)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    result = subprocess.run(
+        [sys.executable, "-c", READING, tmp_path], capture_output=True, text=True, env=environment
+    )
+    assert result.returncode == 0, result.stderr
+    values, modules = map(json.loads, result.stdout.splitlines())
+    assert values == [1, 2]
+    for unused in ("formats.v2", "formats.v3_drafts", "jobs", "stores.zip"):
+        assert f"omnizarr.{unused}" not in modules
+
+
 def test_the_probe_sees_what_is_loaded() -> None:
     assert {"zipfile", "concurrent.futures"} <= set(loaded_by("zipfile, concurrent.futures")["new"])

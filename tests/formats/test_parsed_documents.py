@@ -40,6 +40,7 @@ def stored(zarr_format: int, **arguments: Any) -> MemoryStore:
 def test_one_model_and_one_chain_for_the_same_documents(zarr_format: int) -> None:
     one, two = (omnizarr.open_array(stored(zarr_format)) for _ in range(2))
     assert one._stored is two._stored
+    assert "_source" not in vars(two)  # the codecs of the same facts were checked before
     assert one._source.regular_chain is two._source.regular_chain
     other = omnizarr.open_array(stored(zarr_format, attributes={"a": 1}))
     assert other._stored is not one._stored
@@ -171,14 +172,30 @@ def test_errors_name_their_own_key() -> None:
 
 
 def test_the_number_and_the_size_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsed_documents, "MOST", 3)
     stores = [stored(3, attributes={"number": number}) for number in range(5)]
+    size = len(stores[0]["zarr.json"])
+    monkeypatch.setattr(parsed_documents, "MOST_BYTES", 3 * size)
     for store in (*stores, *stores):
         assert omnizarr.open_array(store).attrs["number"] == stores.index(store)
-        assert len(parsed_documents._known) <= 3
+        assert 0 < len(parsed_documents._known) <= 3
+        assert parsed_documents._known.size == size * len(parsed_documents._known)
     parsed_documents._known.clear()
-    omnizarr.open_array(stored(3, attributes={"text": "x" * parsed_documents.MOST_BYTES}))
+    omnizarr.open_array(stored(3, attributes={"text": "x" * parsed_documents.LARGEST_BYTES}))
     assert not parsed_documents._known
+
+
+def test_members_that_would_displace_one_another_are_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = omnizarr.group()
+    for name in "abc":
+        root.create_array(name, shape=3, dtype="i4")
+    parsed_documents._known.clear()
+    size = sum(len(root.store[f"{name}/zarr.json"]) for name in "abc")
+    monkeypatch.setattr("omnizarr.formats.hierarchy.MOST_BYTES", 2 * size - 2)
+    assert len(root.members()) == 3 and not parsed_documents._known
+    monkeypatch.setattr("omnizarr.formats.hierarchy.MOST_BYTES", 2 * size)
+    assert len(root.members()) == 3 and parsed_documents._known
 
 
 def test_a_model_pickles_without_what_was_derived() -> None:

@@ -201,7 +201,7 @@ def _open_array(
     """`found`: the node at this path, if it was looked up already."""
     overwrite = bool(arguments.pop("overwrite", False)) or wanted == "w"
     zarr_format = format_of(arguments)
-    options = options_from(arguments, Options(read_only=wanted == "r"))
+    options = options_from(arguments, node.opened_as(wanted))
     if not overwrite and wanted not in ("w-", "x"):
         found = found or node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+") or not {"shape", "data"} & set(arguments):
@@ -297,7 +297,7 @@ def _open_group(
     zarr_format = format_of(arguments)
     refuse_unknown(arguments, OPTIONS | {"attributes"}, "open_group")
     attributes = arguments.get("attributes")
-    options = options_from(arguments, Options(read_only=wanted == "r"))
+    options = options_from(arguments, node.opened_as(wanted))
     if wanted not in ("w", "w-", "x"):
         found = found or node.find_in(backing, normal, zarr_format)
         if found is not None or wanted in ("r", "r+"):

@@ -29,7 +29,7 @@ from omnizarr.codecs.base import (
 )
 from omnizarr.codecs.configuration import choice, configured, integer, only
 from omnizarr.codecs.document import CodecDocument
-from omnizarr.codecs.loader import blosc
+from omnizarr.codecs.loader import blosc, load_without_core
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.keywords import suggesting
 from omnizarr.model.codec import CodecSpec
@@ -204,8 +204,7 @@ class BloscCodec(CodecDocument):
                 f"codec 'blosc': a chunk of {stage.size} bytes; blosc takes at most {MAX_BYTES}."
                 " Use smaller chunks, or zstd"
             )
-        module = blosc()
-        decompress = module.decompress
+        load_without_core(blosc)
         typesize = self.typesize or stage.itemsize
 
         if self.cname in READ_ONLY:
@@ -217,7 +216,7 @@ class BloscCodec(CodecDocument):
                     " another compressor (omnizarr.convert)"
                 )
         else:
-            encode = _encoder(module, self, typesize, self._shuffle(typesize))
+            encode = _encoder(self, typesize, self._shuffle(typesize))
 
         def decode_into(data: Buffer, out: NDArray) -> None:
             unpack(data, check_container(data, stage), out)
@@ -234,7 +233,7 @@ class BloscCodec(CodecDocument):
                 decode_blocks(data, header, out, snappy)
             else:
                 try:
-                    decompress(data, out)
+                    blosc().decompress(data, out)
                 except (RuntimeError, ValueError, SystemError) as error:
                     if FORMATS[header.flags >> 5] != "zstd":
                         raise DecodeError(f"codec 'blosc': corrupt block: {error}") from error
@@ -256,9 +255,8 @@ class BloscCodec(CodecDocument):
         return Step(compressed(stage), encode, decode, decode_into, block=block, spec=spec)
 
 
-def _encoder(module: Any, codec: BloscCodec, typesize: int, shuffle: int) -> Any:
-    compress, cname = module.compress, codec.cname.encode()
-    clevel, blocksize = codec.clevel, codec.blocksize
+def _encoder(codec: BloscCodec, typesize: int, shuffle: int) -> Any:
+    cname, clevel, blocksize = codec.cname.encode(), codec.clevel, codec.blocksize
     element = np.dtype((np.void, typesize))
 
     def encode(data: Buffer) -> bytes:
@@ -266,7 +264,7 @@ def _encoder(module: Any, codec: BloscCodec, typesize: int, shuffle: int) -> Any
         length = len(data)
         source = octets(data) if length % typesize or not length else np.frombuffer(data, element)
         try:
-            return compress(source, cname, clevel, shuffle, blocksize)  # type: ignore[no-any-return]
+            return blosc().compress(source, cname, clevel, shuffle, blocksize)  # type: ignore[no-any-return]
         except (RuntimeError, ValueError) as error:
             raise EncodeError(f"codec 'blosc': {error}") from error
 

@@ -6,11 +6,11 @@ Configuration: `acceleration`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from omnizarr.codecs.base import BytesStage, CodecKind, Step, check_size, compressed
 from omnizarr.codecs.configuration import ConfiguredCodec, integer, member
-from omnizarr.codecs.loader import library
+from omnizarr.codecs.loader import library, load_without_core
 from omnizarr.errors import DecodeError, EncodeError, MetadataError
 from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer
@@ -27,13 +27,12 @@ class LZ4Codec(ConfiguredCodec):
 
     def prepare(self, stage: BytesStage) -> Step:
         check_most(NAME, stage)
-        module = library("numcodecs.lz4", NAME)
-        compress, decompress = module.compress, module.decompress
+        load_without_core(_module)
         acceleration, size = self.acceleration, stage.size
 
         def encode(data: Buffer) -> bytes:
             try:
-                return compress(data, acceleration)  # type: ignore[no-any-return]
+                return _module().compress(data, acceleration)  # type: ignore[no-any-return]
             except (RuntimeError, ValueError) as error:
                 raise EncodeError(f"codec {NAME!r}: {error}") from error
 
@@ -47,19 +46,23 @@ class LZ4Codec(ConfiguredCodec):
         def decode(data: Buffer) -> bytes:
             check(data)
             try:
-                return decompress(data)  # type: ignore[no-any-return]
+                return _module().decompress(data)  # type: ignore[no-any-return]
             except (RuntimeError, ValueError) as error:
                 raise DecodeError(f"codec {NAME!r}: {error}") from error
 
         def decode_into(data: Buffer, out: NDArray) -> None:
             check(data)
             try:
-                decompress(data, out)
+                _module().decompress(data, out)
             except (RuntimeError, ValueError) as error:
                 raise DecodeError(f"codec {NAME!r}: {error}") from error
 
         block = ("lz4", acceleration)
         return Step(compressed(stage), encode, decode, decode_into, block=block)
+
+
+def _module() -> Any:
+    return library("numcodecs.lz4", NAME)
 
 
 def check_most(name: str, stage: BytesStage) -> None:

@@ -24,15 +24,25 @@ def shared(
     kept: dict[Any, Any], name: object, specs: Sequence[CodecSpec], build: Callable[[], Chain]
 ) -> Chain:
     """The chain that `kept` has under this name, or the one that `build` makes of the codecs."""
-    state = (limits.current, registered(), core())
-    found = kept.get(name)
-    if found is not None and found[0] == state:
-        chain: Chain = found[1]
-        return chain
+    found = known(kept, name)
+    if found is not None:
+        return found
+    state = _state()
     made = build()
-    if _are_built_in(specs, {name for name, _ in state[1]}):
+    if _are_built_in(specs, {name for name, _ in registered()}):
         kept[name] = state, made
     return made
+
+
+def known(kept: dict[Any, Any], name: object) -> Chain | None:
+    """The chain that `kept` has under this name, if it may still be used."""
+    found = kept.get(name)
+    return found[1] if found is not None and found[0] == _state() else None
+
+
+def _state() -> tuple[Any, ...]:
+    """What a chain depends on beyond its codecs."""
+    return limits.current, registered(), core()
 
 
 def _are_built_in(specs: Sequence[CodecSpec], replaced: set[str]) -> bool:

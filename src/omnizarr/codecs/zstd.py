@@ -17,6 +17,7 @@ import numpy as np
 
 from omnizarr.codecs.base import BytesStage, CodecKind, Step, check_size, compressed
 from omnizarr.codecs.configuration import ConfiguredCodec, boolean, integer, member
+from omnizarr.codecs.loader import load_without_core
 from omnizarr.codecs.zstd_library import zstd_functions
 from omnizarr.errors import DecodeError, EncodeError
 from omnizarr.keywords import suggesting
@@ -144,12 +145,12 @@ class ZstdCodec(ConfiguredCodec):
         return CodecSpec(self.name, {"level": self.level})
 
     def prepare(self, stage: BytesStage) -> Step:
-        compress, decompress_into, decompress_stream = zstd_functions()
+        load_without_core(zstd_functions)
         level, checksum, size = min(self.level, 22), self.checksum, stage.size
 
         def encode(data: Buffer) -> Buffer:
             try:
-                return compress(data, level, checksum)
+                return zstd_functions().compress(data, level, checksum)
             except (RuntimeError, ValueError) as error:
                 raise EncodeError(f"codec 'zstd': {error}") from error
 
@@ -161,7 +162,7 @@ class ZstdCodec(ConfiguredCodec):
 
         def decode_into(data: Buffer, out: NDArray) -> None:
             try:
-                found = decompress_into(data, out)
+                found = zstd_functions().decompress_into(data, out)
             except (RuntimeError, ValueError) as error:
                 raise failed(data, error) from error
             if found != out.size:
@@ -174,7 +175,7 @@ class ZstdCodec(ConfiguredCodec):
                 check_size("zstd", stage, most if expected is None else expected)
                 if expected is None:
                     try:
-                        return decompress_stream(data)
+                        return zstd_functions().decompress_stream(data)
                     except (RuntimeError, ValueError) as error:
                         raise DecodeError(f"codec 'zstd': {error}") from error
             out = np.empty(expected, np.uint8)

@@ -7,7 +7,7 @@ plan), `encode` (what `write` would store), `trim` (delete what a chunk holds ou
 `exclusive` (exclude other writers).
 """
 
-from omnizarr.engine.chunk_source import Source
+from omnizarr.engine.chunk_source import Source, has_chain
 from omnizarr.engine.gathering import Gathered
 from omnizarr.engine.locks import Optimistic, exclusive, update
 from omnizarr.engine.reading import read
@@ -19,6 +19,7 @@ __all__ = [
     "Source",
     "encode",
     "exclusive",
+    "has_chain",
     "read",
     "trim",
     "update",

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs import Chain, chain
-from omnizarr.codecs.shared_chains import shared
+from omnizarr.codecs.shared_chains import known, shared
 from omnizarr.engine import native_plans
 from omnizarr.errors import DecodeError, ErrorLocation, LimitError
 from omnizarr.model.array import ArrayModel
@@ -29,6 +29,11 @@ OBJECT_BYTES = 32
 """What a character of a list or an object costs at the most, once it is Python's."""
 LONG_FILL = 1024
 """Fill values of text beyond this size are looked at before they are multiplied."""
+
+
+def has_chain(model: ArrayModel, allow_pickle: bool) -> bool:
+    """Whether the codecs of a chunk were prepared before, and can be used as they are."""
+    return known(model.derived, ("chain", allow_pickle)) is not None
 
 
 @dataclass(frozen=True, eq=False)

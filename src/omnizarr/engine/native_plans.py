@@ -100,8 +100,13 @@ def _has_files(source: Source) -> bool:
     return _READS_FILES and source.model.keys.layout is not None
 
 
+_NONE: frozenset[Shape] = frozenset()
+
+
 def _coordinates(left: list[list[int]] | None) -> frozenset[Shape] | None:
-    return None if left is None else frozenset(map(tuple, left))
+    if not left:
+        return None if left is None else _NONE
+    return frozenset(map(tuple, left))
 
 
 # -- values of other stores -------------------------------------------------------------------
@@ -171,6 +176,8 @@ def selected(source: Source, plan: Plan, working: Any) -> Selected | None:
 def _listed(factors: tuple[Any, Any]) -> tuple[Any, list[Any]]:
     """The factors of a plan as the core takes them."""
     runs, points = factors
+    if not points:
+        return runs, points
     return runs, [
         (
             group.axes,

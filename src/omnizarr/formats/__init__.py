@@ -1,9 +1,9 @@
 """Formats: the only code that knows format versions. One folder each.
 
-A new format is one object in `CURRENT` or `older` (see `formats.base.Format`). They stand in the
+A new format is one object in `current` or `older` (see `formats.base.Format`). They stand in the
 order in which they are preferred where a node has documents of two. Where none of the current
-ones is found, one more batch of reads asks for all the older ones. Their modules are imported when
-they are first asked for.
+ones is found, one more batch of reads asks for all the older ones. Modules of all but the likeliest
+format are imported when they are first asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cache
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import Consolidating, Format, FormatName, Node
 from omnizarr.formats.hierarchy import (
+    BOOTSTRAP,
     BelowPath,
     check_outside_drafts,
     fetch,
@@ -21,43 +22,50 @@ from omnizarr.formats.hierarchy import (
     is_draft,
     located,
 )
-from omnizarr.formats.v2.document import V2
 from omnizarr.formats.v3.document import V3, with_members
-from omnizarr.formats.v3_drafts.layouts import BOOTSTRAP
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
 from omnizarr.model.json import dumps, show
 from omnizarr.model.paths import ancestors, is_key
 from omnizarr.model.store import Buffer, Store
 
-CURRENT: tuple[Format, ...] = (V3(), V2())
+LIKELIEST: Format = V3()
+
+
+@cache
+def current() -> tuple[Format, ...]:
+    """The formats of today."""
+    from omnizarr.formats.v2 import document as v2
+
+    return (LIKELIEST, v2.FORMAT)
 
 
 @cache
 def older() -> tuple[Format, ...]:
     """The formats that came before the current ones, and N5."""
-    from omnizarr.formats.n5.document import N5
-    from omnizarr.formats.v0.document import V0
-    from omnizarr.formats.v1.document import V1
+    from omnizarr.formats.n5 import document as n5
+    from omnizarr.formats.v0 import document as v0
+    from omnizarr.formats.v1 import document as v1
     from omnizarr.formats.v3_drafts.document import DRAFTS
 
-    return (V0(), V1(), *DRAFTS, N5())
+    return (v0.FORMAT, v1.FORMAT, *DRAFTS, n5.FORMAT)
 
 
 @cache
 def every_format() -> tuple[Format, ...]:
     """All of them, the preferred ones first."""
-    return CURRENT + older()
+    return current() + older()
 
 
 def get_format(name: object) -> Format:
     """The format that a user names: `3`, `"3"` or `"v3"`."""
     wanted = str(name).removeprefix("v") if not isinstance(name, bool) else ""
-    known = {str(each.name): each for each in CURRENT}
-    if wanted not in known:
-        known = {str(each.name): each for each in every_format()}
-    if wanted in known:
-        return known[wanted]
+    if wanted == str(LIKELIEST.name):
+        return LIKELIEST
+    for formats in (current, every_format):
+        known = {str(each.name): each for each in formats()}
+        if wanted in known:
+            return known[wanted]
     names = ", ".join(repr(known[name].name) for name in sorted(known))
     raise MetadataError(f"unknown zarr_format {show(name)}; known are {names}")
 
@@ -94,9 +102,9 @@ def find(
 def _batches(preferred: Format | None) -> Iterator[tuple[Format, ...]]:
     """Which formats are looked for together. The likeliest one stands alone: most often its
     document is the only one that opening asks for."""
-    first = CURRENT[:1] if preferred is None else (preferred,)
+    first = (LIKELIEST if preferred is None else preferred,)
     yield first
-    yield tuple(known for known in CURRENT if known not in first)
+    yield tuple(known for known in current() if known not in first)
     yield tuple(known for known in older() if known not in first)
 
 
@@ -122,6 +130,8 @@ def array_from_document(path: str, document: Mapping[str, Json]) -> tuple[Format
     """The array that a document describes, with its attributes among its members, and its format.
 
     MetadataError if it describes none."""
+    from omnizarr.formats.v2.document import V2
+
     chosen = get_format(document.get("zarr_format"))
     keys = chosen.keys(path)
     parts = {keys[0]: dict(document)}
@@ -144,7 +154,7 @@ def documents(chosen: Format, store: Store, path: str) -> dict[str, bytes]:
 def look_ahead(store: Store, path: str) -> None:
     """Ask a store that remembers, together, for what will be asked of it before a node is created
     at `path`."""
-    keys = [key for above in ancestors(path) for key in CURRENT[0].probes(above)]
+    keys = [key for above in ancestors(path) for key in LIKELIEST.probes(above)]
     keys += [key for known in every_format() for key in (*known.probes(path), *claims(known, path))]
     fetch(store, [key for key in dict.fromkeys(keys) if is_key(key)])
 
@@ -221,7 +231,7 @@ def unnamed_options(chosen: Format, model: ArrayModel) -> Mapping[str, tuple[str
     codec."""
     compressor = model.document.get("compressor")
     named = isinstance(compressor, dict) and "checksum" in compressor
-    return {} if named or not isinstance(chosen, V2) else {"numcodecs.zstd": ("checksum",)}
+    return {} if named or chosen.name != 2 else {"numcodecs.zstd": ("checksum",)}
 
 
 # -- consolidated metadata --------------------------------------------------------------------
@@ -256,7 +266,7 @@ def consolidate(
 
 def documents_first(keys: Iterable[str]) -> tuple[list[str], list[str]]:
     """The keys that are called like documents, and the others."""
-    names = {key for known in CURRENT for key in known.keys("")}
+    names = {key for known in current() for key in known.keys("")}
     parts: tuple[list[str], list[str]] = [], []
     for key in keys:
         parts[key.rpartition("/")[2] not in names].append(key)

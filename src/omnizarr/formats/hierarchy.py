@@ -13,7 +13,7 @@ from contextlib import suppress
 from omnizarr import limits
 from omnizarr.errors import MetadataError, StoreError, UnsupportedError
 from omnizarr.formats.base import FormatName, Node, Owned
-from omnizarr.formats.v3_drafts.layouts import AREAS, BOOTSTRAP, read_bootstrap
+from omnizarr.formats.parsed_documents import MOST_BYTES
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
 from omnizarr.model.paths import join
@@ -22,9 +22,10 @@ from omnizarr.model.store import Buffer, ByteRange, Store
 Keys = Callable[[str], tuple[str, ...]]
 Parse = Callable[[str, Mapping[str, Buffer]], Node | None]
 
-
-FEW = 256
-"""Up to so many members of a group, parsed models are looked up, and kept."""
+BOOTSTRAP = "zarr.json"
+"""The document at the root that says which draft of v3 a store follows; in final v3, a node."""
+AREAS = ("meta", "data")
+"""In a draft, everything below these belongs to the hierarchy as a whole."""
 
 
 def child_names(store: Store, path: str) -> list[str]:
@@ -55,11 +56,13 @@ def child_documents(store: Store, path: str, keys: Keys) -> Iterator[tuple[str, 
 def children(
     store: Store, path: str, keys: Keys, parse: Parse, kept: Parse | None = None
 ) -> dict[str, Node]:
-    """The direct members, by name, sorted. `kept` is used in the place of `parse` for few."""
+    """The direct members, by name, sorted. `kept` is used in the place of `parse`, unless their
+    models would displace one another."""
     members: dict[str, Node] = {}
     found = list(child_documents(store, path, keys))
-    if kept is not None and len(found) <= FEW:
-        parse = kept  # models of many members would only displace one another
+    size = sum(len(data) for _, documents in found for data in documents.values())
+    if kept is not None and size <= MOST_BYTES // 2:
+        parse = kept
     for name, documents in found:
         try:
             node = parse(join(path, name), documents)
@@ -101,6 +104,8 @@ def in_draft(store: Store, path: str) -> bool:
 
 def is_draft(store: Store, path: str = "") -> bool:
     """Whether the document at the root, or in a folder, is the bootstrap of a draft."""
+    from omnizarr.formats.v3_drafts.layouts import read_bootstrap
+
     key = join(path, BOOTSTRAP)
     data = fetch(store, [key]).get(key)
     try:

@@ -134,9 +134,10 @@ def extension(value: Json, name: str) -> Extension:
     configuration, must_understand = value.get("configuration"), value.get("must_understand", True)
     if configuration is None:
         configuration = {}
-    for member, given in (("configuration", configuration), ("must_understand", must_understand)):
-        if not EXTENSION[member].holds(given):
-            raise MetadataError(EXTENSION[member].fault(f"{name} {found!r}: {member}", given))
+    if type(configuration) is not dict or type(must_understand) is not bool:
+        given = {"configuration": configuration, "must_understand": must_understand}
+        for member, constraint in EXTENSION.items():
+            constraint.check(f"{name} {found!r}: {member}", given[member])
     return Extension(found, configuration, must_understand)
 
 

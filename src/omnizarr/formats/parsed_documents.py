@@ -22,13 +22,30 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import plugins
 from omnizarr.model.store import Buffer
 
-MOST = 512
-"""How many nodes are kept at the most."""
-MOST_BYTES = 16 * 1024
-"""The largest documents that are kept; those of an array have one or two KiB."""
+MOST_BYTES = 2 << 20
+"""The documents of all nodes that are kept; models take some ten times as much."""
+LARGEST_BYTES = 16 * 1024
+"""The documents of one node that is kept; those of an array have one or two KiB."""
 
-_known: dict[tuple[Any, ...], tuple[tuple[Any, ...], Node]] = {}
-"""Each use of it is one step of the interpreter, so it needs no lock. When full it is emptied."""
+
+class _Kept(dict[tuple[Any, ...], tuple[tuple[Any, ...], Node]]):
+    """Each use of it is one step of the interpreter, so it needs no lock. When full it is emptied;
+    two threads that add at once may count one of the two only."""
+
+    size = 0
+
+    def add(self, key: tuple[Any, ...], found: tuple[tuple[Any, ...], Node], size: int) -> None:
+        if self.size + size > MOST_BYTES:
+            self.clear()
+        self.size += size
+        self[key] = found
+
+    def clear(self) -> None:
+        super().clear()
+        self.size = 0
+
+
+_known = _Kept()
 
 
 class Parser(Protocol):
@@ -43,7 +60,8 @@ class Parser(Protocol):
 def parsed(chosen: Parser, path: str, documents: Mapping[str, Buffer]) -> Node | None:
     """What `chosen.parse` gives."""
     texts = [documents.get(key) for key in chosen.keys(path)]
-    if sum(map(len, filter(None, texts))) > MOST_BYTES:
+    size = sum(map(len, filter(None, texts)))
+    if size > LARGEST_BYTES:
         return chosen.parse(path, documents)
     key = (chosen.name, *[text if text is None else bytes(text) for text in texts])
     state = (limits.current, plugins.registered())
@@ -52,9 +70,7 @@ def parsed(chosen: Parser, path: str, documents: Mapping[str, Buffer]) -> Node |
         return found[1]
     node = chosen.parse(path, documents)
     if node is not None and _is_frozen(node):
-        if len(_known) >= MOST:
-            _known.clear()
-        _known[key] = state, node
+        _known.add(key, (state, node), size)
     return node
 
 

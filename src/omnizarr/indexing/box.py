@@ -29,7 +29,8 @@ class Box(Plan):
     part of the result; nothing else tells the working array from the result, so each is a view of
     the other."""
 
-    __slots__ = ("_dropped", "_found", "_target")
+    __slots__ = ("_dropped", "_found", "target")
+    target: Shape
 
     def __init__(
         self, grid: Grid, runs: list[Run], dropped: int, shape: Shape, target: Shape
@@ -42,12 +43,8 @@ class Box(Plan):
         self._chosen = None
         self._dropped = dropped
         """A bit for each axis that an integer selects from."""
-        self._target = target
+        self.target = target
         self._found: ChunkPart | None = None
-
-    @property
-    def target(self) -> Shape:
-        return self._target
 
     @property
     def transform(self) -> Transform:
@@ -59,16 +56,16 @@ class Box(Plan):
             else:
                 axes.append(Stride(dimension, start, step))
                 dimension += 1
-        return Transform(self.grid.array_shape, self._target, tuple(axes))
+        return Transform(self.grid.array_shape, self.target, tuple(axes))
 
     viewable = True
     dense = True
 
     def result(self, working: NDArray) -> NDArray:
-        return working.reshape(self._target)
+        return working.reshape(self.target)
 
     def working(self, result: NDArray) -> NDArray:
-        return result.reshape(self.shape)
+        return result if result.shape == self.shape else result.reshape(self.shape)
 
     view = working
 

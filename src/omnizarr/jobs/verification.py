@@ -20,7 +20,7 @@ from omnizarr.api.arguments import StorageOptions
 from omnizarr.api.checking import Seen, lists, unreachable
 from omnizarr.engine.examination import examine
 from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
-from omnizarr.formats import CURRENT, Format, Node, every_format
+from omnizarr.formats import LIKELIEST, Format, Node, current, every_format
 from omnizarr.formats.rules import names_below, plural
 from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
 from omnizarr.jobs.conversion.chunks import Listed, per_portion, portions
@@ -326,7 +326,7 @@ def _nodes(
     while pending:
         parallel.check()
         path, above, complete = pending.popleft()
-        known = None if above is None else (above, *(f for f in CURRENT if f is not above))
+        known = None if above is None else (above, *(f for f in current() if f is not above))
         try:
             found = formats.find(store, path, known)
         except Exception as error:
@@ -357,7 +357,7 @@ def _unreadable_root(store: Store, path: str) -> tuple[Format, Node]:
     for known in every_format():
         if formats.documents(known, store, path):
             return known, GroupModel()
-    return CURRENT[0], GroupModel()
+    return LIKELIEST, GroupModel()
 
 
 def _below(store: Store, path: str, chosen: Format, model: Node) -> list[tuple[str, bool]]:

@@ -12,6 +12,7 @@ from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.model.grids import Grid, Shape
 from omnizarr.model.keys import ChunkKeys
+from omnizarr.runtime.properties import cached_property
 
 
 class Repair(NamedTuple):
@@ -55,7 +56,7 @@ class ArrayModel:
     def ndim(self) -> int:
         return len(self.shape)
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype of what a reader gets."""
         return self.data_type.numpy

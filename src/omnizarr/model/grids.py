@@ -233,7 +233,7 @@ def regular_grid(shape: Shape, chunks: Shape) -> Grid:
     for length in chunks:
         if length < 1:
             raise MetadataError(f"chunk shape {chunks}: every chunk length must be at least 1")
-    return Grid(tuple(RegularAxis(n, c) for n, c in zip(shape, chunks, strict=True)))
+    return Grid(tuple(map(RegularAxis, shape, chunks)))
 
 
 def rectilinear_grid(shape: Shape, edges: tuple[int | tuple[int, ...], ...]) -> Grid:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,7 +53,7 @@ def _loads(data: Buffer | str) -> Json:
     else:
         data = bytes(data)
         try:
-            text = data.decode("utf-8-sig")
+            text = data.removeprefix(BOM_UTF8).decode()
         except UnicodeDecodeError as error:
             raise MetadataError(
                 f"invalid JSON: not UTF-8 (byte {error.object[error.start]:#04x} at position"

@@ -55,12 +55,11 @@ class ArrayFacts(NodeFacts[ArrayModel]):
     """The base of `Array`; not of use by itself."""
 
     def _replace(self, model: ArrayModel) -> None:
-        super()._replace(self._viewed(model))
+        super()._replace(model)
         self.__dict__.pop("_source", None)
         self.__dict__.pop("_pipeline", None)
 
     def _viewed(self, found: Node) -> Any:
-        """A stored node as this handle shows it."""
         if not self._options.view or not isinstance(found, ArrayModel):
             return found
         from omnizarr.nodes.creation.altered import altered
@@ -134,13 +133,17 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
         A chunk beyond the limits can be looked at, only not read: that fails later.
         """
+        stored = self._stored
+        proved = "sound" in stored.derived and not isinstance(stored.data_type, String)
+        if proved and engine.has_chain(stored, self._options.allow_pickle):
+            return self  # another handle of the same facts was checked
         source = self._source
         try:
             if source.chunk_bytes <= limits.current.max_chunk_bytes:
                 source.regular_chain  # noqa: B018 - building it is the check
-            if "sound" not in self._stored.derived:
+            if "sound" not in stored.derived:
                 self._pipeline  # noqa: B018
-                self._stored.derived["sound"] = True
+                stored.derived["sound"] = True
         except (ZarrError, *MISFITS) as error:
             where = ErrorLocation.of(self._place.store, key=self._place.format.keys(self.path)[0])
             if isinstance(error, ZarrError):

@@ -113,9 +113,8 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         self._set(place, model, opened)
 
     def _replace(self, model: GroupModel) -> None:
-        before: GroupModel | None = self.__dict__.get("_stored")
-        if before is not None and model.consolidated is None:
-            model = replace(model, consolidated=before.consolidated)
+        if model.consolidated is None:
+            model = replace(model, consolidated=self._stored.consolidated)
         super()._replace(model)
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -98,6 +99,16 @@ class Options:
         if "read_missing_chunks" in found:
             found["on_missing"] = "fill" if found.pop("read_missing_chunks") else "raise"
         return replace(self, **found)
+
+
+def opened_as(mode: str) -> Options:
+    """The settings of a node that is opened with a mode and nothing else."""
+    return _plain(mode == "r", config.get("array.read_order"))
+
+
+@cache
+def _plain(read_only: bool, usual_order: Literal["C", "F"] | None) -> Options:
+    return Options(read_only=read_only, usual_order=usual_order)
 
 
 _WITHOUT_EFFECT = ("sharding_coalesce_max_gap_bytes", "sharding_coalesce_max_bytes")

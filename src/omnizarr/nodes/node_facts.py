@@ -72,11 +72,15 @@ class NodeFacts(Generic[N]):
         self._place = place
         self._options = options
         self._freshness = Freshness()
-        self._replace(model)
+        self._stored = self._viewed(model)
 
     def _replace(self, model: N) -> None:
         """Take over facts that were stored or read just now."""
-        self._stored = model
+        self._stored = self._viewed(model)
+
+    def _viewed(self, found: Node) -> Any:
+        """A stored node as this handle shows it."""
+        return found
 
     def refresh(self) -> None:
         """Read the metadata again; another process may have changed it.

@@ -167,7 +167,10 @@ def _at_path(
         module = (kinds.for_scheme(scheme) or kinds.fsspec_kind()).load()
         store: Store = module.open_url(path, mode=mode, read_only=read_only, options=options)
         return store
-    path = _path_of_url(path) if scheme else os.path.expanduser(path)
+    if scheme:
+        path = _path_of_url(path)
+    elif path[:1] == "~":
+        path = os.path.expanduser(path)
     found = kinds.mode_of(path)
     folder = stat.S_ISDIR(found)
     container = None if folder else kinds.container_of(path)

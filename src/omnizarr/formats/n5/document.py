@@ -375,3 +375,7 @@ def _check_fill(value: Any, data_type: DataType) -> None:
             f" {data_type.fill_to_json(scalar)}",
             what="fill_value",
         )
+
+
+FORMAT = N5()
+"""The one object of its class: formats are compared by identity."""

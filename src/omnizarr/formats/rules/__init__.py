@@ -174,7 +174,7 @@ Claim = tuple[Node | None, MetadataError | None]
 
 def _claims(store: Store, path: str, inside: Inside | None) -> dict[Format, Claim]:
     """The formats that have a node at this place: the model, or why the parser refuses it."""
-    batches = [formats.CURRENT, formats.older()]
+    batches = [formats.current(), formats.older()]
     if inside is not None:
         batches[1] = tuple(known for known in formats.older() if known is inside.format)
     for batch in batches:
@@ -189,7 +189,7 @@ def _claims(store: Store, path: str, inside: Inside | None) -> dict[Format, Clai
             else:
                 if node is not None:
                     claims[known] = (node, None)
-            if claims and batch is not formats.CURRENT:
+            if claims and batch is not batches[0]:
                 break  # only nodes of the current formats share a path
         if claims:
             return claims

@@ -169,3 +169,7 @@ def _is_stored(document: Mapping[str, Json], parts: arrays_only.Parts) -> bool:
         return False
     blosc = arrays_only.decode_blosc(document, COMPRESSORS)
     return parts == arrays_only.Parts(False, blosc)
+
+
+FORMAT = V0()
+"""The one object of its class: formats are compared by identity."""

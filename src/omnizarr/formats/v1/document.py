@@ -163,3 +163,7 @@ def _document(model: ArrayModel) -> dict[str, Json]:
 def _is_stored(document: Mapping[str, Json], compressor: CodecSpec | None) -> bool:
     """Whether the document has this compressor: one that can be read is kept, written or not."""
     return "compression" in document and codecs.decode(document) == compressor
+
+
+FORMAT = V1()
+"""The one object of its class: formats are compared by identity."""

@@ -350,3 +350,7 @@ def _consolidated(value: Json) -> GroupModel:
     if root is None:
         root = GroupModel(document={"zarr_format": 2})
     return replace(root, consolidated=found)
+
+
+FORMAT = V2()
+"""The one object of its class: formats are compared by identity."""

@@ -33,6 +33,8 @@ from omnizarr.model.dtypes import (
 )
 from omnizarr.model.json import show
 
+TAKE_ARRAYS = ARRAY_TO_ARRAY | ARRAY_TO_BYTES
+GIVE_BYTES = ARRAY_TO_BYTES | BYTES_TO_BYTES
 CODEC_LIST = members.Constraint("a list of codecs", lambda value: isinstance(value, list))
 
 
@@ -120,11 +122,11 @@ def _check_order(specs: Sequence[CodecSpec]) -> None:
     """Behind the codec from array to bytes only bytes are left: core 3.1, "codecs"."""
     behind = ""
     for spec in specs:
-        if behind and spec.name in ARRAY_TO_ARRAY | ARRAY_TO_BYTES:
+        if behind and spec.name in TAKE_ARRAYS:
             raise MetadataError(
                 f"codec {spec.name!r} takes an array, but {behind!r} before it yields bytes"
             )
-        if spec.name in ARRAY_TO_BYTES | BYTES_TO_BYTES:
+        if spec.name in GIVE_BYTES:
             behind = spec.name
 
 

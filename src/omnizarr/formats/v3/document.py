@@ -68,10 +68,13 @@ class V3(hierarchy.BelowPath):
 
     # -- reading ------------------------------------------------------------------------------
     def keys(self, path: str) -> tuple[str, ...]:
-        return (join(path, DOCUMENT),)
+        return (f"{path}/{DOCUMENT}" if path else DOCUMENT,)
+
+    def find(self, store: Store, path: str, documents: Mapping[str, Buffer]) -> Node | None:
+        return parsed(self, path, documents)  # there is no other document to ask for
 
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
-        key = join(path, DOCUMENT)
+        (key,) = self.keys(path)
         data = documents.get(key)
         return None if data is None else members.parsed(key, data, _node)
 

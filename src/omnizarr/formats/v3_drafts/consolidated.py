@@ -12,11 +12,10 @@ from dataclasses import replace
 from omnizarr.errors import ErrorLocation, MetadataError, UnsupportedError
 from omnizarr.formats import members
 from omnizarr.formats.base import Node
-from omnizarr.formats.hierarchy import fetch
+from omnizarr.formats.hierarchy import BOOTSTRAP, fetch
 from omnizarr.formats.v3_drafts.arrays import DraftGroup, read_array, read_group
 from omnizarr.formats.v3_drafts.layouts import (
     ARRAY,
-    BOOTSTRAP,
     CONSOLIDATED,
     CONSOLIDATED_KEY,
     GROUP,

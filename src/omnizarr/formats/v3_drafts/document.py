@@ -35,7 +35,7 @@ from dataclasses import replace
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats import members
 from omnizarr.formats.base import ArrayRequest, Format, FormatName, Node, Owned
-from omnizarr.formats.hierarchy import fetch, located
+from omnizarr.formats.hierarchy import AREAS, BOOTSTRAP, fetch, located
 from omnizarr.formats.v3_drafts import consolidated, creation
 from omnizarr.formats.v3_drafts.arrays import (
     DraftArray,
@@ -46,8 +46,6 @@ from omnizarr.formats.v3_drafts.arrays import (
     read_group,
 )
 from omnizarr.formats.v3_drafts.layouts import (
-    AREAS,
-    BOOTSTRAP,
     CONSOLIDATED,
     CONSOLIDATED_KEY,
     META,

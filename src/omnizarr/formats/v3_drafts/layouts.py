@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 
 from omnizarr.errors import MetadataError, UnknownExtensionError, UnsupportedError
 from omnizarr.formats import members
+from omnizarr.formats.hierarchy import BOOTSTRAP
 from omnizarr.model import json
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
@@ -30,10 +31,7 @@ from omnizarr.model.keys import ChunkKeys, Separator
 from omnizarr.model.paths import is_key, join
 from omnizarr.model.store import Buffer, Store
 
-BOOTSTRAP = "zarr.json"
 META = "meta/root"
-AREAS = ("meta", "data")
-"""Everything below these belongs to the hierarchy as a whole."""
 ARRAY, GROUP = ".array", ".group"
 CONSOLIDATED = "consolidated"
 CONSOLIDATED_KEY = f"{META}/{CONSOLIDATED}/.zmetadata"

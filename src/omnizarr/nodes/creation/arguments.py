@@ -149,6 +149,8 @@ def refuse_settings(arrays: Mapping[str, Any], function: str) -> None:
 
 def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
     """How a node behaves once it is open."""
+    if not arguments:
+        return base
     check_meta_array(arguments)
     chosen = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
     kind = type(chosen.pop("meta_array", None))

@@ -59,10 +59,10 @@ def read_plan(
         _read_into(array, plan, out)
         return out
     try:
-        result: NDArray = np.empty(plan.target, dtype, order=array.order)
+        result: NDArray = np.empty(target := plan.target, dtype, order=array.order)
     except (ValueError, MemoryError) as error:
         raise LimitError(
-            f"{array._place}: a selection of shape {plan.target} and type {dtype} does not"
+            f"{array._place}: a selection of shape {target} and type {dtype} does not"
             " fit into memory; select less"
         ) from error
     working = plan.view(result)
@@ -83,7 +83,7 @@ def read_plan(
                 )
             out[...] = cast(result, out.dtype)
             return out
-    if scalar and not plan.target:
+    if scalar and not target:
         return result[()]
     kind = array._options.array_type
     return result if kind is None else result.view(kind)

@@ -54,14 +54,16 @@ class Beneath:
     def __init__(self, root: str, follow_symlinks: bool) -> None:
         self.root = root
         self.follow_symlinks = follow_symlinks
-        self._proved: set[str] = set()
-        """Directories that were proved to be beneath the root, where there are no descriptors."""
+        self._direct: Open | None = None if follow_symlinks else opener()
+        self._read_file: ReadFile | None = None if self._direct is None else reader()
+        self._prefix = os.fsencode(root) + b"/"
+        """What stands before a key: the root as it was given. A link in it is refused, like any
+        other, and whatever is done then asks for `base`, which resolves it for the next time."""
         self.prefixes: dict[str, FilePrefix] = {}
         """What `files` gave."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        kept = {"root": self.root, "follow_symlinks": self.follow_symlinks}
-        return {**kept, "_proved": set(), "prefixes": {}}
+    def __reduce__(self) -> Any:
+        return Beneath, (self.root, self.follow_symlinks)
 
     @cached_property
     def base(self) -> str:
@@ -77,23 +79,14 @@ class Beneath:
         return base
 
     @cached_property
-    def _direct(self) -> Open | None:
-        return None if self.follow_symlinks else opener()
-
-    @cached_property
-    def _read_file(self) -> ReadFile | None:
-        return None if self._direct is None else reader()
+    def _proved(self) -> set[str]:
+        """Directories that were proved to be beneath the root, where there are no descriptors."""
+        return set()
 
     @property
     def reads(self) -> bool:
         """Whether `read` can do more than refuse."""
         return self._read_file is not None
-
-    @cached_property
-    def _prefix(self) -> bytes:
-        """What stands before a key: the root as it was given. A link in it is refused, like any
-        other, and whatever is done then asks for `base`, which resolves it for the next time."""
-        return os.fsencode(self.root) + b"/"
 
     def files(self, prefix: str) -> FilePrefix | None:
         """The path before the rest of a key; None where one system call cannot open a path
