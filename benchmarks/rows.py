@@ -24,6 +24,7 @@ from layouts import Layout, same_codecs, values
 from libraries import Library, Timed
 
 LISTED_ARRAYS = 1000
+LISTED_GROUPS = 8
 
 
 class Workspace:
@@ -231,24 +232,39 @@ def opening(label: str, layout: Layout, count: int, family: str = "") -> Row:
 
 
 def listing() -> Row:
-    """Names and shapes of 1,000 arrays in one group that is not consolidated."""
-    expected = [(f"a{index:04}", (index + 1, 4)) for index in range(LISTED_ARRAYS)]
+    """Names and shapes of 1,000 arrays in one group that is not consolidated. Each call lists
+    another group, so that none finds documents that it has parsed before."""
+
+    def expected(number: int) -> list[tuple[str, tuple[int, ...]]]:
+        return [(f"a{index:04}", (index + 1, number + 1)) for index in range(LISTED_ARRAYS)]
+
+    def make(path: Path, arrays: list[tuple[str, tuple[int, ...]]]) -> None:
+        path.mkdir()
+        (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+        for name, shape in arrays:
+            (path / name).mkdir()
+            document = json.dumps(Layout(shape, shape, "raw").document)
+            (path / name / "zarr.json").write_text(document)
 
     def prepare(library: Library, space: Workspace) -> Timed | None:
-        path = space.folder / "group.zarr"
-        if not path.exists():
-            path.mkdir()
-            (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
-            for name, shape in expected:
-                (path / name).mkdir()
-                document = json.dumps(Layout(shape, shape, "raw").document)
-                (path / name / "zarr.json").write_text(document)
-        if library.format != 3 or library.list_arrays(path) is None:
+        folder = space.folder / "groups"
+        if not folder.exists():
+            folder.mkdir()
+            make(folder / "empty", [])
+            for number in range(LISTED_GROUPS):
+                make(folder / str(number), expected(number))
+        if library.format != 3 or library.list_arrays(folder / "empty") is None:
             return None
-        return lambda: library.list_arrays(path)
+        numbers = counting()
+
+        def list_next() -> tuple[int, Any]:
+            number = next(numbers) % LISTED_GROUPS
+            return number, library.list_arrays(folder / str(number))
+
+        return list_next
 
     def check(library: Library, space: Workspace, result: Any) -> None:
-        if result != expected:
+        if result[1] != expected(result[0]):
             raise AssertionError(f"{library.title} listed other arrays than there are")
 
     return Row(f"list {LISTED_ARRAYS:,} arrays", None, prepare, check)

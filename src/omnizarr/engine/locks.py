@@ -12,7 +12,6 @@ anew. Between processes, a store with neither is as safe as its writers are care
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
@@ -152,8 +151,7 @@ def _repeated(attempt: Callable[[], T], kinds: tuple[type[Exception], ...]) -> T
         try:
             return attempt()
         except kinds:
-            parallel.check()
             if time.monotonic() > deadline:
                 raise
-        time.sleep(pause * random.random())
+        parallel.pause(pause)
         pause = min(2 * pause, LONGEST_PAUSE)

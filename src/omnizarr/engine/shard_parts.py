@@ -11,8 +11,6 @@ This module knows one shard. It must not know which shards there are.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -59,8 +57,7 @@ def read_parts(
             shard_indexes.forget(source.store, key)
             if attempt == attempts - 1:
                 raise
-        parallel.check()
-        time.sleep(0.001 * random.random() * 2**attempt)
+        parallel.pause(0.001 * 2**attempt)
     raise AssertionError("unreachable")
 
 

@@ -9,6 +9,7 @@ This module knows threads. It must not know what they are used for.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -51,6 +52,14 @@ def check() -> None:
     event = _abandoned.get()
     if event is not None and event.is_set():
         raise Abandoned
+
+
+def pause(seconds: float) -> None:
+    """Sleep for a random part of this time, so that those who met do not meet again."""
+    from random import random  # not imported with the package
+
+    check()
+    time.sleep(seconds * random())
 
 
 def carrying(function: Callable[[T], R]) -> Callable[[T], R]:
