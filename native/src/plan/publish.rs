@@ -26,6 +26,8 @@ pub struct Publisher<'a> {
     /// The directory of the file before: its path, and the directory if there is one.
     directory: Vec<u8>,
     folder: Option<OwnedFd>,
+    /// It is in a file system that tells of every failed write at once.
+    local: bool,
     /// What is written next.
     written: Vec<u8>,
 }
@@ -39,6 +41,7 @@ impl<'a> Publisher<'a> {
             path: Vec::new(),
             directory: Vec::new(),
             folder: None,
+            local: false,
             written: Vec::new(),
         }
     }
@@ -52,7 +55,7 @@ impl<'a> Publisher<'a> {
         if self.path[..split] != self.directory[..] {
             self.directory.clear();
             self.directory.extend_from_slice(&self.path[..split]);
-            self.folder = None;
+            (self.folder, self.local) = (None, false);
         }
         (self.path.len() - split - 1 <= LONGEST_NAME).then_some(split + 1)
     }
@@ -87,7 +90,9 @@ impl<'a> Publisher<'a> {
         let lock_path = CString::new([&self.path[..begin], &beside].concat()).ok()?;
         let beside = CString::new(beside).ok()?;
         if self.folder.is_none() {
-            self.folder = Some(self.open_directory()?);
+            let folder = self.open_directory()?;
+            self.local = is_local(&folder);
+            self.folder = Some(folder);
         }
         let folder = self.folder.as_ref()?.as_raw_fd();
         let Ok(file) = create(folder, &beside, LOCK) else {
@@ -98,6 +103,7 @@ impl<'a> Publisher<'a> {
             folder,
             name: &beside,
             file,
+            local: self.local,
         };
         match lock.publish(&lock_path, &name, &mut self.written, fill) {
             Some(()) => Some(()),
@@ -145,6 +151,7 @@ struct Lock<'a> {
     folder: RawFd,
     name: &'a CStr,
     file: OwnedFd,
+    local: bool,
 }
 
 impl Lock<'_> {
@@ -162,11 +169,17 @@ impl Lock<'_> {
         if unsafe { libc::flock(file, libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             return None;
         }
-        if !self.is_held(path) {
+        let Some(here) = self.held(path) else {
             self.unlock();
             return None;
-        }
-        if self.write(name, memory, fill).is_none() || !self.rename(name) {
+        };
+        // What a killed writer left.
+        let emptied = match here.st_size {
+            0 => Some(()),
+            _ => empty(&self.file),
+        };
+        let written = emptied.and_then(|()| self.write(name, memory, fill));
+        if written.is_none() || !self.rename(name) {
             self.release();
             return None;
         }
@@ -174,13 +187,12 @@ impl Lock<'_> {
         Some(())
     }
 
-    /// Whether the path names the locked file, an ordinary one: then no other process has the lock.
-    fn is_held(&self, path: &CStr) -> bool {
-        let (Ok(there), Some(here)) = (status(libc::AT_FDCWD, path), fstat(&self.file)) else {
-            return false;
-        };
+    /// The status of the locked file, if the path names it and it is an ordinary one: then no other
+    /// process has the lock.
+    fn held(&self, path: &CStr) -> Option<libc::stat> {
+        let (there, here) = (status(libc::AT_FDCWD, path).ok()?, fstat(&self.file)?);
         let regular = here.st_mode & libc::S_IFMT == libc::S_IFREG;
-        is_same(&there, &here) && regular && here.st_nlink == 1
+        (is_same(&there, &here) && regular && here.st_nlink == 1).then_some(here)
     }
 
     fn write(
@@ -189,18 +201,16 @@ impl Lock<'_> {
         memory: &mut Vec<u8>,
         fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
     ) -> Option<()> {
-        let file = &self.file;
-        // What a killed writer left.
-        if fstat(file)?.st_size != 0 {
-            empty(file)?;
-        }
         fill(&mut Written {
             folder: self.folder,
             name,
-            file,
+            file: &self.file,
             memory,
         })?;
-        let file = file.as_raw_fd();
+        if self.local {
+            return Some(());
+        }
+        let file = self.file.as_raw_fd();
         // A network file system tells of failed writes only when a descriptor is closed.
         // SAFETY: a descriptor of our own.
         let closed = unsafe {
@@ -314,6 +324,21 @@ fn empty(file: &OwnedFd) -> Option<()> {
     let done =
         unsafe { libc::ftruncate(file, 0) == 0 && libc::lseek(file, 0, libc::SEEK_SET) == 0 };
     done.then_some(())
+}
+
+/// Whether closing a file of this directory does nothing that can fail.
+fn is_local(folder: &OwnedFd) -> bool {
+    // SAFETY: plain numbers, all of which may be 0.
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: an open directory, and room for the facts of its file system.
+    let answer = unsafe { libc::fstatfs(folder.as_raw_fd(), &mut found) };
+    let kinds = [
+        libc::EXT4_SUPER_MAGIC,
+        libc::XFS_SUPER_MAGIC,
+        libc::BTRFS_SUPER_MAGIC,
+        libc::TMPFS_MAGIC,
+    ];
+    answer == 0 && kinds.contains(&found.f_type)
 }
 
 fn interrupted() -> bool {
