@@ -77,10 +77,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
     def counting(self: Selected, parts: Any, values: Any) -> list[int]:
         left = place(self, parts, values)
-        counts[0] += len(parts)
-        counts[1] += len(left)
+        with lock:
+            counts[0] += len(parts)
+            counts[1] += len(left)
         return left
 
+    lock = threading.Lock()
     monkeypatch.setattr(Selected, "place", counting)
     yield counts
 
@@ -200,10 +202,12 @@ def test_writes(name: str, far: bool, shards: bool, monkeypatch: pytest.MonkeyPa
 
     def counting(self: Selected, parts: Any, old: Any) -> Any:
         made, left = encode(self, parts, old)
-        counts[0] += len(parts)
-        counts[1] += len(left)
+        with lock:
+            counts[0] += len(parts)
+            counts[1] += len(left)
         return made, left
 
+    lock = threading.Lock()
     monkeypatch.setattr(Selected, "encode", counting)
     contents = []
     for way in ("native", "python"):
