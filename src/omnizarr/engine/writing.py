@@ -40,6 +40,7 @@ from omnizarr.runtime import parallel
 NDArray = npt.NDArray[Any]
 Working = NDArray | Column
 FieldName = str | list[str] | None
+NUMBERS = "biufc"
 Encoded = tuple[Buffer | None] | None
 """An encoded chunk (None: nothing but fill value); None if it must be read and changed first."""
 
@@ -89,14 +90,15 @@ def encode(
 
 
 def _cast_if_small(source: Source, working: Working) -> Working:
-    """The values in the array's type, which the native core needs, if there is memory for them.
-    (Many are cast chunk by chunk.)"""
+    """Numbers in the array's type, which the native core needs, if there is memory for them.
+    (Many are cast chunk by chunk, and so is what may not fit the type.)"""
     dtype = source.model.dtype
     if isinstance(working, Column) or working.dtype == dtype or source.native_chunks is None:
         return working
-    if working.size * dtype.itemsize > limits.current.scratch_bytes // 2:
+    if working.dtype.kind not in NUMBERS or dtype.kind not in NUMBERS:
         return working
-    return cast(working, dtype)
+    fits = working.size * dtype.itemsize <= limits.current.scratch_bytes // 2
+    return working.astype(dtype) if fits else working
 
 
 class _Writing:
