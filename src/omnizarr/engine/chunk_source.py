@@ -134,14 +134,14 @@ class Source:
         """A whole stored chunk."""
         data = self.store.get(key, self.most)
         if data is not None:
-            self.check_length(key, data)
+            self.check_length(data, key)
         return data
 
-    def check_length(self, key: str, data: Buffer) -> None:
-        """Refuse a chunk of which only the beginning was fetched."""
+    def check_length(self, data: Buffer, key: str | Shape) -> None:
+        """Refuse a chunk, of this key or coordinates, of which only the beginning was fetched."""
         limit = self.regular_chain.output.limit
         if len(data) > limit:
-            found = self.store.size(key)
+            found = self.store.size(key if isinstance(key, str) else self.key(key))
             hint = " (omnizarr.limits.set(max_expansion=…) raises it)"
             raise DecodeError(
                 f"a stored chunk takes at most {limit} bytes here,"

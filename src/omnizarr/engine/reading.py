@@ -94,7 +94,7 @@ class _Reading:
             return None
         except ValueChangedError as error:
             if source.chunk_bytes <= limits.current.scratch_bytes:
-                return source.get(key)  # one request sees one version
+                return source.store.get(key, source.most)  # one request sees one version
             raise error.at(source.where(key, part.coordinates)) from error
         except ZarrError as error:
             raise error.at(source.where(key, part.coordinates)) from error
@@ -116,20 +116,19 @@ class _Reading:
                 self._place_one(parts[index], data, scratch)
 
     def _place_one(self, part: ChunkPart, data: Buffer | None, scratch: Scratch) -> None:
-        source, working = self._source, self._working
-        key = source.key(part.coordinates)
+        source, working, coordinates = self._source, self._working, part.coordinates
         try:
             if data is None:
                 data = _fetch_alternative(source, part)
                 if data is None:
                     source.put_fill(working, part.outer)
                     return
-            source.check_length(key, data)
-            decode_part(source.chain_for(part.coordinates), data, part, working, source, scratch)
+            source.check_length(data, coordinates)
+            decode_part(source.chain_for(coordinates), data, part, working, source, scratch)
         except ZarrError as error:
-            raise error.at(source.where(key, part.coordinates)) from error
+            raise error.at(source.where(source.key(coordinates), coordinates)) from error
         except UNFIT as error:
-            raise unfit(error, source.where(key, part.coordinates)) from error
+            raise unfit(error, source.where(source.key(coordinates), coordinates)) from error
 
 
 def _fetch_alternative(source: Source, part: ChunkPart) -> Buffer | None:

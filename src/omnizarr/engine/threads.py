@@ -33,6 +33,8 @@ ARRIVED = 8 * limits.MIB
 """How many decoded bytes of chunks that have arrived are handed to the native core at once."""
 ENCODED = 2 * limits.MIB
 """How many bytes it encodes at once while others are being sent."""
+FEW = 16
+"""How many small chunks one thread encodes before it stores them."""
 BATCHES = 8
 """How many batches there are at least, of as many chunks, so that two threads share them."""
 TASKS = 1 << 30
@@ -98,7 +100,8 @@ def for_writing(source: Source, count: int, native: bool) -> Amounts:
         return Amounts(waiting, coders_for(count, task_bytes), under_way, 1)
     if not native:
         workers = workers_for(count, task_bytes) if capabilities.concurrent_writes else 1
-        return Amounts(0, workers, workers, 1)
+        together = 1 if workers > 1 else min(FEW, _fitting(limits.MIB, source))
+        return Amounts(0, workers, workers * together, together)
     amounts = _in_turns(source, count)
     return amounts if capabilities.concurrent_writes else amounts._replace(computing=1)
 

@@ -124,23 +124,24 @@ class _Writing:
 
     def _encode(self, parts: list[ChunkPart]) -> list[Encoded]:
         """The chunks as they will be stored, where nothing of the old one remains."""
-        source, field = self._source, self._field
-        replacing = [_replaces(part, source.chain_for(part.coordinates), field) for part in parts]
+        if self._native is None:
+            return [self._encode_one(part) for part in parts]
         made: list[Encoded] = [None] * len(parts)
-        there = [number for number, replaces in enumerate(replacing) if replaces]
-        left = there
-        if self._native is not None and there:
-            values, places = self._native.encode([parts[n] for n in there], [None] * len(there))
+        chain = self._source.regular_chain  # the core knows regular grids alone
+        there = [n for n, part in enumerate(parts) if _replaces(part, chain, None)]
+        if there:
+            values, left = self._native.encode([parts[n] for n in there], [None] * len(there))
             for number, value in zip(there, values, strict=True):
                 made[number] = (value,)
-            left = [there[place] for place in places]
-        for number in left:
-            made[number] = self._encode_one(parts[number])
+            for place in left:
+                made[there[place]] = self._encode_one(parts[there[place]])
         return made
 
     def _encode_one(self, part: ChunkPart) -> Encoded:
         source = self._source
         chain = source.chain_for(part.coordinates)
+        if not _replaces(part, chain, self._field):
+            return None
         try:
             return (encode_part(source, chain, None, part, self._working, None),)
         except ZarrError as error:
