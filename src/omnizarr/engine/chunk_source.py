@@ -125,6 +125,11 @@ class Source:
         return chunks
 
     @cached_property
+    def native_files(self) -> bool:
+        """Whether the native core finds the files of chunks by itself."""
+        return native_plans.knows_files(self.model.keys)
+
+    @cached_property
     def most(self) -> ByteRange:
         """What is fetched of a chunk: one byte more than an honest one can have, so that an
         oversized one is refused and not read."""

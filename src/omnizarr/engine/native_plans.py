@@ -23,6 +23,7 @@ from omnizarr.codecs.sharding import DEFAULT_INDEX, Shard
 from omnizarr.engine import threads
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.grids import Grid, Shape
+from omnizarr.model.keys import ChunkKeys
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import native_core, parallel
 from omnizarr.runtime.native_core import Chunks, Selection
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 62
 """Arrays with longer dimensions are not for the core."""
-_READS_FILES = sys.platform == "linux"
 _NO_KEYS = b"", ord("."), b""
 """Where keys are as the core does not know them, chunks are never read from files."""
 
@@ -73,7 +73,7 @@ def _shard(shard: Shard) -> tuple[Any, ...] | None:
 def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Read what the core can. The coordinates of all chunks that it left; None: it read none."""
     own = _chunks(source, working)
-    if own is None or not _has_files(source):
+    if own is None or not source.native_files:
         return None
     files, factors = source.store.files(source.prefix), plan.factors
     if files is None or factors is None:
@@ -85,7 +85,7 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
 def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Store what the core can. The coordinates of all chunks that it left; None: it stored none."""
     own = _chunks(source, working)
-    if own is None or not _has_files(source) or source.synchronizer is not None:
+    if own is None or not source.native_files or source.synchronizer is not None:
         return None
     files, factors = source.store.files(source.prefix, writing=True), plan.factors
     if files is None or factors is None:
@@ -96,8 +96,9 @@ def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     return _coordinates(left)
 
 
-def _has_files(source: Source) -> bool:
-    return _READS_FILES and source.model.keys.layout is not None
+def knows_files(keys: ChunkKeys) -> bool:
+    """Whether the core finds the files of chunks by itself."""
+    return sys.platform == "linux" and keys.layout is not None
 
 
 _NONE: frozenset[Shape] = frozenset()
