@@ -64,6 +64,8 @@ pub struct Keys {
 #[pyclass(frozen)]
 pub struct Selection {
     cuts: Cuts,
+    /// The grid at which it is cut.
+    grid: Vec<usize>,
     /// The shape of the array that is read into or written from.
     shape: Vec<usize>,
     /// How many chunks, or inner chunks, it touches at the most.
@@ -295,6 +297,7 @@ impl Chunks {
         let factors = checked(shape, runs, points)?;
         Ok(Cuts::new(&factors, self.grid()).map(|cuts| Selection {
             cuts,
+            grid: self.grid().clone(),
             shape: shape.to_vec(),
             chunks: selection::most(&factors, &self.layout.shape),
         }))
@@ -313,7 +316,7 @@ impl Chunks {
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<usize>> {
         let layout = &self.layout;
-        selection.fits(view)?;
+        selection.fits(self, view)?;
         let target = Target::new(view, layout, self.fill.as_deref());
         let count = match &origin {
             #[cfg(target_os = "linux")]
@@ -337,7 +340,11 @@ impl Chunks {
             shared: Mutex::default(),
         };
         job.run(py, threads, check)?;
-        Ok(job.left.into_inner().unwrap_or_default())
+        // Several threads may have left parts of one shard.
+        let mut left = job.left.into_inner().unwrap_or_default();
+        left.sort_unstable();
+        left.dedup();
+        Ok(left)
     }
 
     fn context<'a>(
@@ -349,7 +356,7 @@ impl Chunks {
         if elided.is_some_and(|element| element.len() != self.layout.item) {
             return Err(refused("elided", "another size than an element".to_owned()));
         }
-        selection.fits(view)?;
+        selection.fits(self, view)?;
         Ok(Context {
             chunks: self,
             cuts: &selection.cuts,
@@ -407,10 +414,15 @@ impl Selection {
         each.saturating_mul(count).min(self.chunks)
     }
 
-    fn fits(&self, view: &View) -> PyResult<()> {
-        match self.shape == view.shape {
+    /// It was made for such chunks and for such an array: every place was compared with both.
+    fn fits(&self, chunks: &Chunks, view: &View) -> PyResult<()> {
+        let (shape, grid) = (&self.shape, &self.grid);
+        match *shape == view.shape && grid == chunks.grid() {
             true => Ok(()),
-            false => Err(refused("selection", format!("for shape {:?}", self.shape))),
+            false => {
+                let found = format!("for shape {shape:?} and chunks {grid:?}");
+                Err(refused("selection", found))
+            }
         }
     }
 

@@ -3,8 +3,11 @@ errors, as one by one."""
 
 from __future__ import annotations
 
+import gzip
 import random
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -364,3 +367,92 @@ def test_a_call_can_be_cancelled(layout: str, monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(parallel.Abandoned):
             array[...] = data
     assert len(calls) == 2
+
+
+def sharded(count: int, inner: int, codecs: list[Any], shards: int = 1) -> Any:
+    """Shards of so many inner chunks, and nothing stored."""
+    inside = v3("sharding_indexed", chunk_shape=[inner], codecs=codecs,
+                index_codecs=[LITTLE, "crc32c"])  # fmt: skip
+    length = count * inner
+    return omnizarr.create_array(MemoryStore(), shape=(length * shards,), dtype="<i4",
+                                 chunks=(length,), codecs=[inside], fill_value=7)  # fmt: skip
+
+
+def test_shards_that_several_threads_leave_are_read_once() -> None:
+    """Two members of gzip in a chunk, which is sound: each thread of the core leaves its part."""
+    array = sharded(64, 1024, [LITTLE, v3("gzip", level=1)])
+    shard = array._source.regular_chain.shard
+    expected = np.arange(64 * 1024, dtype="<i4")
+    pieces = [piece.tobytes() for piece in expected.reshape(64, 2, 512).reshape(128, 512)]
+    members = [gzip.compress(piece) for piece in pieces]
+    inner = {(n,): members[2 * n] + members[2 * n + 1] for n in range(64)}
+    array.store.set("c/0", shard.assemble(inner))
+    with mode("native"), config.set({"threads": 4}):
+        np.testing.assert_array_equal(array[...], expected)
+
+
+def test_many_ranges_of_a_shard_are_few_calls(counted: list[int]) -> None:
+    array = sharded(512, 4, [LITTLE])
+    array[...] = expected = np.arange(2048)
+    array.store.capabilities = Capabilities(gap=0)
+    with mode("native"):
+        np.testing.assert_array_equal(array[::8], expected[::8])
+    assert counted == [2, 0]
+
+
+def test_the_first_of_two_damaged_shards_is_named() -> None:
+    """One is read whole, the other in parts."""
+    array = sharded(4, 8, [LITTLE, "crc32c"], shards=32)
+    array[...] = np.arange(1024)
+    for key in ("c/30", "c/31"):
+        data = bytearray(array.store.get(key))
+        data[3] ^= 1
+        array.store.set(key, bytes(data))
+    with config.set({"threads": 1}):
+        found = []
+        for name in ("native", "python"):
+            with mode(name):
+                found.append(outcome(lambda: array[:1020]))
+    assert found[0] == found[1]
+    assert "'c/30'" in found[0][1]
+
+
+def test_a_little_is_read_in_one_call_of_the_calling_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    array, calls = stored("float32", CODECS["zstd"], False), []
+    place = Selected.place
+
+    def noting(self: Selected, parts: Any, values: Any) -> list[int]:
+        calls.append(threading.current_thread())
+        return place(self, parts, values)
+
+    monkeypatch.setattr(Selected, "place", noting)
+    with mode("native"), config.set({"threads": 8}):
+        array[...]
+    assert calls == [threading.current_thread()]
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_other_thread_too() -> None:
+    """Which may be in the middle of many chunks, which take seconds."""
+    times: list[float] = []
+
+    class Interrupt(BaseException): ...
+
+    def raised(*_: Any) -> None:
+        times.append(time.monotonic())
+        raise Interrupt
+
+    data = np.random.default_rng(0).integers(0, 50, 16 << 20, "<i4")
+    array = omnizarr.create_array(MemoryStore(), shape=data.shape, chunks=(1 << 14,), dtype="<i4",
+                                  compressors=[v3("zstd", level=19, checksum=False)])  # fmt: skip
+    before = signal.signal(signal.SIGALRM, raised)
+    try:
+        with mode("native"), config.set({"threads": 2}), pytest.raises(Interrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            array[...] = data
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - times[0] < 1

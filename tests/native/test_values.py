@@ -201,6 +201,28 @@ def test_arrays_that_are_not_of_the_selection(out: Any) -> None:
         put(chunks, out, [(0, 0)], [b"abcd"], selection)
 
 
+def test_a_selection_of_other_chunks() -> None:
+    """Its places were compared with another shape of chunks."""
+    own, other = plain((2, 2)), plain((4, 4))
+    out = np.zeros((4, 4), "u1")
+    with pytest.raises(TypeError):
+        put(own, out, [(0, 0)], [b"abcd"], whole(other, (4, 4)))
+    with pytest.raises(TypeError):
+        own.encode(whole(other, (4, 4)), out, [(0, 0)], [None], None, 1, SCRATCH, lambda: None)
+    assert not out.any()
+    assert put(own, out, [(0, 0)], [b"abcd"], whole(plain((2, 2)), (4, 4))) == []
+
+
+def test_a_shard_is_left_once() -> None:
+    layout = (256,), (0,), 4, (), 1, 1024
+    shards = core.Chunks(layout, ((64 * 256,), False, False), KEYS, None)
+    table = np.array([(0, 1)] * 64, np.uint64)
+    out = np.zeros(64 * 256, "<i4")
+    selection = whole(shards, out.shape)
+    arguments = [(0,)], [(table, [(0, b"x")])], 4, SCRATCH, lambda: None
+    assert shards.place(selection, out, *arguments) == [0]
+
+
 def test_selections_that_cannot_be() -> None:
     chunks = plain((2, 2))
     for shape, runs in (

@@ -206,6 +206,35 @@ def test_a_failure_of_either_step_stops_the_relay(step: str, others: int) -> Non
     assert not set(threading.enumerate()) - before  # others' may have ended
 
 
+@pytest.mark.parametrize("relay", [False, True])
+def test_a_failure_is_seen_by_what_checks(relay: bool) -> None:
+    """Also by threads inside the others."""
+    waiting, finished = threading.Event(), []
+
+    def deep(item: int, _: object) -> None:
+        waiting.set()
+        for _ in range(2000):
+            parallel.check()
+            time.sleep(0.001)
+        finished.append(item)
+
+    def work(item: int, _: object) -> None:
+        if item:
+            waiting.wait(10)
+            raise ValueError("enough")
+        parallel.run(deep, range(2), 2, object)
+
+    with pytest.raises(ValueError, match="enough"):
+        if relay:
+            first = lambda item: item  # noqa: E731
+            second = one_by_one(lambda item, _, own: work(item, own))
+            parallel.relay(first, range(2), 2, second, 2, object, 8)
+        else:
+            parallel.run(work, range(2), 2, object)
+    assert finished == []
+    parallel.check()
+
+
 @pytest.mark.parametrize("step", ["first", "second"])
 def test_a_relay_is_abandoned(step: str) -> None:
     event = threading.Event()

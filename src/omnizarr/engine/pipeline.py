@@ -92,6 +92,7 @@ def write(
 
         def both(batch: list[T], _: None) -> None:
             for item, value in zip(batch, encode(batch), strict=True):
+                parallel.check()
                 store(item, value)
 
         parallel.run(both, _batches(items, amounts.together), amounts.computing, lambda: None)

@@ -25,9 +25,11 @@ from omnizarr.engine.shard_parts import read_parts
 from omnizarr.errors import ChunkNotFoundError, ValueChangedError, ZarrError
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.store import Buffer
+from omnizarr.runtime import parallel
 
-Fetched = Buffer | Literal["placed"] | None
-"""A stored chunk, None if there is none; or, of a shard that was read in parts, that it is done."""
+Fetched = Buffer | Literal["placed"] | ZarrError | None
+"""A stored chunk, None if there is none; or, of a shard that was read in parts, that it is done, or
+what is wrong with it, which is raised when it is its turn."""
 
 
 def read(source: Source, plan: Plan, working: Target) -> None:
@@ -74,11 +76,18 @@ class _Reading:
     def _fetch(self, parts: list[ChunkPart]) -> list[Fetched]:
         source = self._source
         if source.regular_chain.shard is not None:
-            return [self._fetch_shard(part) for part in parts]
+            return [self._try_shard(part) for part in parts]
         keys = [source.key(part.coordinates) for part in parts]
         if len(keys) == 1:
             return [source.store.get(keys[0], source.most)]
         return [*source.store.get_many([(key, source.most) for key in keys])]
+
+    def _try_shard(self, part: ChunkPart) -> Fetched:
+        parallel.check()
+        try:
+            return self._fetch_shard(part)
+        except ZarrError as error:
+            return error
 
     def _fetch_shard(self, part: ChunkPart) -> Fetched:
         """All of a modest shard that is wanted whole: one read brings index and chunks. Of others
@@ -105,13 +114,18 @@ class _Reading:
         """Decode what was fetched of several chunks, as many as possible at a time."""
         left: Iterable[int] = range(len(parts))
         if self._native is not None:
-            there = [number for number in left if not isinstance(values[number], str)]
+            there = [n for n in left if not isinstance(values[n], str | ZarrError)]
             chosen = [parts[number] for number in there]
             found: list[Buffer | None] = [values[number] for number in there]  # type: ignore[misc]
-            left = [there[number] for number in self._native.place(chosen, found)] if there else ()
+            wrong = [n for n in left if isinstance(values[n], ZarrError)]
+            others = self._native.place(chosen, found) if there else ()
+            left = sorted([*wrong, *(there[number] for number in others)])
         for index in left:
+            parallel.check()
             data = values[index]
-            values[index] = None  # free the encoded bytes as soon as they are decoded
+            values[index] = "placed"  # free the encoded bytes as soon as they are decoded
+            if isinstance(data, ZarrError):
+                raise data
             if not isinstance(data, str):
                 self._place_one(parts[index], data, scratch)
 

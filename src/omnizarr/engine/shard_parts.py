@@ -106,9 +106,17 @@ class _Parts:
         groups = list(_merged(self._table, stored, source, threads.merged(source)))
         if len(groups) < 2 or not self._pays(groups):
             workers = 1
-        amounts = Amounts(0, min(workers, max(1, len(groups))), workers, 1)
+        workers = min(workers, max(1, len(groups)))
+        amounts = Amounts(0, workers, workers, self._together(groups, workers))
         pipeline.read(groups, self._fetch, self._place, amounts)
         return True
+
+    def _together(self, groups: list[_Group], workers: int) -> int:
+        """How many groups are placed at once. The core looks at all that is wanted of the shard in
+        every call, so many small groups must not be as many calls."""
+        largest = max((stop - start for start, stop, _ in groups), default=0)
+        fitting = threads.merged(self._source) // max(1, largest)
+        return max(1, min(threads.BATCH, fitting, len(groups) // workers))
 
     def _pays(self, groups: list[_Group]) -> bool:
         """Whether groups are worth a thread each."""
@@ -180,9 +188,11 @@ class _Parts:
         return data
 
     def _place(self, groups: list[_Group], values: list[Buffer], scratch: Scratch) -> None:
-        for (start, _, entries), data in zip(groups, values, strict=True):
-            if not self._placed(entries, [(start, data)]):
-                self._place_each(start, entries, data, scratch)
+        ranges = [(start, data) for (start, _, _), data in zip(groups, values, strict=True)]
+        if self._placed(np.concatenate([group.entries for group in groups]), ranges):
+            return
+        for (start, data), (_, _, entries) in zip(ranges, groups, strict=True):
+            self._place_each(start, entries, data, scratch)
 
     def _place_each(self, start: int, entries: Integers, data: Buffer, scratch: Scratch) -> None:
         view, parts, chain = memoryview(data), self._parts(), self._shard.chain

@@ -110,6 +110,9 @@ def _in_turns(source: Source, count: int) -> Amounts:
     """For the native core and a store that answers at once: while it has one batch, a second Python
     thread fetches the next or stores the last. Both, encoded and decoded, fit into the scratch."""
     most = _fitting(limits.current.scratch_bytes // 4, source)
+    if count * source.chunk_bytes < BATCHES * WORTHWHILE_BYTES:
+        together = min(most, count)
+        return Amounts(0, 1, together, together)  # little for one call, not worth a thread
     together = max(1, min(most, count // BATCHES))
     workers = min(2, count // together, available())
     return Amounts(0, workers, workers * together, together)

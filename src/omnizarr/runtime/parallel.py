@@ -30,7 +30,7 @@ MOST_THREADS = 1024
 """If the process has this many threads, no more are started and the calling thread works alone.
 Many concurrent calls, each for many chunks, reach this number."""
 
-_abandoned: ContextVar[threading.Event | None] = ContextVar("omnizarr.abandoned", default=None)
+_abandoned: ContextVar[threading.Event | _Shared | None] = ContextVar("abandoned", default=None)
 
 
 class Abandoned(BaseException):
@@ -38,9 +38,9 @@ class Abandoned(BaseException):
 
 
 @contextmanager
-def abandoned_by(event: threading.Event) -> Iterator[None]:
-    """Inside the block, work stops with `Abandoned` soon after `event` is set."""
-    before = _abandoned.set(event)
+def abandoned_by(signal: threading.Event | _Shared) -> Iterator[None]:
+    """Inside the block, work stops with `Abandoned` soon after `signal` is set."""
+    before = _abandoned.set(signal)
     try:
         yield
     finally:
@@ -48,9 +48,9 @@ def abandoned_by(event: threading.Event) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise `Abandoned` if the call was cancelled; for long loops."""
-    event = _abandoned.get()
-    if event is not None and event.is_set():
+    """Raise `Abandoned` if the call was cancelled or another thread failed; for long loops."""
+    signal = _abandoned.get()
+    if signal is not None and signal.is_set():
         raise Abandoned
 
 
@@ -63,30 +63,35 @@ def pause(seconds: float) -> None:
 
 
 def carrying(function: Callable[[T], R]) -> Callable[[T], R]:
-    """The function for another thread, where `check` still sees the caller's event: a new thread
+    """The function for another thread, where `check` still sees the caller's signal: a new thread
     does not inherit it."""
-    event = _abandoned.get()
-    if event is None:
+    signal = _abandoned.get()
+    if signal is None:
         return function
 
     def carried(item: T) -> R:
-        with abandoned_by(event):
+        with abandoned_by(signal):
             return function(item)
 
     return carried
 
 
 class _Shared:
-    """An iterator that several threads pull from, and the first failure of any of them."""
+    """An iterator that several threads pull from, and the first failure, which stops them all."""
 
     def __init__(self, items: Iterator[Any]) -> None:
         self._items = items
         self._lock = threading.Lock()
+        self._caller = _abandoned.get()
         self.failure: BaseException | None = None
+
+    def is_set(self) -> bool:
+        return self.failure is not None or (self._caller is not None and self._caller.is_set())
 
     def __iter__(self) -> Iterator[Any]:
         while True:
-            check()
+            if self._caller is not None and self._caller.is_set():
+                raise Abandoned
             with self._lock:
                 if self.failure is not None:
                     return
@@ -110,8 +115,8 @@ def run(
 
     The first exception stops all and is raised here.
 
-    The calling thread works too, so Ctrl-C interrupts it at once; the others finish the item that
-    they are at.
+    The calling thread works too, so Ctrl-C interrupts it at once; the others end when they look
+    (`check`), or when they have finished the item that they are at.
     """
     if workers < 2:
         own = state()
@@ -119,15 +124,14 @@ def run(
             check()
             function(item, own)
         return
-    event = _abandoned.get()
     shared = _Shared(iter(items))
 
     def work() -> None:
-        _abandoned.set(event)  # a new thread does not inherit it
         try:
-            own = state()
-            for item in shared:
-                function(item, own)
+            with abandoned_by(shared):
+                own = state()
+                for item in shared:
+                    function(item, own)
         except BaseException as error:  # handed to the calling thread
             shared.fail(error)
 
@@ -142,10 +146,20 @@ def run(
         shared.fail(error)
         raise
     finally:
-        for thread in started:
-            thread.join()
+        _join(started, shared.fail)
     if shared.failure is not None:
         raise shared.failure
+
+
+def _join(started: list[threading.Thread], fail: Callable[[BaseException], None]) -> None:
+    """Wait for threads, and those that they start. Ctrl-C stops them; a second one, the wait."""
+    try:
+        for thread in started:
+            thread.join()
+    except BaseException as error:
+        fail(error)
+        for thread in started:
+            thread.join()
 
 
 class _Between:
@@ -356,7 +370,6 @@ def relay(
     drain: does the second step for many items in the calling thread; what it leaves aside, or does
     not take at all, is done by `others` threads as without it.
     """
-    event = _abandoned.get()
     shared = _Shared(iter(items))
     between = _Between()
     places: SimpleQueue[None] = SimpleQueue()  # a semaphore, but faster than Python's
@@ -378,36 +391,35 @@ def relay(
             yield item
 
     def begin(own: Iterable[T]) -> None:
-        _abandoned.set(event)
         try:
-            for item in own:
-                between.put((item, first(item)))
+            with abandoned_by(shared):
+                for item in own:
+                    between.put((item, first(item)))
         except BaseException as error:  # handed to the calling thread
             fail(error)
         finally:
             between.leave()
 
     def finish() -> None:
-        _abandoned.set(event)
         try:
-            own = state()
-            for batch in between.batches(together, others):
-                check()
-                count = len(batch)
-                if shared.failure is None:
+            with abandoned_by(shared):
+                own = state()
+                for batch in between.batches(together, others):
+                    check()
+                    count = len(batch)
                     second(batch, own)
-                del batch
-                release(count)
+                    del batch
+                    release(count)
         except BaseException as error:
             fail(error)
 
     def finish_late(own: Iterable[tuple[T, V]]) -> None:
-        _abandoned.set(event)
         try:
-            mine = state()
-            for pair in own:
-                second([pair], mine)
-                release(1)
+            with abandoned_by(shared):
+                mine = state()
+                for pair in own:
+                    second([pair], mine)
+                    release(1)
         except BaseException as error:
             fail(error)
 
@@ -438,11 +450,11 @@ def relay(
             start_first(begin, take())
 
     def feeding(feed: Callable[[Desk[T, V]], None]) -> None:
-        _abandoned.set(event)
         late = _Late(shared, workers, partial(start_first, begin))
         desk = Desk[T, V](shared, between, places, late.add)
         try:
-            feed(desk)
+            with abandoned_by(shared):
+                feed(desk)
             if not desk.ended and shared.failure is None:
                 start_all()
         except BaseException as error:
@@ -470,8 +482,7 @@ def relay(
         raise
     finally:
         release(workers)
-        for thread in started:  # those that others of them start are behind them
-            thread.join()
+        _join(started, fail)
     if shared.failure is not None:
         raise shared.failure
 
