@@ -127,7 +127,8 @@ SKIPPED = (np.uint64(2**64 - 1), np.uint64(0))
 
 
 class Selected:
-    """A plan that the core executes in several calls, each for some of its chunks."""
+    """A plan that the core executes in several calls, each for some of its chunks. A call takes at
+    most a quarter of the scratch: values that were fetched, or are to be stored, have the rest."""
 
     def __init__(self, source: Source, chunks: Chunks, selection: Selection, working: Any) -> None:
         self._chunks, self._selection, self._working = chunks, selection, working
@@ -137,11 +138,17 @@ class Selected:
         self, parts: Sequence[ChunkPart], values: Sequence[Buffer | Ranges | None]
     ) -> list[int]:
         """Decode chunks, or of shards what is there, and put them in their places. The numbers of
-        those that were left."""
+        those that were left, each once and in order."""
         coordinates = [part.coordinates for part in parts]
-        amounts = _amounts()
+        workers, scratch = _amounts()
         return self._chunks.place(
-            self._selection, self._working, coordinates, values, *amounts, parallel.check
+            self._selection,
+            self._working,
+            coordinates,
+            values,
+            workers,
+            scratch // 4,
+            parallel.check,
         )
 
     def encode(
@@ -150,14 +157,15 @@ class Selected:
         """Encode chunks, None if one is nothing but fill value; and the numbers of those that were
         left. Of `old` is kept what the plan does not cover."""
         coordinates = [part.coordinates for part in parts]
-        amounts = _amounts()
+        workers, scratch = _amounts()
         return self._chunks.encode(
             self._selection,
             self._working,
             coordinates,
             old,
             self._elided,
-            *amounts,
+            workers,
+            scratch // 4,
             parallel.check,
         )
 

@@ -62,8 +62,11 @@ def for_reading(source: Source, count: int, native: bool) -> Amounts:
     """For so many chunks or shards, which the native core decodes or not."""
     chain, store = source.regular_chain, source.store
     shard = chain.shard
-    # Of shards either all, or merged ranges.
-    task_bytes = source.chunk_bytes if shard is None else min(source.chunk_bytes, merged(source))
+    task_bytes = source.chunk_bytes
+    if shard is not None:
+        # All of it, or merged ranges, which the thread that fetched them decodes.
+        inner = shard.chain.nbytes or 0
+        task_bytes = min(task_bytes, merged(source)) + (inner if inner > limits.MIB else 0)
     if store.capabilities.requests > 1 and (count > 1 or shard is not None):
         requests, under_way = fetchers_for(store, TASKS, task_bytes)
         waiting = min(requests, count)
@@ -74,7 +77,7 @@ def for_reading(source: Source, count: int, native: bool) -> Amounts:
         computing = coders_for(count, task_bytes, chain.footprint)
         return Amounts(waiting, computing, under_way, 1, inside)
     if native:
-        return _in_turns(source, count)
+        return _in_turns(source, count, limits.current.scratch_bytes // 4)
     if shard is not None:
         workers = workers_for(max(2, count), shard.chain.nbytes or 0)
         computing = min(workers, count)
@@ -102,14 +105,15 @@ def for_writing(source: Source, count: int, native: bool) -> Amounts:
         workers = workers_for(count, task_bytes) if capabilities.concurrent_writes else 1
         together = 1 if workers > 1 else min(FEW, _fitting(limits.MIB, source))
         return Amounts(0, workers, workers * together, together)
-    amounts = _in_turns(source, count)
+    # What is encoded is there twice, before and after it becomes Python's.
+    amounts = _in_turns(source, count, limits.current.scratch_bytes // 8)
     return amounts if capabilities.concurrent_writes else amounts._replace(computing=1)
 
 
-def _in_turns(source: Source, count: int) -> Amounts:
-    """For the native core and a store that answers at once: while it has one batch, a second Python
-    thread fetches the next or stores the last. Both, encoded and decoded, fit into the scratch."""
-    most = _fitting(limits.current.scratch_bytes // 4, source)
+def _in_turns(source: Source, count: int, nbytes: int) -> Amounts:
+    """For the native core and a store that answers at once: while it has one batch, of so many
+    bytes at the most, a second Python thread fetches the next or stores the last."""
+    most = _fitting(nbytes, source)
     if count * source.chunk_bytes < BATCHES * WORTHWHILE_BYTES:
         together = min(most, count)
         return Amounts(0, 1, together, together)  # little for one call, not worth a thread

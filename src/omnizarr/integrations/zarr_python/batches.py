@@ -125,7 +125,8 @@ class Batch(Plan):
         return self._with([part for part in self._parts if part.coordinates in chunks])
 
     def some(self, start: int, stop: int) -> Batch:
-        """Those from `start` to `stop`."""
+        """Those from `start` to `stop`, for stores that are not files: of files the core would read
+        all that the factors select."""
         return self._with(self._parts[start:stop])
 
     def _with(self, parts: list[ChunkPart]) -> Batch:

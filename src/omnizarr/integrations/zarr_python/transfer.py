@@ -35,8 +35,8 @@ R = TypeVar("R")
 AHEAD_BYTES = 64 << 20
 """About how many decoded bytes are under way at once in stores of zarr-python."""
 INLINE_BYTES = 256 << 10
-"""So many decoded bytes of files are read in the event loop: it takes less than handing them to a
-thread and back."""
+"""So many decoded bytes of files are read in the event loop, which waits for them: on a file system
+that answers at once that is shorter than handing them to a thread and back."""
 
 
 def name_of(store: Any) -> str:
