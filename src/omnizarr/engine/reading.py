@@ -2,7 +2,9 @@
 
 The native core reads the files of a local store by itself. For all other stores, and for what it
 leaves: fetch each chunk, decode it, put what is selected where it belongs (`engine.pipeline`). The
-core decodes many chunks at a time; Python decodes those that it leaves, and raises the errors.
+core decodes many chunks at a time; Python decodes those that it leaves, and raises the errors. Of
+chunks of variable-size elements the core fetches many files at a time and undoes all codecs but the
+serializer.
 
 A shard is a nested plan: all of a modest shard is one value like any chunk; of others the index and
 the byte ranges that are needed are read (`engine.shard_parts`).
@@ -20,14 +22,15 @@ from omnizarr.codecs import Scratch
 from omnizarr.engine import native_plans, pipeline, threads
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.decoding import UNFIT, Target, decode_part, unfit
-from omnizarr.engine.native_plans import Selected
+from omnizarr.engine.native_plans import Selected, Unwrapped
 from omnizarr.engine.shard_parts import read_parts
 from omnizarr.errors import ChunkNotFoundError, ValueChangedError, ZarrError
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.store import Buffer
 
-Fetched = Buffer | Literal["placed"] | None
-"""A stored chunk, None if there is none; or, of a shard that was read in parts, that it is done."""
+Fetched = Buffer | Unwrapped | Literal["placed", "left"] | None
+"""A stored chunk, None if there is none; what its serializer made; of a shard that was read in
+parts, that it is done; or that the core left it, and it is fetched when its turn comes."""
 
 
 def read(source: Source, plan: Plan, working: Target) -> None:
@@ -54,7 +57,12 @@ class _Reading:
         self, source: Source, working: Target, native: Selected | None, count: int
     ) -> None:
         self._source, self._working, self._native = source, working, native
-        self._amounts = threads.for_reading(source, count, native is not None)
+        self._wrapping = None if native is not None else native_plans.wrapping(source)
+        self._amounts = (
+            threads.for_reading(source, count, native is not None)
+            if self._wrapping is None
+            else threads.for_serialized(source, count)
+        )
 
     def run(self, plan: Plan) -> None:
         source, amounts = self._source, self._amounts
@@ -75,6 +83,12 @@ class _Reading:
         source = self._source
         if source.regular_chain.shard is not None:
             return [self._fetch_shard(part) for part in parts]
+        if self._wrapping is not None:
+            found, left = self._wrapping.read(parts)
+            values: list[Fetched] = [*found]
+            for number in left:
+                values[number] = "left"
+            return values
         keys = [source.key(part.coordinates) for part in parts]
         if len(keys) == 1:
             return [source.store.get(keys[0], source.most)]
@@ -103,6 +117,7 @@ class _Reading:
 
     def _place(self, parts: list[ChunkPart], values: list[Fetched], scratch: Scratch) -> None:
         """Decode what was fetched of several chunks, as many as possible at a time."""
+        source = self._source
         left: Iterable[int] = range(len(parts))
         if self._native is not None:
             there = [number for number in left if not isinstance(values[number], str)]
@@ -112,13 +127,21 @@ class _Reading:
         for index in left:
             data = values[index]
             values[index] = None  # free the encoded bytes as soon as they are decoded
+            if isinstance(data, str) and data == "left":
+                data = source.store.get(source.key(parts[index].coordinates), source.most)
             if not isinstance(data, str):
                 self._place_one(parts[index], data, scratch)
 
-    def _place_one(self, part: ChunkPart, data: Buffer | None, scratch: Scratch) -> None:
+    def _place_one(
+        self, part: ChunkPart, data: Buffer | Unwrapped | None, scratch: Scratch
+    ) -> None:
         source, working = self._source, self._working
         key = source.key(part.coordinates)
         try:
+            if isinstance(data, Unwrapped):
+                serializer = source.regular_chain.serializer
+                decode_part(serializer, data.data, part, working, source, scratch)
+                return
             if data is None:
                 data = _fetch_alternative(source, part)
                 if data is None:

@@ -16,7 +16,7 @@ before it reads the shape: a chunk that was written meanwhile is never lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from omnizarr.codecs import Chain
 from omnizarr.engine import native_plans, pipeline, threads
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.locks import exclusive, update
-from omnizarr.engine.native_plans import Selected
+from omnizarr.engine.native_plans import Selected, Wrapping
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import ChunkPart, Plan, refine
 from omnizarr.model.casting import cast
@@ -40,8 +40,9 @@ from omnizarr.runtime import parallel
 NDArray = npt.NDArray[Any]
 Working = NDArray | Column
 FieldName = str | list[str] | None
-Encoded = tuple[Buffer | None] | None
-"""An encoded chunk (None: nothing but fill value); None if it must be read and changed first."""
+Encoded = tuple[Buffer | None] | Literal["stored"] | None
+"""An encoded chunk (None: nothing but fill value); that it is stored; None if it must be read and
+changed first."""
 
 
 def write(source: Source, plan: Plan, working: Working, field: FieldName = None) -> None:
@@ -107,11 +108,17 @@ class _Writing:
     ) -> None:
         self._source, self._working, self._field = source, working, field
         self._native = native
+        self._wrapping = (
+            native_plans.wrapping(source, writing=True) if native is None and not field else None
+        )
         self._sender: Sender | None = None
 
     def run(self, plan: Plan, count: int) -> None:
         source = self._source
-        amounts = threads.for_writing(source, count, self._native is not None)
+        if self._wrapping is None:
+            amounts = threads.for_writing(source, count, self._native is not None)
+        else:
+            amounts = threads.for_serialized(source, count)
         # With versions, no lock of this process is needed for a whole chunk: an update that meets
         # it begins anew.
         if amounts.waiting and source.store.capabilities.versions:
@@ -132,13 +139,37 @@ class _Writing:
             for number, value in zip(there, values, strict=True):
                 made[number] = (value,)
             left = [there[place] for place in places]
+        elif self._wrapping is not None:
+            left = self._store_serialized(self._wrapping, parts, there, made)
         for number in left:
             made[number] = self._encode_one(parts[number])
         return made
 
-    def _encode_one(self, part: ChunkPart) -> Encoded:
+    def _store_serialized(
+        self, wrapping: Wrapping, parts: list[ChunkPart], there: list[int], made: list[Encoded]
+    ) -> list[int]:
+        """Serialise chunks, and have the native core do the rest. The numbers of those it left."""
+        serializer = self._source.regular_chain.serializer
+        most = limits.current.scratch_bytes // native_plans.SHARES
+        left: list[int] = []
+        batch: list[tuple[int, Buffer]] = []
+        size = 0
+        for number in there:
+            made[number] = (data,) = self._encode_one(parts[number], serializer)
+            if data is not None:
+                batch.append((number, data))
+                made[number] = "stored"
+                size += len(data)
+            if batch and (size >= most or number == there[-1]):
+                numbers, values = zip(*batch, strict=True)
+                places = wrapping.write([parts[number] for number in numbers], values)
+                left += [numbers[place] for place in places]
+                batch, size = [], 0
+        return left
+
+    def _encode_one(self, part: ChunkPart, chain: Chain | None = None) -> tuple[Buffer | None]:
         source = self._source
-        chain = source.chain_for(part.coordinates)
+        chain = chain or source.chain_for(part.coordinates)
         try:
             return (encode_part(source, chain, None, part, self._working, None),)
         except ZarrError as error:
@@ -147,12 +178,14 @@ class _Writing:
 
     def _value_of(self, part: ChunkPart, data: Encoded) -> tuple[str, Buffer] | None:
         """What the sender stores."""
-        if data is None or data[0] is None:
+        if data is None or data == "stored" or data[0] is None:
             return None
         return self._source.key(part.coordinates), data[0]
 
     def _store(self, part: ChunkPart, data: Encoded) -> None:
         """Store a chunk that was encoded; read, change and write back any other."""
+        if data == "stored":
+            return
         source, store, coordinates = self._source, self._source.store, part.coordinates
         key = source.key(coordinates)
         try:
