@@ -108,13 +108,14 @@ class _Writing:
     ) -> None:
         self._source, self._working, self._field = source, working, field
         self._native = native
-        self._wrapping = (
-            native_plans.wrapping(source, writing=True) if native is None and not field else None
-        )
+        self._wrapping: Wrapping | None = None
         self._sender: Sender | None = None
 
     def run(self, plan: Plan, count: int) -> None:
         source = self._source
+        # A compressor made for one chunk costs more than the core saves.
+        if self._native is None and self._field is None and count > 1:
+            self._wrapping = native_plans.wrapping(source, writing=True)
         if self._wrapping is None:
             amounts = threads.for_writing(source, count, self._native is not None)
         else:
