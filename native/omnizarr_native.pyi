@@ -32,6 +32,37 @@ def file_read(
 class Selection:
     """Made by `Chunks.select`."""
 
+class Serialized:
+    """Absent where the system has no `openat2`."""
+
+    def __new__(
+        cls,
+        codecs: tuple[tuple[Any, ...], ...],
+        keys: tuple[bytes, int, bytes],
+        sizes: tuple[int, int, int],
+        /,
+    ) -> Serialized: ...
+    def read(
+        self,
+        root: bytes,
+        follow_links: bool,
+        coordinates: Sequence[Sequence[int]],
+        threads: int | None,
+        scratch: int,
+        check: Callable[[], object],
+        /,
+    ) -> tuple[list[bytes | None], list[int]]: ...
+    def write(
+        self,
+        root: bytes,
+        coordinates: Sequence[Sequence[int]],
+        values: Sequence[Buffer],
+        threads: int | None,
+        scratch: int,
+        check: Callable[[], object],
+        /,
+    ) -> list[int]: ...
+
 class Chunks:
     """`read` and `write` are absent where the system has no `openat2`."""
 

@@ -151,6 +151,26 @@ impl Steps {
         self.0.is_empty()
     }
 
+    /// How many bytes a chunk becomes, as it says itself. None if it does not say. Nothing of that is
+    /// true before the chunk is decoded.
+    pub fn declared(&self, data: &[u8]) -> Option<usize> {
+        let (mut size, mut inner) = (data.len(), data);
+        for step in &self.0 {
+            match step {
+                Step::Crc32c(checksum) => {
+                    size = size.checked_sub(4)?;
+                    inner = checksum.content(inner).unwrap_or_default();
+                }
+                Step::Zstd { .. } => size = zstd::declared(inner)?,
+                Step::Lz4 { .. } => size = lz4::declared(inner)?,
+                Step::Blosc(_) => size = blosc::declared(inner)?,
+                Step::Deflate { container, .. } => size = container.declared(inner)?,
+                Step::Shuffle { .. } | Step::Delta { .. } | Step::Bitround(_) => {}
+            }
+        }
+        Some(size)
+    }
+
     /// Chunks can be encoded piece by piece.
     pub fn streams(&self) -> bool {
         matches!(self.0[..], [] | [Step::Zstd { .. } | Step::Blosc(_)])

@@ -15,6 +15,8 @@ mod pool;
 mod publish;
 mod read;
 mod selection;
+#[cfg(target_os = "linux")]
+pub mod serialized;
 mod shard;
 mod value;
 mod values;
@@ -393,16 +395,21 @@ impl Chunks {
     /// How many threads work: as many as pay, and as the scratch memory allows.
     fn threads(&self, most: Option<usize>, chunks: usize, each: usize, scratch: usize) -> usize {
         // An element takes its whole chunk, or inner chunk.
-        let cost = chunks.saturating_mul(self.layout.size.saturating_add(CHUNK_COST));
-        // Each one more takes its time to start, and less and less off the work.
-        let paying = match 1 + (cost / THREAD_COST).isqrt() {
-            1 => 1,
-            paying => paying.min(most.unwrap_or_else(pool::cores)),
-        };
+        let paying = paying(chunks, self.layout.size, most);
         match each <= scratch / SHARING {
             true => paying,
             false => paying.min(scratch / each).max(1),
         }
+    }
+}
+
+/// How many threads pay for so many chunks of this size.
+fn paying(chunks: usize, size: usize, most: Option<usize>) -> usize {
+    let cost = chunks.saturating_mul(size.saturating_add(CHUNK_COST));
+    // Each one more takes its time to start, and less and less off the work.
+    match 1 + (cost / THREAD_COST).isqrt() {
+        1 => 1,
+        paying => paying.min(most.unwrap_or_else(pool::cores)),
     }
 }
 

@@ -121,6 +121,11 @@ fn open(data: &[u8], size: usize) -> Option<(&[u8], Option<Layout>)> {
     Some((data, Some(layout)))
 }
 
+/// The decoded size, as it says.
+pub fn declared(data: &[u8]) -> Option<usize> {
+    number(data, 4)
+}
+
 fn number(data: &[u8], at: usize) -> Option<usize> {
     let bytes = data.get(at..at.checked_add(4)?)?;
     usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok()

@@ -48,13 +48,22 @@ impl Checksum {
         if data.len() < self.least || data.len() > self.most {
             return None;
         }
-        let (stored, payload) = match self.at_start {
-            true => data.split_first_chunk::<4>()?,
+        let (stored, payload) = self.split(data)?;
+        (checksum(payload) == u32::from_le_bytes(*stored)).then_some(payload)
+    }
+
+    /// What it should be of.
+    pub fn content<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
+        self.split(data).map(|(_, payload)| payload)
+    }
+
+    fn split<'a>(&self, data: &'a [u8]) -> Option<(&'a [u8; 4], &'a [u8])> {
+        match self.at_start {
+            true => data.split_first_chunk::<4>(),
             false => data
                 .split_last_chunk::<4>()
-                .map(|(rest, last)| (last, rest))?,
-        };
-        (checksum(payload) == u32::from_le_bytes(*stored)).then_some(payload)
+                .map(|(rest, last)| (last, rest)),
+        }
     }
 }
 

@@ -15,6 +15,18 @@ pub enum Container {
     Zlib,
 }
 
+impl Container {
+    /// The decoded size of one stream, as it says; gzip ends with it, zlib has none.
+    pub fn declared(self, data: &[u8]) -> Option<usize> {
+        match self {
+            Container::Gzip => data
+                .last_chunk::<4>()
+                .map(|size| u32::from_le_bytes(*size) as usize),
+            Container::Zlib => None,
+        }
+    }
+}
+
 /// The level that -1 stands for.
 const USUAL_LEVEL: c_int = 6;
 /// A flag of gzip: a checksum of the header, which libdeflate does not look at.

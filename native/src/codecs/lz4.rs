@@ -36,10 +36,16 @@ fn cut(size: usize) -> c_int {
     c_int::try_from(size).unwrap_or(c_int::MAX)
 }
 
+/// The decoded size, as it says.
+pub fn declared(data: &[u8]) -> Option<usize> {
+    data.first_chunk::<PREFIX>()
+        .map(|size| u32::from_le_bytes(*size) as usize)
+}
+
 /// Fill the room exactly from a block behind its decoded size.
 pub fn decode(data: &[u8], room: &Room) -> Option<()> {
-    let (declared, block) = data.split_first_chunk::<PREFIX>()?;
-    if u32::from_le_bytes(*declared) as usize != room.size || block.is_empty() {
+    let block = data.get(PREFIX..)?;
+    if declared(data)? != room.size || block.is_empty() {
         return None;
     }
     decode_block(block, room)

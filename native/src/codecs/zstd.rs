@@ -52,6 +52,16 @@ impl Decompressor {
     }
 }
 
+/// The decoded size of the first frame, as it says.
+pub fn declared(data: &[u8]) -> Option<usize> {
+    // SAFETY: the true size.
+    let size = unsafe { zstd_sys::ZSTD_getFrameContentSize(data.as_ptr().cast(), data.len()) };
+    // Unknown sizes and errors are numbers beyond any size.
+    usize::try_from(size)
+        .ok()
+        .filter(|&size| size <= isize::MAX as usize)
+}
+
 /// Frames that refer back further than 2²³ bytes need too much memory to be decoded in pieces.
 const WINDOW: c_int = 23;
 /// The decoded bytes stay where they are until the end of the frame: no copy of them is needed.

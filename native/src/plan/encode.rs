@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Encoding takes about so many times as long as decoding.
-const ENCODING: usize = 8;
+pub const ENCODING: usize = 8;
 
 /// Inner chunks of a changed shard are stored when they are so many bytes.
 pub const TOGETHER_STORED: usize = 1 << 20;
@@ -218,7 +218,7 @@ impl Desk<'_> {
         let encoder = self.encoder.as_mut()?;
         match job.chunks.layout.writes_rows() {
             true => {
-                let mut file = Watched { job, sink: file };
+                let mut file = Watched::new(&job.stopped, file);
                 encoder.encode_pieces(&mut Whole::new(&self.gathered), &mut file)
             }
             false => file.put(encoder.encode(&self.gathered)?),
@@ -379,7 +379,7 @@ impl Desk<'_> {
         sink: &mut dyn Sink,
     ) -> Option<()> {
         self.with_rows(job, factors, |rows, encoder| {
-            encoder.encode_pieces(rows, &mut Watched { job, sink })
+            encoder.encode_pieces(rows, &mut Watched::new(&job.stopped, sink))
         })
     }
 
@@ -438,14 +438,24 @@ impl Desk<'_> {
 }
 
 /// Takes bytes until the call is interrupted.
-struct Watched<'a> {
-    job: &'a Context<'a>,
+pub struct Watched<'a> {
+    stopped: &'a AtomicBool,
     sink: &'a mut dyn Sink,
+}
+
+impl<'a> Watched<'a> {
+    pub fn new(stopped: &'a AtomicBool, sink: &'a mut dyn Sink) -> Watched<'a> {
+        Watched { stopped, sink }
+    }
+
+    fn goes_on(&self) -> Option<()> {
+        (!self.stopped.load(Ordering::Relaxed)).then_some(())
+    }
 }
 
 impl Sink for Watched<'_> {
     fn room(&mut self, most: usize) -> Option<Room> {
-        self.job.goes_on()?;
+        self.goes_on()?;
         self.sink.room(most)
     }
 
@@ -455,7 +465,7 @@ impl Sink for Watched<'_> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Option<()> {
-        self.job.goes_on()?;
+        self.goes_on()?;
         self.sink.put(bytes)
     }
 

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 /// Chunks from so many bytes on are decoded and encoded some rows at a time.
-const LARGE: usize = 1 << 20;
+pub const LARGE: usize = 1 << 20;
 
 /// How a chunk of numbers is stored.
 pub struct Layout {

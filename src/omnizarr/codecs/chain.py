@@ -30,7 +30,7 @@ from omnizarr.codecs.base import (
     split_at_serializer,
 )
 from omnizarr.codecs.bytes import BytesCodec
-from omnizarr.codecs.layout import ChunkLayout, layout_of
+from omnizarr.codecs.layout import ChunkLayout, SerialLayout, layout_of, serial_layout_of
 from omnizarr.codecs.registry import get_codec
 from omnizarr.codecs.sharding import Shard
 from omnizarr.errors import EncodeError, LimitError, MetadataError
@@ -123,6 +123,8 @@ class Chain:
         "layout",
         "nbytes",
         "output",
+        "serial_layout",
+        "serializer",
         "shape",
         "shard",
         "specs",
@@ -153,6 +155,10 @@ class Chain:
     """Decode into an array of exactly this shape and any strides."""
     layout: ChunkLayout | None
     """Set if the native core knows such chunks."""
+    serial_layout: SerialLayout | None
+    """Set if the native core knows the codecs behind `serializer`."""
+    serializer: Chain
+    """The first codec alone, where there is a `serial_layout`; otherwise the chain itself."""
     columnar: bool
     """Elements of variable size are decoded to a column, without a Python object for each."""
     decode_column: Callable[[Buffer], Column]
@@ -178,6 +184,11 @@ class Chain:
         if text.is_in(stage.dtype):
             self.decode, self.decode_into = _checked(self.decode, self.decode_into)
         self.layout = layout_of(stage, steps, output.limit)
+        # A codec that is skipped has a spec and no step.
+        self.serial_layout = serial_layout_of(steps) if len(steps) == len(specs) else None
+        self.serializer = self
+        if self.serial_layout is not None and len(steps) > 1:
+            self.serializer = Chain(stage, steps[:1], specs[:1], (specs[:1], *origin[1:]))
         self.footprint = 2 if _raw(steps) is not None or self.shard is not None else 3
         self._origin = origin
 

@@ -2,7 +2,8 @@
 
 Possible where the codecs leave an array's memory as it is (or swap its bytes, or the dimensions)
 and wrap it in what the core can undo: shuffles, one compressor, checksums anywhere. The core brings
-its own libraries, which give the same values.
+its own libraries, which give the same values. Of elements of variable size it wraps and unwraps
+what the serializer makes, which it does not look at.
 
 The core reports no errors: it skips every chunk that is damaged or unusual, and the codecs decode
 it or raise. A caller does nothing differently.
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnizarr.codecs import text
-from omnizarr.codecs.base import ArrayStage, Step, split_at_serializer
+from omnizarr.codecs.base import ArrayStage, BytesStage, Step, split_at_serializer
 from omnizarr.model.dtypes.struct import is_padded
 from omnizarr.model.grids import Shape
 
@@ -55,6 +56,38 @@ def layout_of(stage: ArrayStage, steps: Sequence[Step], limit: int) -> ChunkLayo
         return None
     if filters and swap != 1:
         return None  # they are of numbers in the machine's byte order
+    found = _wrapping(behind)
+    if found is None:
+        return None
+    return ChunkLayout(stage.shape, order, stage.dtype.itemsize, (*found, *filters), swap, limit)
+
+
+class SerialLayout(NamedTuple):
+    """How what the serializer makes of elements of variable size is stored, for the core."""
+
+    codecs: tuple[tuple[Any, ...], ...]
+    """The steps that the core undoes, the outermost first."""
+    limit: int
+    """No sound chunk takes more bytes."""
+    most: int
+    """Nor does the serializer make more."""
+
+
+def serial_layout_of(steps: Sequence[Step]) -> SerialLayout | None:
+    """How chunks of elements of variable size are stored; None where the core does not know it."""
+    before, after, found = steps[0].output, steps[-1].output, _wrapping(steps[1:])
+    if steps[0].columns is None or found is None or any(block[0] in _SIZELESS for block in found):
+        return None
+    assert isinstance(before, BytesStage) and isinstance(after, BytesStage)
+    return SerialLayout(found, after.limit, before.limit)
+
+
+_SIZELESS = ("zlib",)
+"""Compressors whose streams do not say how many bytes they become."""
+
+
+def _wrapping(behind: Sequence[Step]) -> tuple[tuple[Any, ...], ...] | None:
+    """The steps behind the serializer, the outermost first; None if the core does not know one."""
     found = tuple(step.block for step in reversed(behind) if step.block is not None)
     # The size on both sides of a codec must be known: only checksums are around a compressor.
     names = [block[0] for block in found]
@@ -62,7 +95,7 @@ def layout_of(stage: ArrayStage, steps: Sequence[Step], limit: int) -> ChunkLayo
     around = names[: compressors[-1]] if compressors else []
     if len(found) != len(behind) or any(name != "crc32c" for name in around):
         return None
-    return ChunkLayout(stage.shape, order, stage.dtype.itemsize, (*found, *filters), swap, limit)
+    return found
 
 
 def _order(ndim: int, views: Sequence[Any]) -> Shape | None:

@@ -22,7 +22,7 @@ from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes.struct import cleared, is_padded
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Store
-from omnizarr.runtime.native_core import Chunks
+from omnizarr.runtime.native_core import Chunks, Serialized
 from omnizarr.runtime.properties import cached_property
 
 OBJECT_BYTES = 32
@@ -128,6 +128,16 @@ class Source:
     def native_files(self) -> bool:
         """Whether the native core finds the files of chunks by itself."""
         return native_plans.knows_files(self.model.keys)
+
+    @cached_property
+    def native_serialized(self) -> Serialized | None:
+        """What reads and stores chunks of elements of variable size, where the native core can."""
+        chain, kept, name = self.regular_chain, self.model.derived, "serialized"
+        found = kept.get(name)
+        if found is None or found[0] is not chain:
+            found = kept[name] = chain, native_plans.serialized_of(self)
+        serialized: Serialized | None = found[1]
+        return serialized
 
     @cached_property
     def most(self) -> ByteRange:

@@ -2,9 +2,10 @@
 
 The core reads the files of a local store, decodes chunks and inner chunks, and puts them where the
 plan says, on all cores, a whole plan in one call; or it stores them, and reads and changes those of
-which something remains. Chunks of other stores are fetched and stored by the engine, and decoded
-and encoded by the core, many in one call. It reports no errors: it leaves every chunk that is
-damaged or unusual, and `engine.reading` or `engine.writing` does those, or raises.
+which something remains. Chunks of variable-size elements it moves between files and the serializer,
+which is Python's. Chunks of other stores are fetched and stored by the engine, and decoded and
+encoded by the core, many in one call. It reports no errors: it leaves every chunk that is damaged
+or unusual, and `engine.reading` or `engine.writing` does those, or raises.
 
 This module knows what the core can do. It must not know how, nor decide what is an error.
 """
@@ -24,9 +25,9 @@ from omnizarr.engine import threads
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.grids import Grid, Shape
 from omnizarr.model.keys import ChunkKeys
-from omnizarr.model.store import Buffer
+from omnizarr.model.store import Buffer, FilePrefix
 from omnizarr.runtime import native_core, parallel
-from omnizarr.runtime.native_core import Chunks, Selection
+from omnizarr.runtime.native_core import Chunks, Selection, Serialized
 
 if TYPE_CHECKING:
     from omnizarr.engine.chunk_source import Source
@@ -108,6 +109,65 @@ def _coordinates(left: list[list[int]] | None) -> frozenset[Shape] | None:
     if not left:
         return None if left is None else _NONE
     return frozenset(map(tuple, left))
+
+
+# -- files of elements of variable size --------------------------------------------------------
+
+
+class Unwrapped(NamedTuple):
+    """What the serializer made of a chunk."""
+
+    data: bytes
+
+
+class Wrapping:
+    """The codecs behind the serializer, and the files of chunks, both of which the core does."""
+
+    def __init__(self, own: Serialized, files: FilePrefix) -> None:
+        self._own, self._files = own, files
+
+    def read(self, parts: Sequence[ChunkPart]) -> tuple[list[Unwrapped | None], list[int]]:
+        """What was stored of each chunk; and the numbers of those that were left."""
+        coordinates = [part.coordinates for part in parts]
+        workers, memory = _amounts()
+        values, left = self._own.read(
+            *self._files, coordinates, workers, memory // SHARES, parallel.check
+        )
+        return [None if value is None else Unwrapped(value) for value in values], left
+
+    def write(self, parts: Sequence[ChunkPart], values: Sequence[Buffer]) -> list[int]:
+        """Store what the serializer made of each chunk. The numbers of those that were left."""
+        coordinates = [part.coordinates for part in parts]
+        workers, memory = _amounts()
+        return self._own.write(
+            self._files.path, coordinates, values, workers, memory // SHARES, parallel.check
+        )
+
+
+SHARES = 2
+"""For a moment the core may take twice what it is told of."""
+
+
+def wrapping(source: Source, plan: Plan, *, writing: bool = False) -> Wrapping | None:
+    """What moves chunks between files and their serializer; None if the core cannot."""
+    own = source.native_serialized
+    if own is None or native_core.core() is None or plan.factors is None:
+        return None
+    if writing and source.synchronizer is not None:
+        return None
+    files = source.store.files(source.prefix, writing=writing)
+    return None if files is None else Wrapping(own, files)
+
+
+def serialized_of(source: Source) -> Serialized | None:
+    """What moves chunks of an array so; None if the core does not know such chunks."""
+    core, model, layout = native_core.core(), source.model, source.regular_chain.serial_layout
+    if core is None or layout is None or not model.ndim or not _is_usual(model.grid):
+        return None
+    if not source.native_files or source.chunk_bytes >= threads.WORTHWHILE_BYTES:
+        return None  # several Python threads do large chunks just as fast
+    sizes = layout.limit, layout.most, source.chunk_bytes
+    return core.Serialized(layout.codecs, model.keys.layout, sizes)
 
 
 # -- values of other stores -------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 The native core reads the files of a local store by itself. For all other stores, and for what it
 leaves: fetch each chunk, decode it, put what is selected where it belongs (`engine.pipeline`). The
-core decodes many chunks at a time; Python decodes those that it leaves, and raises the errors.
+core decodes many chunks at a time; Python decodes those that it leaves, and raises the errors. Of
+chunks of variable-size elements the core fetches many files at a time and undoes all codecs but the
+serializer.
 
 A shard is a nested plan: all of a modest shard is one value like any chunk; of others the index and
 the byte ranges that are needed are read (`engine.shard_parts`).
@@ -20,16 +22,17 @@ from omnizarr.codecs import Scratch
 from omnizarr.engine import native_plans, pipeline, threads
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.decoding import UNFIT, Target, decode_part, unfit
-from omnizarr.engine.native_plans import Selected
+from omnizarr.engine.native_plans import Selected, Unwrapped
 from omnizarr.engine.shard_parts import read_parts
 from omnizarr.errors import ChunkNotFoundError, ValueChangedError, ZarrError
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import parallel
 
-Fetched = Buffer | Literal["placed"] | ZarrError | None
-"""A stored chunk, None if there is none; or, of a shard that was read in parts, that it is done, or
-what is wrong with it, which is raised when it is its turn."""
+Fetched = Buffer | Unwrapped | Literal["placed", "left"] | ZarrError | None
+"""A stored chunk, None if there is none; what its serializer made; that the core left it, and it is
+fetched when its turn comes; of a shard that was read in parts, that it is done, or what is wrong
+with it, which is raised when its turn comes."""
 
 
 def read(source: Source, plan: Plan, working: Target) -> None:
@@ -46,26 +49,30 @@ def read(source: Source, plan: Plan, working: Target) -> None:
         return
     count = len(plan)
     if count:
-        _Reading(source, working, native, count).run(plan)
+        _Reading(source, plan, working, native, count).run()
 
 
 class _Reading:
     """One call."""
 
     def __init__(
-        self, source: Source, working: Target, native: Selected | None, count: int
+        self, source: Source, plan: Plan, working: Target, native: Selected | None, count: int
     ) -> None:
-        self._source, self._working, self._native = source, working, native
-        self._amounts = threads.for_reading(source, count, native is not None)
+        self._source, self._plan, self._working, self._native = source, plan, working, native
+        self._wrapping = native_plans.wrapping(source, plan) if native is None else None
+        if self._wrapping is None:
+            self._amounts = threads.for_reading(source, count, native is not None)
+        else:
+            self._amounts = threads.for_serialized(source, count)
 
-    def run(self, plan: Plan) -> None:
+    def run(self) -> None:
         source, amounts = self._source, self._amounts
         feeder = None
         if amounts.waiting and source.regular_chain.shard is None:
             feeder = source.store.feeder(source.most, amounts.waiting)
         key_of = source.key
         pipeline.read(
-            plan.parts(),
+            self._plan.parts(),
             self._fetch,
             self._place,
             amounts,
@@ -77,6 +84,12 @@ class _Reading:
         source = self._source
         if source.regular_chain.shard is not None:
             return [self._try_shard(part) for part in parts]
+        if self._wrapping is not None:
+            found, left = self._wrapping.read(parts)
+            values: list[Fetched] = [*found]
+            for number in left:
+                values[number] = "left"
+            return values
         keys = [source.key(part.coordinates) for part in parts]
         if len(keys) == 1:
             return [source.store.get(keys[0], source.most)]
@@ -112,6 +125,7 @@ class _Reading:
 
     def _place(self, parts: list[ChunkPart], values: list[Fetched], scratch: Scratch) -> None:
         """Decode what was fetched of several chunks, as many as possible at a time."""
+        source = self._source
         left: Iterable[int] = range(len(parts))
         if self._native is not None:
             there = [n for n in left if not isinstance(values[n], str | ZarrError)]
@@ -126,12 +140,20 @@ class _Reading:
             values[index] = "placed"  # free the encoded bytes as soon as they are decoded
             if isinstance(data, ZarrError):
                 raise data
+            if isinstance(data, str) and data == "left":
+                data = source.store.get(source.key(parts[index].coordinates), source.most)
             if not isinstance(data, str):
                 self._place_one(parts[index], data, scratch)
 
-    def _place_one(self, part: ChunkPart, data: Buffer | None, scratch: Scratch) -> None:
+    def _place_one(
+        self, part: ChunkPart, data: Buffer | Unwrapped | None, scratch: Scratch
+    ) -> None:
         source, working, coordinates = self._source, self._working, part.coordinates
         try:
+            if isinstance(data, Unwrapped):
+                serializer = source.regular_chain.serializer
+                decode_part(serializer, data.data, part, working, source, scratch)
+                return
             if data is None:
                 data = _fetch_alternative(source, part)
                 if data is None:

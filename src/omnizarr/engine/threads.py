@@ -35,6 +35,10 @@ ENCODED = 2 * limits.MIB
 """How many bytes it encodes at once while others are being sent."""
 FEW = 16
 """How many small chunks one thread encodes before it stores them."""
+SERIALIZED = 4 * limits.MIB
+"""How many decoded bytes it is given at once where Python does the serializer's part."""
+MOST_SERIALIZED = 1024
+"""How many chunks, at the most: between two calls is looked whether the call was cancelled."""
 BATCHES = 8
 """How many batches there are at least, of as many chunks, so that two threads share them."""
 TASKS = 1 << 30
@@ -88,6 +92,14 @@ def for_reading(source: Source, count: int, native: bool) -> Amounts:
     if workers > 1:
         together = min(together, max(1, count // (workers * 4)))
     return Amounts(0, workers, workers * together, together)
+
+
+def for_serialized(source: Source, count: int) -> Amounts:
+    """For chunks that the native core moves between files and the serializer in Python, which holds
+    the interpreter lock: a second Python thread would only wait for it."""
+    fitting = _fitting(min(SERIALIZED, limits.current.scratch_bytes // 4), source)
+    together = min(count, MOST_SERIALIZED, fitting)
+    return Amounts(0, 1, together, together)
 
 
 def for_writing(source: Source, count: int, native: bool) -> Amounts:

@@ -16,7 +16,7 @@ before it reads the shape: a chunk that was written meanwhile is never lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from omnizarr.codecs import Chain
 from omnizarr.engine import native_plans, pipeline, threads
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.locks import exclusive, update
-from omnizarr.engine.native_plans import Selected
+from omnizarr.engine.native_plans import Selected, Wrapping
 from omnizarr.errors import CodecError, ZarrError
 from omnizarr.indexing import ChunkPart, Plan, refine
 from omnizarr.model.casting import cast
@@ -41,8 +41,9 @@ NDArray = npt.NDArray[Any]
 Working = NDArray | Column
 FieldName = str | list[str] | None
 NUMBERS = "biufc"
-Encoded = tuple[Buffer | None] | None
-"""An encoded chunk (None: nothing but fill value); None if it must be read and changed first."""
+Encoded = tuple[Buffer | None] | Literal["stored"] | None
+"""An encoded chunk (None: nothing but fill value); that it is stored; None if it must be read and
+changed first."""
 
 
 def write(source: Source, plan: Plan, working: Working, field: FieldName = None) -> None:
@@ -109,11 +110,18 @@ class _Writing:
     ) -> None:
         self._source, self._working, self._field = source, working, field
         self._native = native
+        self._wrapping: Wrapping | None = None
         self._sender: Sender | None = None
 
     def run(self, plan: Plan, count: int) -> None:
         source = self._source
-        amounts = threads.for_writing(source, count, self._native is not None)
+        # A compressor made for one chunk costs more than the core saves.
+        if self._native is None and self._field is None and count > 1:
+            self._wrapping = native_plans.wrapping(source, plan, writing=True)
+        if self._wrapping is None:
+            amounts = threads.for_writing(source, count, self._native is not None)
+        else:
+            amounts = threads.for_serialized(source, count)
         # With versions, no lock of this process is needed for a whole chunk: an update that meets
         # it begins anew.
         if amounts.waiting and source.store.capabilities.versions:
@@ -124,24 +132,51 @@ class _Writing:
 
     def _encode(self, parts: list[ChunkPart]) -> list[Encoded]:
         """The chunks as they will be stored, where nothing of the old one remains."""
-        if self._native is None:
+        if self._native is None and self._wrapping is None:
             return [self._encode_one(part) for part in parts]
         made: list[Encoded] = [None] * len(parts)
         chain = self._source.regular_chain  # the core knows regular grids alone
         there = [n for n, part in enumerate(parts) if _replaces(part, chain, None)]
-        if there:
-            values, left = self._native.encode([parts[n] for n in there], [None] * len(there))
+        left: list[int] = []
+        if there and self._native is not None:
+            values, places = self._native.encode([parts[n] for n in there], [None] * len(there))
             for number, value in zip(there, values, strict=True):
                 made[number] = (value,)
-            for place in left:
-                made[there[place]] = self._encode_one(parts[there[place]])
+            left = [there[place] for place in places]
+        elif there and self._wrapping is not None:
+            left = self._store_serialized(self._wrapping, parts, there, made)
+        for number in left:
+            made[number] = self._encode_one(parts[number])
         return made
 
+    def _store_serialized(
+        self, wrapping: Wrapping, parts: list[ChunkPart], there: list[int], made: list[Encoded]
+    ) -> list[int]:
+        """Serialise chunks, and have the native core do the rest. The numbers of those it left."""
+        serializer = self._source.regular_chain.serializer
+        most = limits.current.scratch_bytes // native_plans.SHARES
+        left: list[int] = []
+        batch: list[tuple[int, Buffer]] = []
+        size = 0
+        for number in there:
+            made[number] = (data,) = self._encoded(parts[number], serializer)
+            if data is not None:
+                batch.append((number, data))
+                made[number] = "stored"
+                size += len(data)
+            if batch and (size >= most or number == there[-1]):
+                numbers, values = zip(*batch, strict=True)
+                places = wrapping.write([parts[number] for number in numbers], values)
+                left += [numbers[place] for place in places]
+                batch, size = [], 0
+        return left
+
     def _encode_one(self, part: ChunkPart) -> Encoded:
+        chain = self._source.chain_for(part.coordinates)
+        return self._encoded(part, chain) if _replaces(part, chain, self._field) else None
+
+    def _encoded(self, part: ChunkPart, chain: Chain) -> tuple[Buffer | None]:
         source = self._source
-        chain = source.chain_for(part.coordinates)
-        if not _replaces(part, chain, self._field):
-            return None
         try:
             return (encode_part(source, chain, None, part, self._working, None),)
         except ZarrError as error:
@@ -150,12 +185,14 @@ class _Writing:
 
     def _value_of(self, part: ChunkPart, data: Encoded) -> tuple[str, Buffer] | None:
         """What the sender stores."""
-        if data is None or data[0] is None:
+        if data is None or data == "stored" or data[0] is None:
             return None
         return self._source.key(part.coordinates), data[0]
 
     def _store(self, part: ChunkPart, data: Encoded) -> None:
         """Store a chunk that was encoded; read, change and write back any other."""
+        if data == "stored":
+            return
         source, store, coordinates = self._source, self._source.store, part.coordinates
         key = source.key(coordinates)
         try:

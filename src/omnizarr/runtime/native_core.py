@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 6
+API = 7
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -55,6 +55,9 @@ class Core(Protocol):
 
     @property
     def Chunks(self) -> Callable[..., Chunks]: ...  # noqa: N802
+
+    @property
+    def Serialized(self) -> Callable[..., Serialized]: ...  # noqa: N802
 
     # A negative number is that of the system's error: ENOSYS where the system is not Linux.
     def file_open(self, path: bytes, flags: int, /) -> int: ...
@@ -127,6 +130,33 @@ class Chunks(Protocol):
         check: Callable[[], None],
         /,
     ) -> tuple[list[bytes | None], list[int]]: ...
+
+
+class Serialized(Protocol):
+    """Moves chunks between files and their serializer, many in one call; see the core's README.
+    Only on Linux."""
+
+    def read(
+        self,
+        root: bytes,
+        follow_links: bool,
+        coordinates: Sequence[tuple[int, ...]],
+        threads: int | None,
+        scratch: int,
+        check: Callable[[], None],
+        /,
+    ) -> tuple[list[bytes | None], list[int]]: ...
+
+    def write(
+        self,
+        root: bytes,
+        coordinates: Sequence[tuple[int, ...]],
+        values: Sequence[Any],
+        threads: int | None,
+        scratch: int,
+        check: Callable[[], None],
+        /,
+    ) -> list[int]: ...
 
 
 class Selection(Protocol):
