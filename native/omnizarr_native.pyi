@@ -74,6 +74,7 @@ class Chunks:
         shard: tuple[tuple[int, ...], bool, bool] | None,
         keys: tuple[bytes, int, bytes],
         fill: bytes | None,
+        leaves_missing: bool = False,
         /,
     ) -> Chunks: ...
     def read(

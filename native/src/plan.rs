@@ -51,7 +51,10 @@ pub struct Chunks {
     layout: Layout,
     shard: Option<Shard>,
     keys: Keys,
+    /// What elements are that are not stored.
     fill: Option<Vec<u8>>,
+    /// A chunk that is missing is left to the caller, not filled.
+    leaves_missing: bool,
 }
 
 /// How the coordinates of a chunk become the name of its file: what stands before the first, between
@@ -83,14 +86,15 @@ impl Chunks {
     /// `chunk` is (shape, order of the axes as stored, size of an element, codecs, groups of bytes
     /// to reverse, most encoded bytes). For a shard it describes the inner chunks, and `shard` is
     /// (shape of the shard, whether the index is at the start, whether it has a checksum).
-    /// `keys` is (before, between, behind). Without `fill`, missing chunks are left.
+    /// `keys` is (before, between, behind). Without `fill`, or if told so, missing chunks are left.
     #[new]
-    #[pyo3(signature = (chunk, shard, keys, fill, /))]
+    #[pyo3(signature = (chunk, shard, keys, fill, leaves_missing=false, /))]
     fn new(
         chunk: LayoutArguments<'_>,
         shard: Option<(Vec<usize>, bool, bool)>,
         keys: (Vec<u8>, u8, Vec<u8>),
         fill: Option<Vec<u8>>,
+        leaves_missing: bool,
     ) -> PyResult<Chunks> {
         let layout = Layout::new(chunk)?;
         if fill.as_ref().is_some_and(|fill| fill.len() != layout.item) {
@@ -114,6 +118,7 @@ impl Chunks {
             shard,
             keys,
             fill,
+            leaves_missing,
         })
     }
 
@@ -161,7 +166,8 @@ impl Chunks {
     /// left, or None for all of them.
     ///
     /// Chunks of nothing but the element `elided` are not stored: they are left, unless they are
-    /// absent and `absent` says that this will do. The other arguments are as in `read`.
+    /// absent and `absent` says that this means that they are not stored. The other arguments are as
+    /// in `read`.
     #[cfg(target_os = "linux")]
     #[pyo3(signature = (root, runs, points, array, elided, absent, threads, scratch, check, /))]
     #[allow(clippy::too_many_arguments)]
@@ -278,6 +284,11 @@ impl Chunks {
 }
 
 impl Chunks {
+    /// Put the fill value where a whole chunk or shard would be; false if the caller does that.
+    fn fill_missing(&self, target: &Target<'_>, factors: &[Factor<'_>]) -> bool {
+        !self.leaves_missing && target.fill(&self.layout, factors)
+    }
+
     /// The shape of what is stored by itself.
     fn grid(&self) -> &Vec<usize> {
         self.shard.as_ref().map_or(&self.layout.shape, Shard::shape)

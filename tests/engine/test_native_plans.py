@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -763,3 +764,43 @@ def test_a_child_of_a_fork_reads(large: Any) -> None:
         if child == 0:
             os._exit(0 if large[:64].tobytes() == expected else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+# -- missing chunks that may not be fill value -------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["files", "memory"])
+def test_a_chunk_under_its_other_name_is_changed_not_replaced(kind: str, tmp_path: Path) -> None:
+    """A document of format 2 that does not tell its separator: chunks may have either."""
+    for way in WAYS:
+        place: Any = tmp_path / way if kind == "files" else {}
+        data = np.arange(64, dtype="i4").reshape(8, 8)
+        array = omnizarr.create_array(
+            place, data=data, chunks=(4, 4), zarr_format=2, dimension_separator="/"
+        )
+        store = array.store
+        document = json.loads(bytes(store.get(".zarray")))
+        del document["dimension_separator"]
+        store.set(".zarray", json.dumps(document).encode())
+        with mode(way):
+            again = omnizarr.open_array(store, mode="r+")
+            assert again._source.model.keys.alternatives
+            np.testing.assert_array_equal(again[...], data)
+            again[2:5, 2:5] = data[2:5, 2:5] = -1
+            np.testing.assert_array_equal(again[...], data)
+
+
+def test_missing_inner_chunks_are_fill_value_where_missing_chunks_are_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(tmp_path, "float32", CODECS["fast"], "end")[0:5, 0:4] = 0
+    answers = noted(monkeypatch, "read")
+    array = omnizarr.open_array(tmp_path, on_missing="raise")
+    expected = values("float32")
+    expected[0:5, 0:4] = 0
+    with mode("native"):
+        np.testing.assert_array_equal(array[...], expected)
+        assert answers == [0]
+        (tmp_path / "c" / "1" / "1").unlink()
+        with pytest.raises(ChunkNotFoundError, match="c/1/1"):
+            array[...]

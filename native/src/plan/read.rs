@@ -280,7 +280,7 @@ impl<'a> Job<'a> {
             };
             let done = match outcome {
                 Outcome::Done => true,
-                Outcome::Missing => self.target.fill(layout, &factors),
+                Outcome::Missing => self.chunks.fill_missing(&self.target, &factors),
                 Outcome::Left => false,
             };
             if !done {

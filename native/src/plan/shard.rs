@@ -260,7 +260,7 @@ pub fn read<'a>(
                 };
                 inner.read(&factors, part, parts, desk).is_some()
             }
-            Look::Missing => part > 0 || job.target.fill(layout, &factors),
+            Look::Missing => part > 0 || job.chunks.fill_missing(&job.target, &factors),
             Look::Left => part > 0,
         };
         if !done {

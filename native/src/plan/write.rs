@@ -16,7 +16,7 @@ use std::sync::Mutex;
 pub struct Job<'a> {
     pub context: Context<'a>,
     pub root: &'a [u8],
-    /// Chunks that are not stored and absent already are done.
+    /// What is absent is not stored, under no other name either.
     pub absent: bool,
     /// The numbers of chunks that were left.
     pub left: Mutex<Vec<usize>>,
@@ -98,6 +98,7 @@ impl<'a> Job<'a> {
                 let decoder = decoder.as_mut()?;
                 publisher.publish(coordinates, |file| {
                     let old = file.old()?.map(Value::File);
+                    (old.is_some() || self.absent).then_some(())?;
                     match &context.chunks.shard {
                         Some(shard) => {
                             desk.change_shard(context, shard, old, factors, decoder, file)

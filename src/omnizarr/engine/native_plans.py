@@ -51,8 +51,8 @@ def chunks_of(source: Source) -> Chunks | None:
             return None
     if chain.layout is None:
         return None
-    fill = None if source.decides_missing else source.fill.tobytes()
-    return core.Chunks(tuple(chain.layout), shard, model.keys.layout or _NO_KEYS, fill)
+    keys, fill = model.keys.layout or _NO_KEYS, source.fill.tobytes()
+    return core.Chunks(tuple(chain.layout), shard, keys, fill, source.decides_missing)
 
 
 def _is_usual(grid: Grid) -> bool:
