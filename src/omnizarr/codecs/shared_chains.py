@@ -17,7 +17,7 @@ from omnizarr import limits
 from omnizarr.codecs.chain import Chain
 from omnizarr.codecs.registry import BUILT_IN, option_specs, registered
 from omnizarr.model.codec import CodecSpec
-from omnizarr.runtime.native_core import core
+from omnizarr.runtime import native_core
 
 
 def shared(
@@ -42,7 +42,7 @@ def known(kept: dict[Any, Any], name: object) -> Chain | None:
 
 def _state() -> tuple[Any, ...]:
     """What a chain depends on beyond its codecs."""
-    return limits.current, registered(), core()
+    return limits.current, registered(), native_core.core()
 
 
 def _are_built_in(specs: Sequence[CodecSpec], replaced: set[str]) -> bool:
