@@ -201,14 +201,14 @@ def test_a_store_without_conditions_uses_locks(server: Faulty) -> None:
 def test_a_failure_elsewhere_stops_it(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
     from omnizarr.engine import writing
 
-    encode: Callable[..., Any] = writing.encode_part
+    encode: Callable[..., Any] = writing._Writing._encode
 
-    def failing(source: Any, chain: Any, old: Any, part: Any, *rest: Any) -> Any:
-        if part.coordinates[0] == 70:
+    def failing(self: Any, parts: Any) -> Any:
+        if any(part.coordinates[0] == 70 for part in parts):
             raise OSError("no more")
-        return encode(source, chain, old, part, *rest)
+        return encode(self, parts)
 
-    monkeypatch.setattr(writing, "encode_part", failing)
+    monkeypatch.setattr(writing._Writing, "_encode", failing)
     with opened(server) as store:
         array = created(store)
         with pytest.raises(OSError, match="no more"):
