@@ -555,6 +555,22 @@ def test_nothing_remains_beside_the_chunks(tmp_path: Path) -> None:
     assert not [name for name in names if name.startswith(".")]
 
 
+def obstruct(kind: str, file: Path, outside: Path) -> None:
+    """Put something in the way of writing a chunk named "0"."""
+    if kind == "lock directory":
+        (file.parent / ".~0.lock").mkdir()
+    elif kind == "lock of content":
+        (file.parent / ".~0.lock").write_bytes(b"what a killed writer left" * 40)
+    else:
+        file.unlink()
+        outside.write_bytes(b"")
+        {
+            "directory": file.mkdir,
+            "pipe": lambda: os.mkfifo(file),
+            "link": lambda: file.symlink_to(outside),
+        }[kind]()
+
+
 @pytest.mark.parametrize("kind", ["directory", "link", "pipe", "lock directory", "lock of content"])
 def test_what_stands_in_the_way_of_a_chunk(kind: str, tmp_path: Path) -> None:
     found = []
@@ -563,16 +579,7 @@ def test_what_stands_in_the_way_of_a_chunk(kind: str, tmp_path: Path) -> None:
             path = tmp_path / way
             array = stored(path, "float32", CODECS["fast"])
             file = path / "c" / "1" / "0"
-            if kind == "lock directory":
-                (file.parent / ".~0.lock").mkdir()
-            elif kind == "lock of content":
-                (file.parent / ".~0.lock").write_bytes(b"what a killed writer left" * 40)
-            else:
-                file.unlink()
-                outside = tmp_path / f"outside {way}"
-                outside.write_bytes(b"")
-                {"directory": file.mkdir, "pipe": lambda f=file: os.mkfifo(f),
-                 "link": lambda f=file, o=outside: f.symlink_to(o)}[kind]()  # fmt: skip
+            obstruct(kind, file, tmp_path / f"outside {way}")
             told = outcome(lambda a=array: a.__setitem__(..., 3))
             if isinstance(told, tuple):
                 told = told[0], str(told[1]).replace(str(path), "")

@@ -27,7 +27,7 @@ from omnizarr.errors import ChunkNotFoundError, ZarrError
 from omnizarr.runtime import parallel
 from tests.codecs.mutation_worker import mutate
 from tests.codecs.support import v3
-from tests.engine.test_native_plans import WAYS, chunk_files, replaced
+from tests.engine.test_native_plans import WAYS, chunk_files, obstruct, replaced
 from tests.engine.test_native_values import slices
 from tests.model.columns import BINARY, TEXT, mode, outcome
 from tests.native.installed import needed
@@ -266,16 +266,7 @@ def test_what_stands_in_the_way_of_a_chunk(kind: str, tmp_path: Path) -> None:
             path = tmp_path / way
             array = stored(path, "string", CODECS["zstd"])
             file = path / "c" / "1" / "0"
-            if kind == "lock directory":
-                (file.parent / ".~0.lock").mkdir()
-            elif kind == "lock of content":
-                (file.parent / ".~0.lock").write_bytes(b"what a killed writer left" * 40)
-            else:
-                file.unlink()
-                outside = tmp_path / f"outside {way}"
-                outside.write_bytes(b"")
-                {"directory": file.mkdir, "pipe": lambda f=file: os.mkfifo(f),
-                 "link": lambda f=file, o=outside: f.symlink_to(o)}[kind]()  # fmt: skip
+            obstruct(kind, file, tmp_path / f"outside {way}")
             told = outcome(lambda a=array: a.__setitem__(..., "new"))
             if isinstance(told, tuple):
                 told = told[0], str(told[1]).replace(str(path), "")

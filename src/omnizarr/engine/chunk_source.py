@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ from omnizarr.model.grids import Shape
 from omnizarr.model.store import Buffer, ByteRange, Store
 from omnizarr.runtime.native_core import Chunks, Serialized
 from omnizarr.runtime.properties import cached_property
+
+T = TypeVar("T")
 
 OBJECT_BYTES = 32
 """What a character of a list or an object costs at the most, once it is Python's."""
@@ -117,12 +119,7 @@ class Source:
     @cached_property
     def native_chunks(self) -> Chunks | None:
         """What executes plans, where the native core can; shared as the chain is."""
-        chain, kept, name = self.regular_chain, self.model.derived, ("chunks", self.decides_missing)
-        found = kept.get(name)
-        if found is None or found[0] is not chain:
-            found = kept[name] = chain, native_plans.chunks_of(self)
-        chunks: Chunks | None = found[1]
-        return chunks
+        return self._shared(("chunks", self.decides_missing), native_plans.chunks_of)
 
     @cached_property
     def native_files(self) -> bool:
@@ -132,12 +129,16 @@ class Source:
     @cached_property
     def native_serialized(self) -> Serialized | None:
         """What reads and stores chunks of elements of variable size, where the native core can."""
-        chain, kept, name = self.regular_chain, self.model.derived, "serialized"
+        return self._shared(("serialized",), native_plans.serialized_of)
+
+    def _shared(self, name: tuple[object, ...], make: Callable[[Source], T]) -> T:
+        """What `make` gives for this chain, made once for all handles that share the chain."""
+        chain, kept = self.regular_chain, self.model.derived
         found = kept.get(name)
         if found is None or found[0] is not chain:
-            found = kept[name] = chain, native_plans.serialized_of(self)
-        serialized: Serialized | None = found[1]
-        return serialized
+            found = kept[name] = chain, make(self)
+        made: T = found[1]
+        return made
 
     @cached_property
     def most(self) -> ByteRange:

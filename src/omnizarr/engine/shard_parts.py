@@ -3,8 +3,8 @@
 Ranges that are close together are merged and fetched at once. All ranges are of one version of the
 shard; if it was replaced meanwhile, it is read anew.
 
-The native core decodes all inner chunks of a range in one call. Those that it leaves, and all of
-them without it, are decoded one by one.
+The native core decodes the inner chunks of many ranges in one call. Those that it leaves, and all
+of them without it, are decoded one by one.
 
 This module knows one shard. It must not know which shards there are.
 """

@@ -3,9 +3,9 @@
 A second Python thread helps when each task holds at least some 100 µs of work outside the
 interpreter lock; below that, threads queue for the lock and lose. So small chunks of a store that
 answers at once run in the calling thread. Where the native core decodes and encodes, one Python
-thread hands it as many chunks as there are, and the core's own threads share them. A high-latency
-store gets as many threads as it answers requests at once (`capabilities.requests`), whatever the
-size of the chunks.
+thread hands it many chunks, or two take turns, and the core's own threads share them. A
+high-latency store gets as many threads as it answers requests at once (`capabilities.requests`),
+whatever the size of the chunks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORTHWHILE_BYTES = 64 * 1024
 WORTHWHILE_BESIDE = 32 * 1024
 """The same where other threads fetch what is decoded: the interpreter lock is shared anyway."""
 BATCH = 128
-"""How many chunks are asked for at once at the most, without the native core."""
+"""How many chunks (without the native core), or ranges of a shard, are asked for at once."""
 MERGED = 8 * limits.MIB
 """How much is read at once of a shard at the most; on a high-latency store, twice that."""
 ARRIVED = 8 * limits.MIB
