@@ -23,11 +23,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup native peers demo test test-all check format bench bench-pipeline bench-remote bench-xarray \
-	benchtext oracle long campaigns proof build docs coverage clean
+.PHONY: help setup native peers demo test test-all check format bench bench-pipeline bench-remote bench-xarray bench-jobs bench-learning \
+	benchtext oracle long page campaigns campaign-jobs proof build docs coverage clean bench-serve
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(MADE): pyproject.toml
 	@python=$$(PYTHON="$(PYTHON)" sh scripts/find_python.sh) && \
@@ -62,10 +62,10 @@ demo: $(CORE)  ## write, read, check a climate hierarchy; convert it through eve
 	@$(BIN)/python examples/demo.py $(ARGS)
 
 test: setup  ## run the tests that are quick and need Python alone
-	@$(PYTEST) -m "not (long or peers or slow)" $(ARGS)
+	@$(PYTEST) --timeout 900 -m "not (long or peers or slow)" $(ARGS)
 
 test-all: test peers .venv-docs/.stamp  ## and the slower ones, and those that need other libraries, servers, Node.js
-	@$(PYTEST) -m "(peers or slow) and not long" $(ARGS)
+	@$(PYTEST) --timeout 900 -m "(peers or slow) and not long" $(ARGS)
 
 check: $(BASE)  ## lint, formatting and types
 	@$(BIN)/ruff check $(SOURCES)
@@ -97,6 +97,17 @@ bench-xarray: peers  ## xarray on omnizarr beside xarray on zarr-python (make be
 	@$(BIN)/python scripts/install_native.py .peers/proof3/bin/python
 	@PYTHONPATH=src .peers/proof3/bin/python benchmarks/xarray_bench.py $(ARGS)
 
+bench-jobs: peers  ## rechunk beside rechunker and xarray, pyramid beside ome-zarr-py and ndpyramid (make bench-jobs ARGS=--quick)
+	@$(BIN)/python scripts/make_peers.py rechunker proof3
+	@PYTHONPATH=src $(PEER) benchmarks/jobs_bench.py $(ARGS)
+
+bench-learning: peers  ## samples per second for PyTorch beside a plain Dataset (make bench-learning ARGS=--quick)
+	@$(BIN)/python scripts/install_native.py .peers/torch/bin/python
+	@PYTHONPATH=src .peers/torch/bin/python benchmarks/learning_bench.py $(ARGS)
+
+bench-serve: setup  ## values over HTTP beside nginx (make bench-serve ARGS=--quick)
+	@PYTHONPATH=src $(BIN)/python benchmarks/serve_bench.py $(ARGS)
+
 benchtext: peers  ## measure a million strings beside zarr-python 2 and 3
 	@$(PEER) benchmarks/text.py $(ARGS)
 
@@ -113,12 +124,19 @@ campaigns: setup  ## random operations, forks, overwriters, damaged files (docs/
 	@$(BIN)/python -m tests.campaigns.containers --steps 400
 	@$(BIN)/python -m tests.campaigns.interrupts --steps 120
 	@$(BIN)/python -m tests.campaigns.dask_cluster --gigabytes 2
+	@$(MAKE) --no-print-directory campaign-jobs
+
+campaign-jobs: setup  ## rechunk, convert, pyramid of 4 GB on Dask, processes, threads; workers are killed (docs/scaling.md)
+	@$(BIN)/python -m tests.campaigns.jobs_cluster --gigabytes 4 --executor all $(ARGS)
 
 proof: setup  ## other projects' own tests on omnizarr, beside zarr-python (ARGS="zarr3 --show"; long)
 	@$(BIN)/python tests/proof/run.py $(ARGS)
 
 build: $(CORE)  ## build the wheel into dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+page:  ## build the page of `omnizarr browse` from page/ (needs Node.js with npm)
+	@cd page && npm ci --ignore-scripts --silent && npm run --silent check && npm run --silent build
 
 docs: .venv-docs/.stamp  ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --clean

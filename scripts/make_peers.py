@@ -6,15 +6,23 @@
     .peers/zarr2    the last zarr-python of generation 2
     .peers/zarr3    zarr-python 3, tensorstore and zarrs, on the newest Python that can be found
     .peers/zarrita  zarrita.js, with npm
+    .peers/browser  a driver for Chromium, and axe-core, with npm
+    .peers/viewers  ome-zarr.js and neuroglancer, with npm
     .peers/downstream  libraries on top of zarr-python 3: anndata, ome-zarr, kerchunk and others
+    .peers/geo      GDAL (rasterio), rioxarray, odc-geo, and validators of GeoZarr
+    .peers/torch    PyTorch, JAX and TensorFlow for CPUs; 3 GB to download
+    .peers/netcdf   netCDF-C, in netCDF4's wheel, and a checker of the CF conventions
+    .peers/pyramids    ndpyramid, with xarray and dask
     .peers/moto     moto, the S3 server of the tests
+    .peers/ray      Ray, for jobs with executor="ray"
     .peers/proof2   zarr-python 2 with what its own tests need; only if named. What omnizarr needs
                     to run them is in .peers/proof2-omnizarr
+    .peers/rechunker   the retired rechunker on zarr-python 2; only if named
     .peers/proof3   zarr-python 3, xarray and dask with what their own tests need; only if named
 
 Each is made from `requirements/<name>.txt` (`.json` for npm) and stamped with that file's hash and
 its Python, so that running this again costs nothing until one of them changes. The old releases
-need an old Python and a C compiler, zarrita.js needs Node.js; where one of them is missing this
+need an old Python and a C compiler, JavaScript needs Node.js; where one of them is missing this
 says so and goes on without.
 """
 
@@ -38,16 +46,24 @@ PREFERRED: dict[str, tuple[Version, ...]] = {
     "zarr2": ((3, 11), (3, 12), (3, 13)),
     "zarr3": ((3, 13), (3, 12), (3, 14), (3, 11)),
     "downstream": ((3, 13), (3, 12), (3, 14)),
+    "ray": ((3, 11), (3, 12), (3, 13)),
+    "geo": ((3, 13), (3, 12), (3, 14)),
+    "torch": ((3, 13), (3, 12)),
+    "netcdf": ((3, 13), (3, 12), (3, 14)),
+    "pyramids": ((3, 13), (3, 12), (3, 11)),
     "moto": ((3, 13), (3, 12), (3, 14), (3, 11)),
     "proof2": ((3, 11), (3, 12), (3, 13)),
     "proof2-omnizarr": ((3, 11), (3, 12), (3, 13)),
     "proof3": ((3, 13), (3, 12), (3, 14)),
+    "rechunker": ((3, 11), (3, 12)),
 }
-ONLY_IF_NAMED = ("proof2", "proof2-omnizarr", "proof3")
-"""Peers that `make proof` alone needs."""
+ONLY_IF_NAMED = ("proof2", "proof2-omnizarr", "proof3", "rechunker")
+"""Peers that `make proof` or a benchmark alone needs."""
 FROM_SOURCE = {"zarr0": "zarr.ext", "zarr1": "zarr.blosc"}
 """Peers that are compiled, each with the module that shows that it was."""
-FROM_NPM = ("zarrita",)
+WITHOUT_DEPENDENCIES = ("torch",)
+"""Peers whose requirements name every package; what else those ask for is left out."""
+FROM_NPM = ("browser", "viewers", "zarrita")
 """Peers in JavaScript."""
 PROBE = "import sys, venv, ensurepip; print(*sys.version_info[:2], sys.executable)"
 
@@ -92,6 +108,8 @@ def make(name: str, available: dict[Version, str]) -> None:
     _run(name, [available[version], "-m", "venv", str(folder)])
     python = str(folder / "bin" / "python")
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if name in WITHOUT_DEPENDENCIES:
+        pip.append("--no-deps")
     if compiled:
         _install_from_source(name, python, pip, requirements)
     else:

@@ -77,7 +77,8 @@ def system_servers() -> None:
         "nginx": "nginx-light",
         "redis-server": "redis-server",
         "_gdbm": "python3-gdbm",
-        "chromium": "chromium",  # a browser, for displays in notebooks
+        "ncdump": "netcdf-bin",  # what `omnizarr dump` is compared with
+        "chromium": "chromium",  # a browser, for displays in notebooks and for `omnizarr browse`
     }
     for program, package in packages.items():
         try:

@@ -22,7 +22,7 @@ PAGES = {
     for name in ("README", "SECURITY", "CONTRIBUTING", "CHANGELOG")
 } | {"conformance/README.md": "project/conformance.md"}
 _SOURCES = {uri: name for name, uri in PAGES.items()}
-_LINK = re.compile(r"(?<=\]\()([^)#:\s]+\.md)(?=[#)])")
+_LINK = re.compile(r"(?<=\]\()([^)#:\s]+\.(?:md|png|svg))(?=[#)])")
 _TWO_NOTES = re.compile(r"(?<=\d\]) \[(?=\d+\])")
 """Between two numbers of notes, `[2] [3]`, which is a link in Markdown."""
 _LOADING = {"src", "srcset", "data", "poster"}

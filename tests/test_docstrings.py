@@ -54,6 +54,10 @@ MODULES = (
     "omnizarr.errors",
     "omnizarr.limits",
     "omnizarr.config",
+    "omnizarr.integrations.jax",
+    "omnizarr.integrations.learning",
+    "omnizarr.integrations.tensorflow",
+    "omnizarr.integrations.torch",
     "omnizarr.integrations.xarray",
     "omnizarr.integrations.zarr_python",
 )

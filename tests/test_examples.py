@@ -2,7 +2,9 @@
 they print with zarr-python.
 
 A line that ends with ``# was: …`` replaces that statement of the original, and one that ends with
-``# new: …`` is not in it. Each script runs in an interpreter and a folder of its own.
+``# new: …`` is not in it. Each script runs in an interpreter and a folder of its own. Scripts
+without such a line show what omnizarr alone does, and draw the picture in docs/images that has
+their name.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SCRIPTS = sorted((ROOT / "docs" / "examples").glob("*.py"))
 CHANGED = re.compile(r"^.*  # (?:was: (?P<was>.*)$|new: .*\n)", re.MULTILINE)
+ALL = sorted((ROOT / "docs" / "examples").glob("*.py"))
+SCRIPTS = [script for script in ALL if CHANGED.search(script.read_text(encoding="utf-8"))]
+OWN = [script for script in ALL if script not in SCRIPTS]
 PEERS = {"anndata": "downstream", "kerchunk": "downstream", "ome": "downstream"}
 """First word of a script's name: the environment that has its packages; else that of the tests."""
 ORIGINALS = {"zarr2": "zarr2"}
@@ -87,6 +91,22 @@ def test_one_line_is_changed(script: Path) -> None:
     assert len(CHANGED.findall(text)) == 1
     assert "omnizarr" not in original(text)
     assert 15 <= len(text.splitlines()) <= 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", OWN, ids=lambda script: script.stem)
+def test_own_scripts_draw_their_picture(script: Path, tmp_path: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text))
+    assert run(Path(sys.executable), text, tmp_path / "ours", ours=True)
+    (drawn,) = [*(tmp_path / "ours").glob("*.svg"), *(tmp_path / "ours").glob("*.png")]
+    assert drawn.stem == script.stem
+    stored = ROOT / "docs" / "images" / drawn.name
+    assert f"images/{drawn.name})" in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    if drawn.suffix == ".svg":
+        assert drawn.read_text(encoding="utf-8") == stored.read_text(encoding="utf-8")
+    else:  # Matplotlib's pixels differ between its versions
+        assert drawn.stat().st_size > 5_000 and stored.exists()
 
 
 def test_every_library_has_a_script() -> None:

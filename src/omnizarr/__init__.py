@@ -44,8 +44,12 @@ from omnizarr.stores import (
 
 if TYPE_CHECKING:
     from omnizarr.api.checking import check
-    from omnizarr.api.consolidating import consolidate_metadata, open_consolidated
-    from omnizarr.api.copying import copy, copy_all, copy_store
+    from omnizarr.api.consolidating import (
+        consolidate_metadata,
+        open_consolidated,
+        unconsolidate_metadata,
+    )
+    from omnizarr.api.copying import copy, copy_all
     from omnizarr.api.filled import (
         empty,
         empty_like,
@@ -58,23 +62,53 @@ if TYPE_CHECKING:
     )
     from omnizarr.api.saving import load, save, save_array, save_group
     from omnizarr.api.tasks import from_dask
-    from omnizarr.jobs.conversion import convert
+    from omnizarr.jobs.appending.job import append
+    from omnizarr.jobs.checksums import checksum
+    from omnizarr.jobs.conversion.job import convert
+    from omnizarr.jobs.deleting import delete
+    from omnizarr.jobs.differences.job import diff
+    from omnizarr.jobs.exporting.formats import file_formats
+    from omnizarr.jobs.exporting.job import export
+    from omnizarr.jobs.pyramids.job import pyramid
+    from omnizarr.jobs.rechunking.job import rechunk
+    from omnizarr.jobs.reencoding import reencode
+    from omnizarr.jobs.store_copying import copy_store
+    from omnizarr.jobs.sweeping import sweep
+    from omnizarr.jobs.syncing import sync
+    from omnizarr.jobs.translated.store import as_format
     from omnizarr.jobs.verification import verify
+    from omnizarr.jobs.virtualization import virtualize
+    from omnizarr.nodes.multiscale import Multiscale
     from omnizarr.nodes.synchronizers import ProcessSynchronizer, ThreadSynchronizer
     from omnizarr.stores import TempStore, ZipStore
 
 _LAZY = {
     "api.checking": ("check",),
-    "api.consolidating": ("consolidate_metadata", "open_consolidated"),
-    "api.copying": ("copy", "copy_all", "copy_store"),
+    "api.consolidating": ("consolidate_metadata", "open_consolidated", "unconsolidate_metadata"),
+    "api.copying": ("copy", "copy_all"),
     "api.filled": (
         *("empty", "empty_like", "full", "full_like"),
         *("ones", "ones_like", "zeros", "zeros_like"),
     ),
     "api.saving": ("load", "save", "save_array", "save_group"),
     "api.tasks": ("from_dask",),
-    "jobs.conversion": ("convert",),
+    "jobs.appending.job": ("append",),
+    "jobs.translated.store": ("as_format",),
+    "jobs.checksums": ("checksum",),
+    "jobs.conversion.job": ("convert",),
+    "jobs.deleting": ("delete",),
+    "jobs.differences.job": ("diff",),
+    "jobs.exporting.formats": ("file_formats",),
+    "jobs.exporting.job": ("export",),
+    "jobs.reencoding": ("reencode",),
+    "jobs.store_copying": ("copy_store",),
+    "jobs.sweeping": ("sweep",),
+    "jobs.syncing": ("sync",),
+    "jobs.pyramids.job": ("pyramid",),
+    "jobs.rechunking.job": ("rechunk",),
     "jobs.verification": ("verify",),
+    "nodes.multiscale": ("Multiscale",),
+    "jobs.virtualization": ("virtualize",),
     "nodes.synchronizers": ("ProcessSynchronizer", "ThreadSynchronizer"),
 }
 """Modules that are imported when one of their names is first used."""
@@ -90,6 +124,7 @@ __all__ = [
     "KVStore",
     "LocalStore",
     "MemoryStore",
+    "Multiscale",
     "NestedDirectoryStore",
     "PrefixStore",
     "ProcessSynchronizer",
@@ -99,8 +134,11 @@ __all__ = [
     "ThreadSynchronizer",
     "ZipStore",
     "__version__",
+    "append",
     "array",
+    "as_format",
     "check",
+    "checksum",
     "codecs",
     "config",
     "consolidate_metadata",
@@ -112,9 +150,13 @@ __all__ = [
     "create_array",
     "create_group",
     "create_hierarchy",
+    "delete",
+    "diff",
     "empty",
     "empty_like",
     "errors",
+    "export",
+    "file_formats",
     "from_array",
     "from_dask",
     "full",
@@ -129,13 +171,20 @@ __all__ = [
     "open_consolidated",
     "open_group",
     "open_like",
+    "pyramid",
+    "rechunk",
+    "reencode",
     "save",
     "save_array",
     "save_group",
     "storage",
     "stores",
+    "sweep",
+    "sync",
     "tree",
+    "unconsolidate_metadata",
     "verify",
+    "virtualize",
     "zeros",
     "zeros_like",
 ]

@@ -39,6 +39,7 @@
     │   ├── OverlapError (ValueError)            writing would delete the data that are written
     │   └── UncertainWriteError                  it is unknown whether it was written
     ├── MissingPackageError (ImportError)   an extra is needed; the message says which
+    ├── WorkerError (RuntimeError)          the workers of a job died on a task, or went away
     ├── InvalidKeyError (ValueError)        a key or path that no store may see
     ├── ConfigError (KeyError, ValueError)  `omnizarr.config` does not know a name or value
     └── SelectionError (IndexError)         a selection that NumPy would refuse too
@@ -59,6 +60,7 @@ This module knows names only. It must not import anything of the package.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, Self
 
 
@@ -310,6 +312,47 @@ class UnsupportedError(MetadataError):
         self.what = what
 
 
+class ObstaclesError(UnsupportedError):
+    """Several things stand in the way of a job; nothing was written.
+
+    Examples
+    --------
+    >>> errors = [UnsupportedError("format 2 has no shards"), MetadataError("no shape")]
+    >>> ObstaclesError.of(errors).errors == tuple(errors)
+    True
+    """
+
+    errors: tuple[ZarrError, ...] = ()
+    """What stands in the way, one error each."""
+
+    @classmethod
+    def of(cls, errors: Iterable[ZarrError]) -> Self:
+        """The error that lists others.
+
+        Parameters
+        ----------
+        errors
+            What stands in the way.
+
+        Returns
+        -------
+        ObstaclesError
+            Its message has a line for each of them.
+
+        Examples
+        --------
+        >>> print(ObstaclesError.of([MetadataError("no shape"), MetadataError("no type")]))
+        2 obstacles, and nothing was written:
+          1. no shape
+          2. no type
+        """
+        found = tuple(errors)
+        lines = [f"  {number}. {error}" for number, error in enumerate(found, 1)]
+        made = cls("\n".join([f"{len(found)} obstacles, and nothing was written:", *lines]))
+        made.errors = found
+        return made
+
+
 class StaleHandleError(MetadataError):
     """The array was replaced by one of another type, grid or codec after it was opened."""
 
@@ -454,6 +497,10 @@ class UncertainWriteError(StoreError):
 
 class MissingPackageError(ZarrError, ImportError):
     """An optional package is needed here; the message says how to install it."""
+
+
+class WorkerError(ZarrError, RuntimeError):
+    """The workers of a job died on a task again and again, or went away."""
 
 
 class InvalidKeyError(ZarrError, ValueError):

@@ -46,6 +46,9 @@ class Limits:
     where they cannot be listed, and in lists of chunk lengths."""
     scratch_bytes: int = 64 * MIB
     """Memory for chunks in flight, beyond the caller's output array."""
+    worker_bytes: int = 512 * MIB
+    """Memory for the tasks of a job (`convert`, `verify` …) in one process, beyond what the process
+    takes by itself; ``max_memory=`` of a job goes before it."""
     shard_index_bytes: int = 16 * MIB
     """Memory for indexes of shards, kept from one read to the next; 0 keeps none."""
 

@@ -31,6 +31,12 @@ WITH_ERRORS = {
     "zarr-java/testdata/storage_transformer/exists": "unknown storage transformer",
     # A plate without the group of one of its rows.
     "zarr-java/testdata/ome/v0.4_hcs": "every ancestor must be one",
+    # Images that depart from OME-NGFF: transformations in a wrong order, channels without a window,
+    # levels without names of dimensions.
+    "n5-universe/resources/metadata.zarr": "found ['translation', 'scale']",
+    "zarr-java/testdata/ome/v0.4": "omero.channels[0].window",
+    "zarr-java/testdata/ome/v0.5": "as dimension names",
+    "zarr-java/testdata/ome/v0.5_hcs": "as dimension names",
     # A scalar whose only chunk holds six elements.
     "netcdf-c/nczarr_test/ref_noshape.file.zip": "wrong size",
     # A data type that only zarrs has.

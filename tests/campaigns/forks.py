@@ -20,6 +20,7 @@ import json
 import multiprocessing
 import os
 import random
+import signal
 import sys
 import tempfile
 import threading
@@ -256,6 +257,19 @@ def in_child(log: int, deadline: float, work: Callable[[], int]) -> None:
         os._exit(code)
 
 
+def exit_code(child: int, deadline: float) -> int:
+    """Wait for a child; one that does not even end itself at its own deadline is killed."""
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.001)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return HUNG
+
+
 OUTCOMES = {FINE: "fine", WRONG: "wrong", FAILED: "failed", REFUSED: "refused", HUNG: "hung"}
 
 
@@ -276,7 +290,7 @@ def fork(
             child = os.fork()
             if child == 0:
                 in_child(log.fileno(), deadline, work)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        code = exit_code(child, 2 * deadline)
         log.seek(0)
         text = log.read().decode(errors="replace")
     outcome = OUTCOMES.get(code, f"ended with {code}")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnizarr.cli.picture import SHADES, draw, shade
+from omnizarr.cli.picture import SHADES, draw, draw_weights, shade
 
 
 def test_two_dimensions() -> None:
@@ -54,3 +54,15 @@ def test_every_chunk_is_in_the_picture(data: st.DataObject) -> None:
     assert ("·" not in text and set(text) == {"█"}) == (len(stored) == prod(grid))
     full = draw(grid, np.ndindex(grid), width) if prod(grid) < 5000 else None
     assert full is None or set("".join(full.lines)) == {"█"}
+
+
+def test_weights_shade_blocks() -> None:
+    assert draw_weights((5,), {(0,): 1.0, (2,): 3.0, (3,): 5.0}, 10).lines == ("░·▓█·",)
+    drawn = draw_weights((2, 3), {(0, 0): 1.0, (1, 2): 9.0}, 10)
+    assert drawn.lines == ("░··", "··█") and (drawn.rows, drawn.columns) == (0, 1)
+    assert draw_weights((2, 2), {(0, 0): 4.0}, 10).lines == ("█·", "··")
+    assert draw_weights((), {(): 4.0}, 10).lines == ("█",)
+    assert draw_weights((0, 3), {}, 10).lines == ()
+    folded = draw_weights((100,) * 2, {(row, 0): float(row) for row in range(100)}, 50)
+    assert folded.per_block == (5, 2) and folded.lines[0][0] == "░" and folded.lines[-1][0] == "█"
+    assert all(line[1:] == "·" * 49 for line in folded.lines)

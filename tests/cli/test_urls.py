@@ -371,3 +371,17 @@ def test_nothing_secret_is_printed(run: Run, command: str, url: str) -> None:
 def test_a_prefix_is_no_secret() -> None:
     assert urls.masked("redis://u:p@h/0?prefix=a&x=b") == "redis://u:***@h/0?prefix=a&x=***"
     assert urls.masked("https://h/a?prefix=a") == "https://h/a?prefix=***"
+
+
+def test_a_symbolic_link_is_followed_when_asked(run: Run, store: Path, tmp_path: Path) -> None:
+    (store / "sparse").rename(tmp_path / "outside")
+    (store / "sparse").symlink_to(tmp_path / "outside")
+    refused = run("info", store, "sparse")
+    assert refused.status == 2 and "follow_symlinks=True" not in refused.err
+    assert "--storage-option follow_symlinks=true" in refused.err and "cp -rL" in refused.err
+    follow = ("--storage-option", "follow_symlinks=true")
+    assert run("info", store, "sparse", *follow).status == 0
+    assert run("cp", store, tmp_path / "copy.zarr", *follow).status == 0
+    assert zarr.open(tmp_path / "copy.zarr")["sparse"].shape == (40, 60)
+    assert run("rm", store, "--yes", *follow).status == 2
+    assert (tmp_path / "outside" / "zarr.json").exists()

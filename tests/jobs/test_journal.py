@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from omnizarr.errors import MetadataError
 from omnizarr.jobs import Journal
+from omnizarr.jobs import journal as journal_module
 from omnizarr.jobs.journal import Done, read
 from omnizarr.stores import MemoryStore
 from omnizarr.testing import CountingStore
@@ -98,3 +101,41 @@ def test_it_is_written_about_once_a_second(monkeypatch: pytest.MonkeyPatch) -> N
     written = store.counts["set"]
     journal.flush()
     assert store.counts["set"] == written  # nothing new to write down
+
+
+def test_the_size_depends_on_what_is_in_flight_alone() -> None:
+    """Tasks are handed out in order and finish at random: between two ranges one is under way."""
+    in_flight, rng = 500, random.Random(0)
+    store = MemoryStore()
+    journal = Journal(store, "j", "job", "")
+    journal.begin()
+    flying, largest = [], 0
+    for number in range(10**9 - 20_000, 10**9):
+        flying.append(number)
+        if len(flying) == in_flight:
+            journal.mark("/a", flying.pop(rng.randrange(in_flight)))
+            largest = max(largest, len(journal.done("/a").ranges()))
+    assert 0.2 * in_flight < largest <= in_flight
+    journal.note("end", True)
+    assert len(store["j"]) < 25 * in_flight
+
+
+def test_a_slow_store_is_written_to_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(journal_module.time, "monotonic", lambda: now)
+    writes: list[float] = []
+
+    class Slow(MemoryStore):
+        def set(self, key: str, value: Any) -> None:
+            nonlocal now
+            now += 0.5
+            writes.append(now)
+            super().set(key, value)
+
+    journal = Journal(Slow(), "j", "job", "")
+    journal.begin()
+    for number in range(1000):
+        now += 0.1
+        journal.mark("/a", number)
+    assert 0.5 * len(writes) <= now / journal_module.SPARING + 0.5
+    assert len(writes) > 3

@@ -156,7 +156,7 @@ def test_what_cannot_be_sent_is_said() -> None:
 
 
 def test_memory_decides_how_many_run_at_once() -> None:
-    with limits.override(scratch_bytes=100):
+    with limits.override(worker_bytes=100):
         assert workers_for(30, 8) == 3
         assert workers_for(1000, 8) == 1
         assert workers_for(0, 8) == 8

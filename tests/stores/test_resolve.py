@@ -289,7 +289,7 @@ def test_names_with_a_colon_are_paths(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ("a.h5", b"\x89HDF\r\n\x1a\n", "h5py"),
         ("a.nc", b"CDF\x01", "NetCDF-3"),
-        ("a.tif", b"II*\0", "tifffile"),
+        ("a.tif", b"II*\0", "virtualize"),
         ("archive", b"PK\x03\x04", "ZipStore"),
         ("a.tar.gz", b"\x1f\x8b", "unpack"),
         ("zarr.json", b"{}", "open the folder"),

@@ -44,6 +44,8 @@ class OpenArguments(ArrayArguments, FormatArguments, total=False):
 class OpenGroupArguments(NodeOptions, FormatArguments, total=False):
     """Keywords of `open_group`."""
 
+    dialect: Literal["nczarr"] | None
+
 
 class ConsolidatedArguments(OpenGroupArguments, total=False):
     """Keywords of `open_consolidated`."""

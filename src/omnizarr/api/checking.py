@@ -2,7 +2,7 @@
 
 What a departure is, `formats.rules` knows, and whether a codec is usable, the array itself; here
 nodes are visited one after the other, each on its own, so that a broken one hides none of the
-others.
+others. `conventions.rules` looks at the attributes of all of them afterwards: they name each other.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from typing import Any, Literal
 
 from omnizarr import formats
 from omnizarr.api.arguments import StorageOptions
+from omnizarr.conventions import rules as conventions
+from omnizarr.conventions.rules import NodeFacts
 from omnizarr.errors import MetadataError, NodeNotFoundError, NotListableError, ZarrError
 from omnizarr.formats import rules
+from omnizarr.formats.base import Format, Node
 from omnizarr.formats.rules import Finding, Inside
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
@@ -23,7 +26,7 @@ from omnizarr.model.store import Store
 from omnizarr.model.store_facts import PartlyNamed, Sweepable
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.overlaps import innermost
-from omnizarr.nodes.node import NodeAddress, Options
+from omnizarr.nodes.node import NodeAddress, Options, attributes_key
 from omnizarr.runtime import parallel
 from omnizarr.stores import StoreLike, WrapperStore, as_store
 
@@ -161,11 +164,18 @@ def check(
     start = paths.normalize_path(path)
     findings: list[Finding] = []
     nodes = 0
+    hierarchies: dict[Format, dict[str, NodeFacts]] = {}
     for path, place in _walk(backing, start, chosen):
         findings += place.findings
         nodes += place.nodes
+        below = tuple(path for path, _ in place.below)
+        for known, node in place.readable:
+            found = _facts(NodeAddress(backing, path, known), node, below)
+            hierarchies.setdefault(known, {})[path] = found
         for known, model in place.arrays:
             findings += _about_codecs(NodeAddress(backing, path, known), model, chosen)
+    for hierarchy in hierarchies.values():
+        findings += conventions.findings(hierarchy)
     remains = [*_leftovers(backing), *map(_unnamed, unreachable(backing))]
     if not nodes:
         reason = "; ".join(
@@ -205,6 +215,15 @@ def unreachable(store: Store) -> list[str]:
         f"{rules.plural(len(names), 'value')} cannot be read, because the names are no keys:"
         f" {shown}; rename them with the tool that wrote them"
     ]
+
+
+def _facts(place: NodeAddress, node: Node, below: tuple[str, ...]) -> NodeFacts:
+    """A node as the rules of conventions see it."""
+    key = attributes_key(place, node)
+    if not isinstance(node, ArrayModel):
+        version = place.format.ome_version
+        return NodeFacts(place.path, key, node.attributes, children=below, ome_version=version)
+    return NodeFacts(place.path, key, node.attributes, node.shape, node.dtype, node.dimension_names)
 
 
 def _about_codecs(

@@ -1,44 +1,36 @@
-"""Copying nodes between groups, and keys between stores."""
+"""Copying nodes between groups."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from math import prod
 from typing import Any, Literal, NamedTuple, TextIO, Unpack
 
-from omnizarr import formats
 from omnizarr.api import hdf5
-from omnizarr.api.arguments import StorageOptions
 from omnizarr.errors import (
     CopyError,
     MetadataError,
-    NodeNotFoundError,
     NodeTypeError,
-    NotListableError,
     OverlapError,
     UnsupportedError,
 )
 from omnizarr.keywords import refuse_unknown, suggests
 from omnizarr.model import paths
-from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import KNOWN, ArrayArguments, check_meta_array
 from omnizarr.nodes.creation.arrays import like, without_replaced
-from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins, overlap
+from omnizarr.nodes.creation.overlaps import Location, check_apart, contains, origins
 from omnizarr.nodes.creation.source_data import secured
 from omnizarr.nodes.data.regions import regions
 from omnizarr.nodes.group import Group
-from omnizarr.runtime import parallel
-from omnizarr.stores import StoreLike, as_store
-from omnizarr.stores.resolve import check_sides, is_absent
+from omnizarr.runtime.progress import ProgressLike, Reporter
 
 Destination = Group | hdf5.Hdf5Group
 IfExists = Literal["raise", "replace", "skip", "skip_initialized"]
-AT_ONCE = 16
-"""How many values are copied at once at the most; each is in memory meanwhile."""
 Log = Callable[[str], object] | TextIO | str | None
 """Where to tell what is copied."""
-_CHOICES = ("raise", "replace", "skip", "skip_initialized")
+CHOICES = ("raise", "replace", "skip", "skip_initialized")
 
 
 class CopyArguments(ArrayArguments, total=False):
@@ -65,8 +57,12 @@ class Copied(NamedTuple):
             return NotImplemented
         return Copied(self[0] + other[0], self[1] + other[1], self[2] + other[2])
 
+    def to_dict(self) -> dict[str, int]:
+        """The counts in JSON's types."""
+        return self._asdict()
 
-def _logger(log: Log) -> Callable[[str], object]:
+
+def logger_of(log: Log) -> Callable[[str], object]:
     if log is None:
         return lambda _: None
     if callable(log):
@@ -84,144 +80,10 @@ def _logger(log: Log) -> Callable[[str], object]:
 
 
 @suggests
-def copy_store(
-    source: StoreLike, dest: StoreLike, source_path: str = "", dest_path: str = "",
-    excludes: str | Iterable[str] | None = None, includes: str | Iterable[str] | None = None,
-    flags: int = 0, if_exists: IfExists = "raise", dry_run: bool = False, log: Log = None,
-    *, storage_options: StorageOptions | None = None,
-    destination_options: StorageOptions | None = None,
-) -> Copied:  # fmt: skip
-    """Copy keys from one store to another. No value is decoded.
-
-    Parameters
-    ----------
-    source, dest
-        Paths, URLs, mappings or stores.
-    source_path, dest_path
-        Copy the keys below `source_path`, to below `dest_path`.
-    excludes, includes
-        Regular expressions. A key that one of `excludes` matches is not copied, unless one of
-        `includes` matches it as well.
-    flags
-        Flags of `re.compile` for them.
-    if_exists
-        What to do with a key that is there: ``"raise"``, ``"replace"`` or ``"skip"``.
-    dry_run
-        Only tell what would be done.
-    log
-        A function, a file or the path of one, for one line per key.
-    storage_options, destination_options
-        Options for the stores of URLs, source and destination.
-
-    Returns
-    -------
-    Copied
-        The numbers of keys ``copied`` and ``skipped``, and of bytes ``nbytes``.
-
-    Raises
-    ------
-    NodeExistsError
-        If a key is there and `if_exists` is ``"raise"``. Nothing is copied then.
-    NodeNotFoundError
-        If the source is a path or URL and does not exist; a folder may be empty.
-    NotListableError
-        If the source cannot list its keys.
-    OverlapError
-        If values would be replaced before they are read.
-
-    Examples
-    --------
-    >>> import omnizarr
-    >>> source, dest = omnizarr.MemoryStore(), omnizarr.MemoryStore()
-    >>> omnizarr.save_array(source, [1, 2, 3])
-    >>> omnizarr.copy_store(source, dest).copied
-    2
-    """
-    if if_exists not in _CHOICES:
-        raise MetadataError(f"if_exists must be one of {_CHOICES}, found {if_exists!r}")
-    say = _logger(log)
-    check_sides(source, dest, storage_options, destination_options)
-    origin = as_store(source, mode="r", storage_options=storage_options)
-    target = as_store(dest, storage_options=destination_options)
-    if not origin.capabilities.listable:
-        # A web server's index may be all there is, and it leaves out names that begin with a dot.
-        raise NotListableError(
-            f"{origin!r} does not tell all of its keys, so a copy of them would be incomplete;"
-            " copy its arrays and groups (omnizarr.copy, omnizarr.copy_all)"
-        )
-    from_prefix = _prefix(source_path)
-    to_prefix = _prefix(dest_path)
-    here, there = Location(origin, from_prefix[:-1]), Location(target, to_prefix[:-1])
-    if if_exists == "replace" and overlap(here, there):
-        raise OverlapError(
-            f"the source ({here}) and the destination ({there}) overlap, so that values would be"
-            " replaced before they are read; choose a destination outside the source"
-        )
-    leave = _patterns(excludes, flags)
-    take = _patterns(includes, flags)
-    found = [key[len(from_prefix) :] for key in origin.list_prefix(from_prefix)]
-    if not found and is_absent(source, origin):
-        raise NodeNotFoundError("there is no such store to copy").at(origin)
-    names = [
-        name
-        for name in found
-        if not any(p.search(name) for p in leave) or any(p.search(name) for p in take)
-    ]
-    workers = _at_once(origin, target)
-    taken: list[bool] = [False] * len(names)
-    if if_exists != "replace":
-        taken = parallel.each(lambda name: target.exists(to_prefix + name), names, workers)
-    if if_exists == "raise" and any(taken):
-        new = to_prefix + names[taken.index(True)]
-        raise CopyError(f"{target!r} already has key {new!r} (if_exists='replace' or 'skip')")
-
-    def copy_one(name: str) -> Copied:
-        new = to_prefix + name
-        if known[name]:
-            say(f"skip {new}")
-            return Copied(0, 1, 0)
-        say(f"copy {new}")
-        value = None if dry_run else origin.get(from_prefix + name)
-        if value is not None:
-            target.set(new, value)
-        return Copied(1, 0, 0 if value is None else len(value))
-
-    known = dict(zip(names, taken, strict=True))
-    steps: tuple[list[str], ...] = (names,)
-    if target.capabilities.hierarchies_only:
-        steps = formats.documents_first(names)
-        for name in names:
-            target.check_storable(to_prefix + name)
-    total = Copied(0, 0, 0)
-    for step in steps:
-        total = sum(parallel.each(copy_one, step, workers), total)
-    say(_summary(total, dry_run))
-    return total
-
-
-def _at_once(origin: Store, target: Store) -> int:
-    """How many values are copied at once: several, if one of the stores has a high latency."""
-    if not target.capabilities.concurrent_writes:
-        return 1
-    return min(AT_ONCE, max(origin.capabilities.requests, target.capabilities.requests))
-
-
-def _prefix(path: str) -> str:
-    path = paths.normalize_path(path)
-    return path + "/" if path else ""
-
-
-def _patterns(given: str | Iterable[str] | None, flags: int) -> list[re.Pattern[str]]:
-    if given is None:
-        return []
-    return [re.compile(p, flags) for p in ([given] if isinstance(given, str) else given)]
-
-
-@suggests
 def copy(
     source: object, dest: Group | object, name: str | None = None, shallow: bool = False,
     without_attrs: bool = False, log: Log = None, if_exists: IfExists = "raise",
-    dry_run: bool = False, **create_kws: Unpack[CopyArguments],
+    dry_run: bool = False, progress: ProgressLike = None, **create_kws: Unpack[CopyArguments],
 ) -> Copied:  # fmt: skip
     """Copy an array or a group into a group.
 
@@ -244,6 +106,9 @@ def copy(
         ``"skip_initialized"`` if all its chunks are stored.
     dry_run
         Only tell what would be done.
+    progress
+        True draws a line in a notebook or on a terminal, or logs it; a callable gets a `Progress`
+        after every region. Units are bytes of values.
     **create_kws
         All keywords of `create_array`, for a copy of an array that differs from it. For a group of
         h5py, the keywords of its `create_dataset`.
@@ -268,8 +133,10 @@ def copy(
     >>> omnizarr.copy(source["a"], dest, name="b").copied
     1
     """
-    manner = _Manner(shallow, without_attrs, _logger(log), if_exists, dry_run)
-    return _copy_members({name: source}, dest, manner, create_kws, root=True)
+    reporter = Reporter(progress, _nbytes(source, shallow) if progress else 0)
+    manner = _Manner(shallow, without_attrs, logger_of(log), if_exists, dry_run, reporter)
+    with closing(reporter):
+        return _copy_members({name: source}, dest, manner, create_kws, root=True)
 
 
 class _Manner(NamedTuple):
@@ -280,6 +147,18 @@ class _Manner(NamedTuple):
     say: Callable[[str], object]
     if_exists: IfExists
     dry_run: bool
+    reporter: Reporter
+
+
+def _nbytes(source: Any, shallow: bool) -> int:
+    """How many bytes of values a copy has."""
+    if hasattr(source, "shape"):
+        count: int = prod(source.shape)
+        return count * int(source.dtype.itemsize)
+    members = [source[name] for name in list(source.keys())] if hasattr(source, "keys") else []
+    return sum(
+        _nbytes(member, shallow) for member in members if not shallow or hasattr(member, "shape")
+    )
 
 
 def _copy_members(
@@ -287,8 +166,8 @@ def _copy_members(
     create_kws: Mapping[str, Any], *, root: bool,
 ) -> Copied:  # fmt: skip
     """Copy each source under its name. Unless they are `root`, a shallow copy skips groups."""
-    if manner.if_exists not in _CHOICES:
-        raise MetadataError(f"if_exists must be one of {_CHOICES}, found {manner.if_exists!r}")
+    if manner.if_exists not in CHOICES:
+        raise MetadataError(f"if_exists must be one of {CHOICES}, found {manner.if_exists!r}")
     check_meta_array(create_kws)
     if hdf5.is_group(dest):
         if manner.if_exists == "skip_initialized":
@@ -306,11 +185,11 @@ def _copy_members(
         _check_outside(source, dest)
     copied = (_copy(each, dest, name, manner, create_kws, root) for name, each in members.items())
     total = sum(copied, Copied(0, 0, 0))
-    manner.say(_summary(total, manner.dry_run))
+    manner.say(summary(total, manner.dry_run))
     return total
 
 
-def _summary(total: Copied, dry_run: bool) -> str:
+def summary(total: Copied, dry_run: bool) -> str:
     done = "dry run" if dry_run else "all done"
     return f"{done}: {total.copied} copied, {total.skipped} skipped"
 
@@ -340,7 +219,7 @@ def _check_outside(source: Any, dest: Destination) -> None:
 def copy_all(
     source: object, dest: Group | object, shallow: bool = False, without_attrs: bool = False,
     log: Log = None, if_exists: IfExists = "raise", dry_run: bool = False,
-    **create_kws: Unpack[CopyArguments],
+    progress: ProgressLike = None, **create_kws: Unpack[CopyArguments],
 ) -> Copied:  # fmt: skip
     """Copy every member of one group into another, and its attributes.
 
@@ -352,7 +231,7 @@ def copy_all(
         The group that gets the copies.
     shallow
         Copy arrays only.
-    without_attrs, log, if_exists, dry_run, **create_kws
+    without_attrs, log, if_exists, dry_run, progress, **create_kws
         As in `copy`.
 
     Returns
@@ -372,8 +251,10 @@ def copy_all(
         raise TypeError(f"copy_all copies the members of a group, found {type(source).__name__}")
     group: Any = source
     members = {name: group[name] for name in list(group.keys())}
-    manner = _Manner(shallow, without_attrs, _logger(log), if_exists, dry_run)
-    total = _copy_members(members, dest, manner, create_kws, root=False)
+    reporter = Reporter(progress, _nbytes(source, shallow) if progress else 0)
+    manner = _Manner(shallow, without_attrs, logger_of(log), if_exists, dry_run, reporter)
+    with closing(reporter):
+        total = _copy_members(members, dest, manner, create_kws, root=False)
     if not without_attrs and not dry_run:
         into: Any = dest
         into.attrs.update(_plain(group.attrs))
@@ -438,6 +319,7 @@ def _copy_array(
         )
         if manner.if_exists == "skip" or (manner.if_exists == "skip_initialized" and complete):
             manner.say(f"skip {place} {source.shape} {source.dtype}")
+            manner.reporter.advance(_nbytes(source, False), 0, place)
             return Copied(0, 1, 0)
     manner.say(f"copy {place} {source.shape} {source.dtype}")
     if manner.dry_run:
@@ -457,7 +339,10 @@ def _copy_array(
                 wanted.pop(dropped, None)
         target = dest.create_array(name, overwrite=True, **wanted)
     for region in regions(target) if isinstance(target, Array) else hdf5.regions(target):
-        target[region] = values[region]
+        values_here = values[region]
+        target[region] = values_here
+        nbytes = int(getattr(values_here, "nbytes", 0))
+        manner.reporter.advance(nbytes, nbytes, place)
     if not manner.without_attrs:
         target.attrs.update(_plain(source.attrs))
     return Copied(1, 0, target.nbytes)

@@ -6,7 +6,7 @@ All arguments are checked before anything is stored or replaced.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from omnizarr.api.arguments import (
     FromArrayArguments,
@@ -22,7 +22,7 @@ from omnizarr.api.arguments import (
 )
 from omnizarr.api.opening import make_group, open_group
 from omnizarr.config import config
-from omnizarr.formats import FormatName
+from omnizarr.formats import FormatName, with_dialect
 from omnizarr.formats.base import DEFAULT
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
@@ -261,6 +261,7 @@ def create_group(
     *,
     path: str | None = None,
     zarr_format: FormatName | None = None,
+    dialect: Literal["nczarr"] | None = None,
     overwrite: bool = False,
     attributes: Mapping[str, object] | None = None,
     storage_options: StorageOptions | None = None,
@@ -271,6 +272,9 @@ def create_group(
     ----------
     store, path, zarr_format, storage_options
         As in `create_array`.
+    dialect
+        ``"nczarr"``: format 2 as netCDF-C writes it. Groups and arrays that are created below this
+        one are of the same dialect.
     overwrite
         Replace the node that is there, and everything below it.
     attributes
@@ -295,8 +299,9 @@ def create_group(
     """
     backing = open_store(store, "w" if overwrite else "a", storage_options)
     return make_group(
-        backing, paths.normalize_path(path), zarr_format, attributes, Options(), overwrite=overwrite
-    )
+        backing, paths.normalize_path(path), with_dialect(zarr_format, dialect), attributes,
+        Options(), overwrite=overwrite,
+    )  # fmt: skip
 
 
 @suggests

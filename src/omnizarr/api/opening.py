@@ -256,8 +256,9 @@ def open_group(
         Of a group that is created. For a group that exists they have no effect, and a warning
         says so if they differ.
     **arguments
-        ``zarr_format`` (or ``zarr_version``): the format to look for, or to create. Then how the
-        arrays of the group behave, as in `create_array`: ``read_only``, ``write_empty_chunks``,
+        ``zarr_format`` (or ``zarr_version``): the format to look for, or to create. ``dialect``:
+        ``"nczarr"`` creates a group of format 2 as netCDF-C writes it. Then how the arrays
+        of the group behave, as in `create_array`: ``read_only``, ``write_empty_chunks``,
         ``on_missing``, ``text``, ``allow_pickle``, ``synchronizer``, ``cache_metadata``,
         ``cache_attrs``, ``chunk_store``, ``config``, ``meta_array``.
 
@@ -294,7 +295,9 @@ def _open_group(
     backing: Store, wanted: str, normal: str, use_consolidated: bool | str | None,
     arguments: dict[str, Any], found: Found = None,
 ) -> Group:  # fmt: skip
+    dialect = arguments.pop("dialect", None)
     zarr_format = format_of(arguments)
+    made = formats.with_dialect(zarr_format, dialect)
     refuse_unknown(arguments, OPTIONS | {"attributes"}, "open_group")
     attributes = arguments.get("attributes")
     options = options_from(arguments, node.opened_as(wanted))
@@ -310,9 +313,7 @@ def _open_group(
                 model = _consolidated(place, model) or model
             return warn_of_attributes(Group._of(place, model, options), attributes)
     try:
-        return make_group(
-            backing, normal, zarr_format, attributes, options, overwrite=wanted == "w"
-        )
+        return make_group(backing, normal, made, attributes, options, overwrite=wanted == "w")
     except NodeExistsError as error:
         found = node.find_in(backing, normal, zarr_format) if wanted == "a" else None
         if found is None:
@@ -357,7 +358,7 @@ def make_group(
     chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
     place = NodeAddress(store, path, chosen)
     model = chosen.new_group(dict(attributes or {}))
-    storing.create(place, model, overwrite=overwrite)
+    model = storing.create(place, model, overwrite=overwrite)
     return Group._of(place, model, options)
 
 

@@ -1,7 +1,7 @@
-"""The command line: `omnizarr tree|info|convert|check|verify`, also as `python -m omnizarr`.
+"""The command line: `omnizarr COMMAND`, or `python -m omnizarr COMMAND`.
 
-One file per command. A command knows the public API (`import omnizarr`) alone: whatever it can
-do, a program can do.
+`commands` lists the commands; `showing`, `checking` and `changing` hold them, one file each. A
+command knows the public API (`import omnizarr`) alone: whatever it can do, a program can do.
 """
 
 from __future__ import annotations

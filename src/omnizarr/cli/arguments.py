@@ -11,6 +11,17 @@ def integer(text: str, *, least: int) -> int:
     return number
 
 
+def number(text: str) -> float:
+    """A number that is not negative: `0.5`, `1e-6`."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < float("inf"):
+        raise _refused("a number from 0 on such as 1e-6", text)
+    return found
+
+
 def lengths(text: str) -> tuple[int, ...]:
     """A chunk shape: `10,20`, or `10x20`."""
     found = [_number(part) for part in text.replace("x", ",").split(",")]
@@ -18,6 +29,40 @@ def lengths(text: str) -> tuple[int, ...]:
     if len(shape) != len(found):
         raise _refused("lengths from 1 on such as 10,20", text)
     return shape
+
+
+Lengths = int | str | tuple[int, ...]
+
+
+def cuts(text: str) -> Lengths | dict[str, Lengths]:
+    """Chunk lengths of arrays: `10,20`, `-1,100`, `auto`, `10MB`, or by name: `time=1,lat=-1`. A
+    name is that of a dimension, or the path of an array (`a/b=10x20`)."""
+    parts = text.split(",")
+    if "=" not in text:
+        found = [_cut(part) for part in parts]
+        if len(found) == 1 and not isinstance(found[0], int):
+            return found[0]
+        if not all(isinstance(length, int) for length in found):
+            raise _refused("lengths such as 10,20 or time=1,lat=-1", text)
+        return tuple(found)  # type: ignore[arg-type]  # looked at above
+    named: dict[str, Lengths] = {}
+    for part in parts:
+        name, equals, length = part.rpartition("=")
+        if not equals or not name:
+            raise _refused("NAME=LENGTH,NAME=LENGTH", text)
+        named[name] = _cut(length)
+    return named
+
+
+def _cut(text: str) -> Lengths:
+    """A length, several with an x between, "auto" or a size."""
+    if text.strip() == "auto" or text.strip()[-1:] in ("b", "B"):
+        return text.strip()
+    found = tuple(-1 if part == "-1" else _number(part) for part in text.strip().split("x"))
+    lengths = tuple(number for number in found if number)
+    if len(lengths) != len(found):
+        raise _refused("a length from 1 on, -1 for all, 10x20, auto or a size such as 10MB", text)
+    return lengths[0] if len(lengths) == 1 else lengths
 
 
 def _number(text: str) -> int | None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import omnizarr
-from omnizarr.cli import check, convert, info, tree, verify
+from omnizarr.cli.commands import COMMANDS, Command
 from omnizarr.cli.output import (
     Output,
     Unwritable,
@@ -24,19 +24,11 @@ from omnizarr.cli.output import (
     standard_output,
 )
 from omnizarr.cli.places import near
-from omnizarr.cli.problems import explain
+from omnizarr.cli.problems import explain_all
 from omnizarr.cli.urls import hidden
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-
-COMMANDS: dict[str, Any] = {
-    "tree": tree,
-    "info": info,
-    "convert": convert,
-    "check": check,
-    "verify": verify,
-}
 
 DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
@@ -44,14 +36,18 @@ DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments[:1] == ["_complete"]:  # for shells alone
+        from omnizarr.cli.shells.nodes import answer
+
+        return answer(arguments[-1])
     _fill_closed()
     out, err = standard_output(), standard_error()
     try:
         return _run(arguments, out, err)
     except KeyboardInterrupt:
-        command = next((word for word in arguments if word in COMMANDS), "")
+        command = _named(arguments)
         with suppress(Unwritable, BrokenPipeError):
-            err.line(getattr(COMMANDS.get(command), "INTERRUPTED", "interrupted"))
+            err.line(getattr(command and command.module, "INTERRUPTED", "interrupted"))
         return INTERRUPTED
     except (Unwritable, BrokenPipeError):  # the message cannot be shown
         return REFUSED
@@ -69,7 +65,7 @@ def _run(arguments: list[str], out: Output, err: Output) -> int:
             return REFUSED
         parsed = parser.parse_args(arguments)
         given = [*parsed.storage_option, *getattr(parsed, "destination_option", ())]
-        status = int(COMMANDS[parsed.command].run(parsed, out))
+        status = int(COMMANDS[parsed.command].module.run(parsed, out))
         out.flush()
         return status
     except SystemExit as leaving:  # argparse has said what it had to say
@@ -86,17 +82,29 @@ def _run(arguments: list[str], out: Output, err: Output) -> int:
             for line in shown.splitlines():
                 err.line(line)
             return REFUSED
-        message, hint = explain(error)
+        heading, found = explain_all(error)
         for options in ({name: value} for name, value in given):
-            message, hint = hidden(message, options), hint and hidden(hint, options)
-        tell(err, message, hint)
+            found = [(hidden(one, options), hint and hidden(hint, options)) for one, hint in found]
+        tell(err, found, heading)
         return REFUSED
 
 
-def tell(err: Output, message: str, hint: str | None) -> None:
-    err.line(red("omnizarr:"), f" {message}")
-    if hint:
-        err.line(dim(f"hint: {hint}"))
+def tell(err: Output, found: Sequence[tuple[str, str | None]], heading: str = "") -> None:
+    """Say what is wrong, each on one line, with a hint where there is one."""
+    if heading:
+        err.line(red("omnizarr:"), f" {heading}")
+    for number, (message, hint) in enumerate(found, 1):
+        if heading:
+            err.line(f"  {number}. {message}")
+        else:
+            err.line(red("omnizarr:"), f" {message}")
+        if hint:
+            err.line(dim(f"{'     ' if heading else ''}hint: {hint}"))
+
+
+def _named(arguments: Sequence[str]) -> Command | None:
+    """The command that is called."""
+    return next((COMMANDS[word] for word in arguments if word in COMMANDS), None)
 
 
 def _fill_closed() -> None:
@@ -133,7 +141,8 @@ def make_parser(out: Output, err: Output, arguments: Sequence[str] = ()) -> Argu
 
         def error(self, message: str) -> NoReturn:
             near = misspelt(arguments, commands.choices)
-            tell(err, message, f"did you mean {near}?" if near else f"{self.prog} --help")
+            hint = f"did you mean {near}?" if near else f"{self.prog} --help"
+            tell(err, [(message, hint)])
             raise SystemExit(REFUSED)
 
     common = Parser(add_help=False)
@@ -142,21 +151,23 @@ def make_parser(out: Output, err: Output, arguments: Sequence[str] = ()) -> Argu
 
     parser = Parser(
         prog="omnizarr",
-        description="Look at, convert, check and verify Zarr stores of every format.",
+        description="Show, check, copy and convert Zarr stores of every format.",
         epilog="`omnizarr COMMAND --help` shows a command's options and examples.",
     )
     parser.add_argument("--version", action="version", version=f"omnizarr {omnizarr.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, command in COMMANDS.items():
+    called = _named(arguments)
+    for command in COMMANDS.values():
         below = commands.add_parser(
-            name,
-            help=command.HELP,
-            description=f"{command.HELP[0].upper()}{command.HELP[1:]}.",
-            epilog=command.EXAMPLES,
+            command.name,
+            help=command.help,
+            description=f"{command.help[0].upper()}{command.help[1:]}.",
             parents=[common],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_arguments(below)
+        if command is called:
+            below.epilog = command.module.EXAMPLES
+            command.module.add_arguments(below)
     return parser
 
 

@@ -157,6 +157,10 @@ def red(text: str) -> Styled:
     return Styled(31, text)
 
 
+def green(text: str) -> Styled:
+    return Styled(32, text)
+
+
 def yellow(text: str) -> Styled:
     return Styled(33, text)
 

@@ -7,7 +7,7 @@ chunks are stored. This module knows coordinates only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -81,3 +81,45 @@ def shade(stored: int, possible: int) -> str:
     if stored >= possible:
         return SHADES[4]
     return SHADES[1 + 3 * stored // possible]
+
+
+# -- weights -----------------------------------------------------------------------------------
+
+
+def draw_weights(
+    grid: tuple[int, ...], weights: Mapping[tuple[int, ...], float], width: int
+) -> Picture:
+    """The same with a weight for every chunk that is stored: a block's shade says where the mean of
+    its chunks is between the least weight (░) and the greatest (█)."""
+    low, high = min(weights.values(), default=0.0), max(weights.values(), default=0.0)
+
+    def shaded(found: list[float]) -> str:
+        if not found:
+            return SHADES[0]
+        mean = sum(found) / len(found)
+        return SHADES[1 + min(int(4 * (mean - low) / (high - low)), 3)] if high > low else SHADES[4]
+
+    if len(grid) < 1 or 0 in grid:
+        return draw(grid, weights, width)
+    blocks: dict[tuple[int, int], list[float]] = {}
+    if len(grid) == 1:
+        block = -(-grid[0] // (_ROWS * width))
+        for (coordinate,), weight in weights.items():
+            blocks.setdefault((0, coordinate // block), []).append(weight)
+        text = "".join(shaded(blocks.get((0, i), [])) for i in range(-(-grid[0] // block)))
+        lines = tuple(text[start : start + width] for start in range(0, len(text), width))
+        return Picture(lines, None, 0, (block,))
+    empty = draw(grid, (), width)
+    down, right = empty.rows, empty.columns
+    assert down is not None and right is not None
+    for coordinates, weight in weights.items():
+        place = (
+            coordinates[down] // empty.per_block[down],
+            coordinates[right] // empty.per_block[right],
+        )
+        blocks.setdefault(place, []).append(weight)
+    lines = tuple(
+        "".join(shaded(blocks.get((row, column), [])) for column in range(len(line)))
+        for row, line in enumerate(empty.lines)
+    )
+    return Picture(lines, down, right, empty.per_block)

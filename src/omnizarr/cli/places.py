@@ -21,8 +21,14 @@ from omnizarr.errors import MetadataError, NodeNotFoundError, ZarrError
 from omnizarr.stores import Store, ZipStore, as_store, store_kind
 
 _ZIP = b"PK"
-_JOURNAL = ".omnizarr-convert.json"
-"""The journal that is stored until a conversion is finished."""
+_JOURNALS = {
+    ".omnizarr-convert.json": ("conversion", "convert"),
+    ".omnizarr-copy.json": ("copy", "cp"),
+    ".omnizarr-sync.json": ("synchronization", "sync"),
+}
+"""What is stored until a command is finished: what it does, and its name."""
+DELETING = ".omnizarr-delete.json"
+"""What is stored until a deletion is finished."""
 _FEW = 24
 """How many folders are looked into for a hint."""
 
@@ -48,6 +54,14 @@ class Problem(Exception):
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class Problems(Exception):
+    """Several of them, which are told at once."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = tuple(problems)
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,11 @@ class StoredAt:
 
 def open_store(file: str, options: Mapping[str, Any], mode: str) -> Store:
     """The store that a path or URL means, with the options that a person gave."""
+    if set(options) == {"follow_symlinks"} and not (urls.is_url(file) or os.path.isfile(file)):
+        # Only reading follows: nothing outside the store is written or deleted.
+        if mode == "r" and options["follow_symlinks"] is True and os.path.isdir(file):
+            return omnizarr.LocalStore(file, read_only=True, follow_symlinks=True)
+        options = {}
     if options and not urls.takes_options(file):
         raise Problem(
             f"{file}: a folder or an archive has no options",
@@ -161,7 +180,7 @@ def find(
     path: str, node: str | None = None, zarr_format: str | None = None, options: Given = ()
 ) -> tuple[StoredAt, Any]:
     """The array or group, and where it was found."""
-    places = _places(path, node, options)
+    places = every(path, node, options)
     missing: list[tuple[StoredAt, NodeNotFoundError]] = []
     for place in places:
         try:
@@ -187,9 +206,37 @@ def locate(path: str, node: str | None = None, options: Given = ()) -> StoredAt:
     try:
         place, found = find(path, node, options=options)
     except MetadataError:
-        return _places(path, node, options)[0]
+        return every(path, node, options)[0]
     found.store.close()
     return place
+
+
+def in_group(path: str, node: str | None = None, options: Given = ()) -> StoredAt:
+    """Where a node is; an array as a member of the group around it, if there is one."""
+    here = locate(path, node, options)
+    places = every(path, node, options)
+    for place in places[places.index(here) :] if here in places else ():
+        folder, _, _ = place.path.rpartition("/")
+        with suppress(ZarrError, OSError):
+            found = _open(place)
+            found.store.close()
+            if isinstance(found, omnizarr.Group):
+                break
+            if place.path:
+                _open(replace(place, path=folder)).store.close()
+                return place
+    return here
+
+
+def nearest(path: str, node: str | None = None, options: Given = ()) -> StoredAt:
+    """Where that array or group is; if there is none, the first place that the path may mean."""
+    try:
+        return locate(path, node, options)
+    except Problem:
+        place = every(path, node, options)[0]
+        if not urls.is_url(place.file) and not urls.exists(place.file):
+            raise
+        return place
 
 
 def _open(place: StoredAt, zarr_format: str | None = None) -> Any:
@@ -201,7 +248,7 @@ def _open(place: StoredAt, zarr_format: str | None = None) -> Any:
         raise
 
 
-def _places(path: str, node: str | None, options: Given) -> list[StoredAt]:
+def every(path: str, node: str | None = None, options: Given = ()) -> list[StoredAt]:
     """Every store that the path may mean, the nearest first."""
     given = dict(options)
     return [replace(place, options=given) for place in _candidates(path, (node or "").strip("/"))]
@@ -223,7 +270,7 @@ def _candidates(path: str, inner: str) -> Iterator[StoredAt]:
     if not os.path.isdir(outer):
         if not os.path.lexists(outer):
             yield StoredAt(outer, inner)
-        elif _is_archive(outer):
+        elif is_archive(outer):
             yield StoredAt(outer, inner, archive=True)
         elif (known := store_kind(outer)) is not None and not (
             known.existing and _is_store(os.path.dirname(outer) or os.curdir)
@@ -244,7 +291,10 @@ def _joined(name: str, path: str) -> str:
     return f"{name}/{path}" if path else name
 
 
-def _is_archive(path: str) -> bool:
+def is_archive(path: str) -> bool:
+    """Whether a file begins as a zip archive."""
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would hold us up
+        raise Problem(f"{path}: it is neither a regular file nor a folder")
     try:
         with open(path, "rb") as file:
             return file.read(2) == _ZIP
@@ -284,10 +334,16 @@ def _is_store(folder: str) -> bool:
 def _nothing(path: str, missing: list[tuple[StoredAt, NodeNotFoundError]]) -> Problem:
     """The problem of a path that leads to no node in any of the stores it may mean."""
     nearest, first = missing[0]
-    if _is_unfinished(nearest):
+    for journal, (what, command) in _JOURNALS.items():
+        if _is_unfinished(nearest, journal):
+            return Problem(
+                f"{nearest}: a {what} into this place is unfinished, so nothing opens yet",
+                f"run the same omnizarr {command} again to finish it",
+            )
+    if _is_unfinished(nearest, DELETING):
         return Problem(
-            f"{nearest}: a conversion into this place is unfinished, so nothing opens yet",
-            "run the same omnizarr convert again to finish it",
+            f"{nearest}: its deletion is unfinished, so nothing opens",
+            f"omnizarr rm {nearest} --yes finishes it",
         )
     for place, error in missing:
         if place.path and error.hint:
@@ -299,12 +355,12 @@ def _nothing(path: str, missing: list[tuple[StoredAt, NodeNotFoundError]]) -> Pr
     return Problem(_shortly(first.reason), _stores_inside(nearest))
 
 
-def _is_unfinished(place: StoredAt) -> bool:
-    """Whether a conversion into this place was begun and not finished."""
+def _is_unfinished(place: StoredAt, journal: str) -> bool:
+    """Whether something was begun in this place and not finished."""
     if place.kind == "URL":
         return False
     with suppress(ZarrError, OSError), place.open() as store:
-        return store.get(f"{place.path}/{_JOURNAL}".lstrip("/")) is not None
+        return store.get(f"{place.path}/{journal}".lstrip("/")) is not None
     return False
 
 

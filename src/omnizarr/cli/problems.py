@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 from omnizarr import errors
 from omnizarr.cli.output import Unwritable
-from omnizarr.cli.places import Problem
+from omnizarr.cli.places import Problem, Problems
 
 
 def _typed(name: str, value: object) -> str:
@@ -22,7 +23,37 @@ def _typed(name: str, value: object) -> str:
 _SPECIAL: dict[tuple[str, object], str] = {
     ("resume", False): "--no-resume",
     ("destination", None): "--in-place",
+    ("shards", False): "--no-shards",
 }
+_IN_PYTHON = re.compile(r"""\b(zarr_format|convention|axes)=['"]?([\w.-]+)['"]?""")
+"""Arguments in the middle of a message, where the library does not give them apart."""
+_OPTIONS = {"zarr_format": "--to", "convention": "--convention", "axes": "--axes"}
+_PLAINLY = (
+    (
+        "pass follow_symlinks=True if you trust it",
+        "if you trust it, read it with --storage-option follow_symlinks=true,"
+        " or copy the folder with cp -rL",
+    ),
+    ("create the array with --to", "use --to"),
+    ("use fill_value=None", "give the array no fill value"),
+    ("fill_value=None", "no fill value"),
+    ("order='C'", "order C"),
+    ("json_attributes=True", "--option json_attributes=true"),
+    (
+        "export one of the groups or arrays with path=",
+        "name one of the groups or arrays with --path",
+    ),
+)
+_A_FILE = re.compile(r"; (open|read) it with (omnizarr\.virtualize|numpy\.load).*$")
+"""What the library says to a program about a file of another format."""
+
+
+def _shell(text: str) -> str:
+    """A message as it reads on a command line."""
+    text = _IN_PYTHON.sub(lambda found: f"{_OPTIONS[found[1]]} {found[2]}", text)
+    for python, plain in _PLAINLY:
+        text = text.replace(python, plain)
+    return text
 
 
 def told(error: BaseException) -> str:
@@ -30,7 +61,20 @@ def told(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, errors.ZarrError):
         text = ": ".join([*map(_place, error.where), error.reason])
-    return " ".join(text.split())
+    return _shell(" ".join(text.split()))
+
+
+def explain_all(error: BaseException) -> tuple[str, list[tuple[str, str | None]]]:
+    """A heading and what is wrong, each with its hint; the heading is empty for one alone."""
+    if isinstance(error, Problems):
+        found: list[tuple[str, str | None]] = [(str(one), one.hint) for one in error.problems]
+    elif isinstance(error, errors.ObstaclesError) and error.errors:
+        found = [explain(one) for one in error.errors]
+    else:
+        return "", [explain(error)]
+    if len(found) == 1:
+        return "", found
+    return f"{len(found)} obstacles, and nothing was written", found
 
 
 def _place(where: errors.ErrorLocation | str) -> str:
@@ -44,12 +88,15 @@ def _place(where: errors.ErrorLocation | str) -> str:
 def explain(error: BaseException) -> tuple[str, str | None]:
     """What is wrong and where, and what to do."""
     message = told(error) or type(error).__name__
+    of_a_file = _A_FILE.sub("", message)
+    if of_a_file != message:
+        return of_a_file, "omnizarr convert FILE data.zarr reads it, omnizarr browse FILE shows it"
     if isinstance(error, Problem | Unwritable):
         return message, error.hint
     if isinstance(error, errors.ZarrError):
         typed = [_typed(*option) for option in error.options]
         advice = error.advice.format(*typed) if typed else error.advice
-        return message, advice or _hint(error)
+        return message, _shell(advice) or _hint(error)
     if isinstance(error, OSError):
         return _system(error), _system_hint(error)
     if isinstance(error, MemoryError):

@@ -34,6 +34,11 @@ def short(name: FormatName) -> str:
     return f"v{name}" if isinstance(name, int) else name
 
 
+def every() -> tuple[FormatName, ...]:
+    """Every format."""
+    return tuple(_TITLES)
+
+
 def names() -> tuple[str, ...]:
     """Every name that `zarr_format=` takes."""
     return tuple(str(name) for name in _TITLES)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnizarr.codecs.base import ArrayStage, BytesStage, Codec, Context, Step
 from omnizarr.codecs.chain import Chain, Scratch, chain
+from omnizarr.codecs.known import codec_names
 from omnizarr.codecs.registry import (
     chosen_spec,
     codec_class,
@@ -76,6 +77,7 @@ __all__ = [
     "chain",
     "chosen_spec",
     "codec_class",
+    "codec_names",
     "codec_spec",
     "get_codec",
     "kind_of",

@@ -100,8 +100,8 @@ BUILT_IN: Mapping[str, str] = {
 }
 
 PROVIDERS: Mapping[str, str] = {
-    "numcodecs.imagecodecs_": "imagecodecs (and imagecodecs.numcodecs.register_codecs())",
-    "imagecodecs_": "imagecodecs (and imagecodecs.numcodecs.register_codecs())",
+    "numcodecs.imagecodecs_": "imagecodecs-numcodecs",
+    "imagecodecs_": "imagecodecs-numcodecs",
     "numcodecs.wavpack": "wavpack-numcodecs",
     "numcodecs.flac": "flac-numcodecs",
     "numcodecs.jpeg2k": "imagecodecs",

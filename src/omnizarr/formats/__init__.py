@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from omnizarr.errors import MetadataError, UnsupportedError
-from omnizarr.formats.base import Consolidating, Format, FormatName, Node
+from omnizarr.formats.base import Consolidating, Format, FormatName, Node, Registering, Registrar
 from omnizarr.formats.hierarchy import (
     BOOTSTRAP,
     BelowPath,
@@ -62,12 +62,35 @@ def get_format(name: object) -> Format:
     wanted = str(name).removeprefix("v") if not isinstance(name, bool) else ""
     if wanted == str(LIKELIEST.name):
         return LIKELIEST
+    if wanted == "nczarr":
+        from omnizarr.formats.nczarr.dialect import NCZARR
+
+        return NCZARR
     for formats in (current, every_format):
         known = {str(each.name): each for each in formats()}
         if wanted in known:
             return known[wanted]
     names = ", ".join(repr(known[name].name) for name in sorted(known))
     raise MetadataError(f"unknown zarr_format {show(name)}; known are {names}")
+
+
+DIALECTS = {"nczarr": 2}
+"""Dialects of formats that can be asked for."""
+
+
+def with_dialect(name: FormatName | None, dialect: str | None) -> FormatName | None:
+    """The name of a format, or of its dialect, as `get_format` takes it."""
+    if dialect is None:
+        return name
+    if dialect not in DIALECTS:
+        raise MetadataError(
+            f"unknown dialect {show(dialect)}; known are {', '.join(map(repr, DIALECTS))}"
+        )
+    if name is not None and get_format(name).name != DIALECTS[dialect]:
+        raise MetadataError(
+            f"{dialect!r} is a dialect of format {DIALECTS[dialect]}, not of {show(name)}"
+        )
+    return dialect
 
 
 def find(
@@ -95,8 +118,23 @@ def find(
             except MetadataError as error:
                 raise located(error, store) from error
             if node is not None:
-                return known, node
+                return spoken(known, node), node
     return None
+
+
+def spoken(known: Format, node: Node) -> Format:
+    """The format of a node, or its dialect: nodes of NCZarr, one of format 2, say so themselves."""
+    if known is LIKELIEST or known.name != 2:
+        return known
+    from omnizarr.formats.nczarr.dialect import NCZARR
+    from omnizarr.formats.nczarr.markers import is_marked
+
+    return NCZARR if is_marked(node) else current()[1]
+
+
+def same(one: Format, other: Format) -> bool:
+    """Whether nodes of one format are nodes of the other as they are."""
+    return one is other or (one.name == other.name and not isinstance(other, Registering))
 
 
 def _batches(preferred: Format | None) -> Iterator[tuple[Format, ...]]:
@@ -166,7 +204,7 @@ def claims(chosen: Format, path: str) -> tuple[str, ...]:
 
 def claimed(store: Store, path: str, also: Iterable[str] = ()) -> list[str]:
     """The documents at `path` that say that a node is there, known or not; and those of `also`."""
-    known = [known for known in every_format() if _may_own(known, store, path)]
+    known = possible(store, path)
     keys = dict.fromkeys([*(key for one in known for key in claims(one, path)), *also])
     return list(fetch(store, [key for key in keys if is_key(key)]))
 
@@ -174,6 +212,11 @@ def claimed(store: Store, path: str, also: Iterable[str] = ()) -> list[str]:
 def owners(store: Store, path: str) -> list[Format]:
     """The formats that have a node at `path`, a broken one included."""
     return [known for known in every_format() if _owns(known, store, path)]
+
+
+def possible(store: Store, path: str) -> list[Format]:
+    """The formats of which a node at `path` may have been, when its documents are gone."""
+    return [known for known in every_format() if _may_own(known, store, path)]
 
 
 def _owns(known: Format, store: Store, path: str) -> bool:
@@ -198,6 +241,17 @@ def _may_own(known: Format, store: Store, path: str) -> bool:
     if BOOTSTRAP in known.keys(path):
         return not is_draft(store)  # the one document that has two meanings
     return not in_draft(store, path)
+
+
+def registrar(store: Store, path: str, owners: Iterable[Format]) -> Registrar | None:
+    """The format of the group above a node, if that names its members. `owners`: the formats that
+    have a node at `path`; only format 2 has a dialect whose groups do so."""
+    if not path or all(known.name != 2 for known in owners):
+        return None
+    from omnizarr.formats.nczarr.dialect import NCZARR
+
+    found = find(store, path.rpartition("/")[0], current()[1:])
+    return NCZARR if found is not None and found[0] is NCZARR else None
 
 
 def hidden_members(chosen: Format, store: Store, path: str) -> list[str]:
@@ -297,6 +351,7 @@ __all__ = [
     "Format",
     "FormatName",
     "Node",
+    "Registering",
     "assumed",
     "check_outside_drafts",
     "claimed",
@@ -315,6 +370,11 @@ __all__ = [
     "look_ahead",
     "move",
     "owners",
+    "possible",
     "read",
+    "registrar",
+    "same",
+    "spoken",
     "unnamed_options",
+    "with_dialect",
 ]

@@ -6,7 +6,7 @@ as code, of stores beyond `model.store.Store`, or of the nodes that a user holds
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -80,6 +80,10 @@ class Format(Protocol):
     """Whether the document of an array has a member of its own for dimension names."""
     states_order: bool
     """Whether the document of an array has a member of its own for the memory order."""
+    ome_version: str | None
+    """The version of OME-NGFF for images in this format; None if there is none."""
+    reserved: tuple[str, ...]
+    """Attributes that belong to the format: they stay when a user replaces all attributes."""
 
     # -- reading ------------------------------------------------------------------------------
     def probes(self, path: str) -> tuple[str, ...]:
@@ -155,3 +159,45 @@ class Consolidating(Protocol):
         """The documents that make the group at `path` consolidated. `made`: what this returned some
         time ago; then only what else such a document holds is read anew."""
         ...
+
+
+Change = Callable[[dict[str, Json]], Mapping[str, Json]]
+"""What a group's attributes become, from what they are."""
+
+
+class Placement(NamedTuple):
+    """A new node, and what changes in groups above it, by their paths."""
+
+    node: Node
+    before: Mapping[str, Change] = {}
+    """Changes that are stored before the node."""
+    after: Mapping[str, Change] = {}
+    """Changes that are stored once the node is."""
+
+
+@runtime_checkable
+class Registering(Protocol):
+    """A format in which groups name their members and what members share. `above` has the nodes
+    above a path, by their own paths."""
+
+    def placed(self, path: str, node: Node, above: Mapping[str, Node]) -> Placement:
+        """A new node as it is stored at `path`. MetadataError if it does not fit there."""
+        ...
+
+    def registered(self, nodes: Mapping[str, Node]) -> dict[str, dict[str, bytes]]:
+        """The documents of a whole new hierarchy, by path; `nodes` has parents first."""
+        ...
+
+    def removed(self, path: str, above: Mapping[str, Node]) -> dict[str, Change]:
+        """What changes above before a node is deleted."""
+        ...
+
+    def resized(
+        self, path: str, node: ArrayModel, before: tuple[int, ...], above: Mapping[str, Node]
+    ) -> dict[str, Change]:
+        """What changes above after an array, which had the shape `before`, has another one."""
+        ...
+
+
+class Registrar(Format, Registering, Protocol):
+    """Such a format."""

@@ -152,6 +152,8 @@ class BelowPath(ABC):
     claiming: int = 0
     names_dimensions: bool = False
     states_order: bool = True
+    ome_version: str | None = None
+    reserved: tuple[str, ...] = ()
 
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]: ...

@@ -2,13 +2,28 @@
 
     Progress, Reporter   how far a job is, told to a callable or drawn on a terminal
     Journal              what is done already, kept beside the result: a killed job goes on
-    run, Shared          the tasks, on threads, processes or whatever has `submit`
+    run, Shared          the tasks, on threads, processes, a cluster or any Executor
+    opened, workers_for  what ``executor=`` means, for a whole job; how many tasks at once
+    as_bytes             what ``max_memory=`` means
 
 This package knows tasks, stores and executors. It must not know what a task does.
 """
 
+from omnizarr.jobs.executors import ExecutorLike, opened
 from omnizarr.jobs.journal import Journal
-from omnizarr.jobs.progress import Progress, Reporter
+from omnizarr.jobs.memory import MemoryLike, as_bytes
 from omnizarr.jobs.run import Shared, run, workers_for
+from omnizarr.runtime.progress import Progress, Reporter
 
-__all__ = ["Journal", "Progress", "Reporter", "Shared", "run", "workers_for"]
+__all__ = [
+    "ExecutorLike",
+    "Journal",
+    "MemoryLike",
+    "Progress",
+    "Reporter",
+    "Shared",
+    "as_bytes",
+    "opened",
+    "run",
+    "workers_for",
+]

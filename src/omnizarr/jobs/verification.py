@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from omnizarr import formats, limits
 from omnizarr.api.arguments import StorageOptions
@@ -21,11 +21,25 @@ from omnizarr.api.checking import Seen, lists, unreachable
 from omnizarr.engine.examination import examine
 from omnizarr.errors import NodeNotFoundError, NotListableError, StoreClosedError, ZarrError
 from omnizarr.formats import LIKELIEST, Format, Node, current, every_format
-from omnizarr.formats.rules import names_below, plural
-from omnizarr.jobs import Progress, Reporter, Shared, run, workers_for
+from omnizarr.formats.rules import names_below
+from omnizarr.jobs import (
+    ExecutorLike,
+    MemoryLike,
+    Progress,
+    Reporter,
+    Shared,
+    opened,
+    run,
+    workers_for,
+)
 from omnizarr.jobs.conversion.chunks import Listed, per_portion, portions
-from omnizarr.jobs.conversion.damage import BadChunk, Facts
-from omnizarr.jobs.progress import size
+from omnizarr.jobs.conversion.damage import BadChunk
+from omnizarr.jobs.verification_report import (
+    BadNode,
+    NotVerified,
+    UnusualChunks,
+    Verification,
+)
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -37,141 +51,8 @@ from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime import parallel
 from omnizarr.stores import StoreLike, as_store
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
 MOST_REQUESTS = 32
 """How many portions run at once at the most on a high-latency store."""
-
-
-@dataclass(frozen=True)
-class BadNode(Facts):
-    """A node that cannot be opened, or whose members or chunks cannot be listed."""
-
-    path: str
-    """The node, "" for the root."""
-    error: str
-    """Why it cannot be read."""
-
-    def __str__(self) -> str:
-        return f"cannot be read: {self.error}"
-
-
-@dataclass(frozen=True)
-class NotVerified(Facts):
-    """A node that may be sound: its members or chunks could not be listed."""
-
-    path: str
-    """The node, "" for the root."""
-    reason: str
-    """Why it could not be verified."""
-
-    def __str__(self) -> str:
-        return f"not verified: {self.reason}"
-
-
-@dataclass(frozen=True)
-class UnusualChunks(Facts):
-    """Chunks that decode here, in a form that other readers may refuse."""
-
-    path: str
-    """The array, "" for the root."""
-    count: int
-    """How many of its chunks are unusual."""
-    key: str
-    """The first of them."""
-
-    def __str__(self) -> str:
-        return (
-            f"{plural(self.count, 'chunk')} not in the form that the codec's specification"
-            f" describes, which other readers may refuse; the first is {self.key!r}"
-            " (convert writes them anew)"
-        )
-
-
-@dataclass(frozen=True)
-class Verification(Facts):
-    """What `verify` found; `str` gives a listing.
-
-    Examples
-    --------
-    >>> import omnizarr
-    >>> a = omnizarr.array([1, 2, 3, 4], chunks=2)
-    >>> found = omnizarr.verify(a)
-    >>> found.ok, found.arrays, found.chunks
-    (True, 1, 2)
-    """
-
-    store: str
-    """The store, as text."""
-    path: str
-    """The node that the work began at, "" for the root."""
-    arrays: int
-    """Arrays whose chunks were decoded."""
-    chunks: int
-    """Stored chunks that were read, shards counted as one."""
-    nbytes: int
-    """Stored bytes that were read."""
-    bad_chunks: tuple[BadChunk, ...] = ()
-    """Chunks that cannot be read or decoded."""
-    bad_nodes: tuple[BadNode, ...] = ()
-    """Nodes that cannot be opened or listed."""
-    unusual: tuple[UnusualChunks, ...] = ()
-    """Chunks that other readers may refuse, by array."""
-    not_verified: tuple[NotVerified, ...] = ()
-    """Nodes whose chunks or members could not be listed."""
-    seconds: float = 0.0
-    """How long it took."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether every array could be opened and every stored chunk decoded."""
-        return not self.damaged and not self.not_verified
-
-    @property
-    def damaged(self) -> bool:
-        """Whether a chunk or a node is damaged."""
-        return bool(self.bad_chunks or self.bad_nodes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report in JSON's types."""
-        facts = super().to_dict()
-        return {"ok": self.ok, "bytes": facts.pop("nbytes"), **facts}
-
-    @property
-    def lines(self) -> list[tuple[str, str, str]]:
-        """The findings as (path, level, text), sorted by path."""
-        found = [(node.path, "damaged", str(node)) for node in self.bad_nodes]
-        found += [(chunk.path, "damaged", str(chunk)) for chunk in self.bad_chunks]
-        found += [(one.path, "unusual", str(one)) for one in self.unusual]
-        found += [(one.path, "skipped", str(one)) for one in self.not_verified]
-        return sorted(found, key=lambda line: line[0])
-
-    @property
-    def summary(self) -> str:
-        """One line: what was decoded and how much of it is bad."""
-        bad = plural(len(self.bad_chunks), "bad chunk") if self.bad_chunks else "no bad chunk"
-        broken = f", {plural(len(self.bad_nodes), 'unreadable node')}" if self.bad_nodes else ""
-        if self.not_verified:
-            broken += f", {plural(len(self.not_verified), 'node')} not verified"
-        return (
-            f"{plural(self.arrays, 'array')}, {plural(self.chunks, 'chunk')} decoded"
-            f" ({size(self.nbytes)}): {bad}{broken}"
-        )
-
-    def __str__(self) -> str:
-        text: list[str] = []
-        above = None
-        for path, level, line in self.lines:
-            if path != above:
-                above = path
-                text.append(f"/{path}")
-            text.append(f"  {level:<8} {line}")
-        return "\n".join([*text, *([""] if text else []), self.summary])
-
-    def __repr__(self) -> str:
-        state = "ok" if self.ok else "damaged" if self.damaged else "not verified"
-        return f"<Verification {state}: {self.summary}>"
 
 
 @suggests
@@ -181,7 +62,8 @@ def verify(
     *,
     progress: Callable[[Progress], object] | bool | None = None,
     workers: int | None = None,
-    executor: Executor | None = None,
+    executor: ExecutorLike = None,
+    max_memory: MemoryLike = None,
     storage_options: StorageOptions | None = None,
 ) -> Verification:
     """Decode every stored chunk of an array, or of all arrays below a group.
@@ -207,7 +89,11 @@ def verify(
         How many portions of chunks are decoded at once. By default one for each core, or as many
         requests as the store gains from.
     executor
-        A `concurrent.futures.Executor` to run them on; threads by default.
+        Where they run: ``"threads"`` (the default), ``"processes"``, ``"dask"``, a Dask client or
+        the address of its scheduler, ``"ray"``, or a `concurrent.futures.Executor`.
+    max_memory
+        What the portions of one process may take together: bytes, or text such as ``"512 MiB"``.
+        By default `limits.worker_bytes`.
     storage_options
         Options for the store of a URL.
 
@@ -240,20 +126,25 @@ def verify(
         start, store = paths.join(store.path, start), store.store
     backing = as_store(store, mode="r", storage_options=storage_options)
     try:
-        return _verified(backing, start, options, progress, workers, executor, begin)
+        with opened(executor, workers) as crew:
+            manner = _Manner(progress, workers, crew, max_memory)
+            return _verified(backing, start, options, manner, begin)
     finally:
         if backing is not store:
             backing.close()
 
 
+class _Manner(NamedTuple):
+    """How the work is done."""
+
+    progress: Any
+    workers: int | None
+    executor: ExecutorLike
+    max_memory: MemoryLike
+
+
 def _verified(
-    store: Store,
-    start: str,
-    options: Options,
-    progress: Any,
-    workers: int | None,
-    executor: Executor | None,
-    begin: float,
+    store: Store, start: str, options: Options, manner: _Manner, begin: float
 ) -> Verification:
     seen = store
     if not store.capabilities.listable and lists(store, start):
@@ -272,9 +163,9 @@ def _verified(
             except Exception as error:
                 bad_nodes.append(BadNode(path, _text(error)))
     total = 0
-    if progress:  # chunks are listed once more, rather than kept for all arrays
+    if manner.progress:  # chunks are listed once more, rather than kept for all arrays
         total = sum(one.total for one in map(_chunks, works) if one.askable)
-    reporter = Reporter(progress, total)
+    reporter = Reporter(manner.progress, total)
     arrays = chunks = nbytes = 0
     bad: list[BadChunk] = []
     unusual: list[UnusualChunks] = []
@@ -286,7 +177,7 @@ def _verified(
             if not there.askable:
                 not_verified.append(NotVerified(work.path, _too_many(there.total)))
                 continue
-            result = _array(work, there.located, reporter, workers, executor)
+            result = _array(work, there.located, reporter, manner)
             arrays, chunks, nbytes = arrays + 1, chunks + result.chunks, nbytes + result.nbytes
             bad += sorted(result.bad, key=lambda one: (one.coordinates, one.inner or ()))
             if result.unusual:
@@ -472,11 +363,7 @@ def _do(task: _Task) -> _Result:
 
 
 def _array(
-    work: _Work,
-    located: Iterator[tuple[str, Shape]],
-    reporter: Reporter,
-    workers: int | None,
-    executor: Executor | None,
+    work: _Work, located: Iterator[tuple[str, Shape]], reporter: Reporter, manner: _Manner
 ) -> _Result:
     source = work.array._source
     shared = Shared(work)
@@ -490,6 +377,13 @@ def _array(
     tasks = (
         _Task(shared, portion) for portion in portions(located, per_portion(source.chunk_bytes))
     )
-    at_once = workers_for(3 * source.chunk_bytes, workers, requests)
-    run(_do, tasks, finished, workers=at_once, executor=executor)
+    task_bytes = 3 * source.chunk_bytes
+    executor, max_memory = manner.executor, manner.max_memory
+    at_once = workers_for(
+        task_bytes, manner.workers, requests, executor=executor, max_memory=max_memory
+    )
+    run(
+        _do, tasks, finished,
+        workers=at_once, executor=executor, task_bytes=task_bytes, max_memory=max_memory,
+    )  # fmt: skip
     return result

@@ -103,7 +103,9 @@ def ancestors(path: str) -> list[str]:
     return ["/".join(names[:depth]) for depth in range(len(names))]
 
 
-DOCUMENT = re.compile(r"(?:^|/)(?:\.[^/]*|[^/]*json|meta|attrs|__zmeta__|__zattr__)$")
+DOCUMENT = re.compile(
+    r"(?:^|/)(?:\.[^/]*|[^/]*json|meta|attrs|__zmeta__|__zattr__|meta/.*\.(?:array|group))$"
+)
 """Keys that are called like metadata: no format calls a chunk so."""
 _CONSOLIDATED = {".zmetadata"}
 """Copies of the metadata of everything below."""

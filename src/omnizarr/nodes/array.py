@@ -31,8 +31,10 @@ from omnizarr.nodes.creation.arguments import (
     options_from,
 )
 from omnizarr.nodes.data.columns import handed_over
+from omnizarr.nodes.data.foreign_memory import Target
 from omnizarr.nodes.data.reading import read_columns
 from omnizarr.nodes.data.writing import write
+from omnizarr.nodes.geo.array import OnMap
 from omnizarr.nodes.info import ArrayInfo
 from omnizarr.nodes.node import Options
 from omnizarr.nodes.views import (
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 NDArray = npt.NDArray[Any]
 
 
-class Array(ArrayConstructors, Protocols):
+class Array(ArrayConstructors, OnMap, Protocols):
     """A chunked, compressed N-dimensional array in a store.
 
     Indexing follows NumPy: `array[2:5, ::-1]`, `array[mask]`, `array[0] = 1`. Functions such as
@@ -153,7 +155,7 @@ class Array(ArrayConstructors, Protocols):
 
     # -- reading ------------------------------------------------------------------------------
     @suggests
-    def read(self, selection: Selection = Ellipsis, *, out: NDArray | None = None) -> Any:
+    def read(self, selection: Selection = Ellipsis, *, out: Target | None = None) -> Any:
         """Read what `array[selection]` gives.
 
         Parameters
@@ -161,7 +163,10 @@ class Array(ArrayConstructors, Protocols):
         selection
             As between the brackets of `array[…]`; everything if it is left out.
         out
-            Array of the selection's shape to write the values into; it is returned.
+            Array of the selection's shape to write the values into; it is returned. It is NumPy's,
+            or shares its memory with NumPy: a tensor of PyTorch on the CPU, anything writable with
+            DLPack, a buffer. One of a GPU (CuPy's, a tensor) is filled by CuPy, from page-locked
+            memory, while more is read.
 
         Returns
         -------

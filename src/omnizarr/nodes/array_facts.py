@@ -447,6 +447,31 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         """
         return stored_chunks.within(self._model.grid.shape, self._stored_chunks())
 
+    def stored_chunk_sizes(self) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Iterate over the stored chunks with their sizes; of a sharded array, the shards.
+
+        The store is asked in batches while you iterate, so that you may stop at any time.
+
+        Yields
+        ------
+        tuple
+            Grid coordinates, and the number of stored bytes; in the order of the store's listing.
+
+        Raises
+        ------
+        NotListableError
+            If the store cannot be listed.
+
+        Examples
+        --------
+        >>> a = omnizarr.zeros(100, chunks=10, dtype="u1", compressors=None)
+        >>> a[35] = 1
+        >>> list(a.stored_chunk_sizes())
+        [((3,), 10)]
+        """
+        grid, found = self._model.grid.shape, self._stored_chunks()
+        return stored_chunks.sizes(self._source.store, grid, found)
+
     @property
     def nchunks_initialized(self) -> int:
         """Number of chunks that are stored; every chunk of a stored shard counts.

@@ -17,6 +17,7 @@ from omnizarr.indexing import Transform
 from omnizarr.indexing.fields import FieldNames
 from omnizarr.keywords import suggests
 from omnizarr.nodes.dask.array_methods import InDask
+from omnizarr.nodes.data.foreign_memory import Target
 from omnizarr.nodes.data.reading import read, read_plan
 from omnizarr.nodes.data.writing import write
 
@@ -51,7 +52,7 @@ class Selections(InDask):
         fields, key = indexing.pop_fields(key)
         return self._read(key, None, fields)
 
-    def _read(self, key: Selection, out: NDArray | None, fields: FieldNames) -> Any:
+    def _read(self, key: Selection, out: Target | None, fields: FieldNames) -> Any:
         plan = indexing.box(key, self._model.grid)
         if plan is not None and (out is None or isinstance(out, np.ndarray)):
             return read_plan(self, plan, out, fields, scalar=True)
@@ -60,7 +61,7 @@ class Selections(InDask):
 
     @suggests
     def get_basic_selection(
-        self, selection: Selection = Ellipsis, *, out: NDArray | None = None,
+        self, selection: Selection = Ellipsis, *, out: Target | None = None,
         fields: FieldNames = None, prototype: object = None,
     ) -> Any:  # fmt: skip
         """Read what `array[selection]` gives.
@@ -97,7 +98,7 @@ class Selections(InDask):
 
     @suggests
     def get_orthogonal_selection(
-        self, selection: Selection, *, out: NDArray | None = None,
+        self, selection: Selection, *, out: Target | None = None,
         fields: FieldNames = None, prototype: object = None,
     ) -> Any:  # fmt: skip
         """Read `array.oindex[selection]`: every dimension is selected on its own.
@@ -135,7 +136,7 @@ class Selections(InDask):
 
     @suggests
     def get_coordinate_selection(
-        self, selection: Selection, *, out: NDArray | None = None,
+        self, selection: Selection, *, out: Target | None = None,
         fields: FieldNames = None, prototype: object = None,
     ) -> Any:  # fmt: skip
         """Read `array.vindex[selection]`: elements at points.
@@ -173,7 +174,7 @@ class Selections(InDask):
 
     @suggests
     def get_mask_selection(
-        self, mask: npt.ArrayLike | None = None, *, out: NDArray | None = None,
+        self, mask: npt.ArrayLike | None = None, *, out: Target | None = None,
         fields: FieldNames = None, prototype: object = None,
         selection: npt.ArrayLike | None = None,
     ) -> NDArray:  # fmt: skip
@@ -215,7 +216,7 @@ class Selections(InDask):
 
     @suggests
     def get_block_selection(
-        self, selection: Selection, *, out: NDArray | None = None,
+        self, selection: Selection, *, out: Target | None = None,
         fields: FieldNames = None, prototype: object = None,
     ) -> NDArray:  # fmt: skip
         """Read `array.blocks[selection]`: whole chunks.

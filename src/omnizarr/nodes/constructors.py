@@ -198,7 +198,7 @@ class GroupConstructors(Constructors):
         chosen = node.choose_format(backing, path, zarr_format, default)
         place = NodeAddress(backing, path, chosen)
         model = chosen.new_group(json.plain(dict(attributes or {})))
-        storing.create(place, model, overwrite=overwrite)
+        model = storing.create(place, model, overwrite=overwrite)
         make: Any = cls
         made: Self = make._of(place, model, Options())
         return made

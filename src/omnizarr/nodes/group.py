@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar, Unpack, cast
 
 import numpy.typing as npt
 
+from omnizarr import formats
 from omnizarr.errors import (
     ContainsArrayError,
     MetadataError,
@@ -45,11 +46,11 @@ from omnizarr.nodes.creation.member_arguments import (
     RequireOptions,
     renamed_of_h5py,
 )
+from omnizarr.nodes.group_conventions import GroupConventions
 from omnizarr.nodes.info import GroupInfo
 from omnizarr.nodes.metadata import Metadata
 from omnizarr.nodes.missing_nodes import NoAttribute
 from omnizarr.nodes.node import NodeAddress, Options
-from omnizarr.nodes.node_facts import NodeFacts
 from omnizarr.nodes.tree import Tree
 from omnizarr.stores import StoreLike, as_store
 
@@ -57,7 +58,7 @@ D = TypeVar("D")
 R = TypeVar("R")
 
 
-class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array | Group"]):
+class Group(GroupConstructors, GroupConventions, MutableMapping[str, "Array | Group"]):
     """A group of arrays and groups in a store: a mapping from paths to nodes.
 
     Functions such as `omnizarr.open_group` and `omnizarr.create_group` return a `Group`.
@@ -163,6 +164,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
     # -- one member ---------------------------------------------------------------------------
     def _wrap(self, model: Node, place: NodeAddress) -> Array | Group:
         """The object for a member."""
+        place = place._replace(format=formats.spoken(place.format, model))
         if isinstance(model, ArrayModel):
             array = self._array_type._of(place, model, self._options)
             if self._stored.consolidated is not None:
@@ -1074,7 +1076,7 @@ class Group(GroupConstructors, NodeFacts[GroupModel], MutableMapping[str, "Array
         self._check_writable()
         place = self._place._replace(path=self._absolute(name))
         model = place.format.new_group(dict(attributes or {}))
-        storing.create(place, model, overwrite=overwrite)
+        model = storing.create(place, model, overwrite=overwrite)
         return type(self)._of(place, model, self._options)
 
     @suggests

@@ -40,6 +40,17 @@ class Metadata:
         """Kind of the node, in every format."""
         return "array" if isinstance(self.model, ArrayModel) else "group"
 
+    @property
+    def document_keys(self) -> tuple[str, ...]:
+        """Keys of the documents that may describe the node; not all of them need to be stored.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3, zarr_format=2, path="a").metadata.document_keys
+        ('a/.zarray', 'a/.zgroup', 'a/.zattrs')
+        """
+        return self._place.format.keys(self._place.path)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the document as it is stored, with the attributes.
 

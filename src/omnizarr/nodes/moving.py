@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from omnizarr import formats
 from omnizarr.errors import MetadataError
+from omnizarr.formats.base import Node
 from omnizarr.model import paths
-from omnizarr.nodes.creation import storing
+from omnizarr.model.array import ArrayModel
+from omnizarr.nodes.creation import registering, storing
 
 if TYPE_CHECKING:
     from omnizarr.nodes.group import Group
@@ -30,6 +32,17 @@ def move(group: Group, source: str, dest: str) -> None:
     chosen.check_place(group._place.store, target, origin)
     for ancestor in paths.ancestors(target)[1:]:
         group.require_group("/" + ancestor)
+    relocation = registering.Move(found[0], target, lambda: _nodes(group, origin, found[1]))
+    relocation.begin()
     formats.move(chosen, group._place.store, origin, target)
+    relocation.finish()
     if group._options.chunk_store is not None:
         formats.move(chosen, group._options.chunk_store, origin, target)
+
+
+def _nodes(group: Group, path: str, found: Node) -> dict[str, Node]:
+    """A node and all below it, by path, parents first."""
+    if isinstance(found, ArrayModel):
+        return {path: found}
+    below = group.get_group("/" + path).members(max_depth=None)
+    return {path: found} | {member.path: member._stored for _, member in below}

@@ -133,7 +133,7 @@ class NodeAddress(NamedTuple):
 
     def check_format(self, asked: Any) -> None:
         """Refuse to create a member of a group in another format."""
-        if asked is not None and formats.get_format(asked) is not self.format:
+        if asked is not None and not formats.same(self.format, formats.get_format(asked)):
             raise MetadataError(
                 f"{self}: cannot create a zarr_format={asked} array in a"
                 f" zarr_format={self.format.name} group"
@@ -256,7 +256,8 @@ def not_found(
 def choose_format(store: Store, path: str, zarr_format: Any, default: Any) -> Format:
     """The format for a new node: the one asked for, else that of the nearest node above."""
     if zarr_format is not None:
-        return formats.get_format(zarr_format)
+        chosen = formats.get_format(zarr_format)
+        return formats.registrar(store, path, [chosen]) or chosen
     for ancestor in reversed(paths.ancestors(path)):
         found = formats.find(store, ancestor)
         if found is not None:
@@ -314,6 +315,11 @@ def change(
     return _change(place, options, changed, repeatable)  # type: ignore[no-any-return]
 
 
+def attributes_key(place: NodeAddress, found: Node) -> str:
+    """The key of the document that holds a node's attributes."""
+    return next(iter(place.format.documents(place.path, found, attributes_only=True)))
+
+
 def change_attributes(
     place: NodeAddress,
     options: Options,
@@ -324,7 +330,11 @@ def change_attributes(
 
     def changed(node: Any) -> dict[str, bytes]:
         check(node)
-        node = replace(node, attributes=function(dict(node.attributes)))
+        before, new = node.attributes, dict(function(dict(node.attributes)))
+        for name in place.format.reserved:
+            if name in before and name not in new:
+                new[name] = before[name]
+        node = replace(node, attributes=new)
         made = place.format.documents(place.path, node, attributes_only=True)
         if place.store.face is None:
             return made

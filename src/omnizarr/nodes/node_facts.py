@@ -295,8 +295,7 @@ class NodeFacts(Generic[N]):
         )
 
     def _attributes_key(self) -> str:
-        place = self._place
-        return next(iter(place.format.documents(place.path, self._stored, attributes_only=True)))
+        return node.attributes_key(self._place, self._stored)
 
     def _read_attributes(self) -> Mapping[str, Any]:
         if not (self._options.cache_attrs and self._options.cache_metadata):

@@ -17,7 +17,8 @@ from omnizarr import engine, formats
 from omnizarr.errors import EncodeError, NodeNotFoundError
 from omnizarr.formats import Node
 from omnizarr.model.array import ArrayModel
-from omnizarr.model.grids import Grid, RectilinearAxis, RegularAxis, Shape
+from omnizarr.model.axes import inner_chunks
+from omnizarr.model.grids import Axis, Grid, RectilinearAxis, RegularAxis, Shape
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.freshness import difference
@@ -36,12 +37,19 @@ def edges(before: ArrayModel, new: Shape) -> ArrayModel | None:
     if not again and all(length >= old for old, length in zip(before.shape, new, strict=True)):
         return None
     whole = tuple(
-        -(-old // axis.chunk) * axis.chunk
-        if isinstance(axis, RegularAxis) and (again or length < old)
-        else old
+        _whole(axis, again) if again or length < old else old
         for axis, old, length in zip(before.grid.axes, before.shape, new, strict=True)
     )
-    return replace(before, shape=whole, grid=before.grid.resized(whole))
+    inner = inner_chunks(before.codecs, before.ndim)
+    return replace(before, shape=whole, grid=before.grid.resized(whole, inner))
+
+
+def _whole(axis: Axis, again: bool) -> int:
+    """How long a dimension is with all of its last chunk; again: and with the chunk of its own that
+    a killed append may have stored behind the chunks that are listed."""
+    if isinstance(axis, RegularAxis):
+        return -(-axis.length // axis.chunk) * axis.chunk
+    return axis.offsets[-1] + 1 if again else axis.length
 
 
 def forget_outside(

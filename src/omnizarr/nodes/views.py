@@ -20,6 +20,7 @@ from omnizarr.indexing import Transform
 from omnizarr.keywords import suggests
 from omnizarr.model.casting import cast
 from omnizarr.nodes.array_selections import Selection
+from omnizarr.nodes.data.foreign_memory import Target
 from omnizarr.nodes.data.reading import read
 from omnizarr.nodes.data.writing import write_view
 
@@ -340,7 +341,7 @@ class View:
         return ViewIndex(self, indexing.coordinates)
 
     @suggests
-    def read(self, selection: Selection = Ellipsis, *, out: NDArray | None = None) -> NDArray:
+    def read(self, selection: Selection = Ellipsis, *, out: Target | None = None) -> NDArray:
         """Read the values.
 
         Parameters

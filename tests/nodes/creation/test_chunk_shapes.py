@@ -142,3 +142,17 @@ def test_lengths_may_be_numpy_arrays() -> None:
     assert zarr.create_array({}, shape=120, chunks=[edges], dtype="i4").chunks == ((60, 40, 20),)
     sharded = zarr.create_array({}, shape=120, chunks=10, shards=[edges], dtype="i4")
     assert sharded.shards == ((60, 40, 20),)
+
+
+@pytest.mark.parametrize("chunks", [((50, 40),), ([90],), ((20,) * 4,), (np.array([10, 20]),)])
+@pytest.mark.parametrize("name", [2, 3])
+def test_a_list_that_ends_before_the_array_is_refused(chunks: Any, name: Any) -> None:
+    with pytest.raises(MetadataError, match=r"sum to \d+, the array has 100; list all"):
+        zarr.create_array({}, shape=100, chunks=chunks, dtype="i4", zarr_format=name)
+    with pytest.raises(MetadataError, match="the array has 100"):
+        zarr.rechunk(zarr.zeros(100), {}, chunks=chunks)
+
+
+def test_a_list_may_end_with_a_short_chunk_or_behind_the_array() -> None:
+    for chunks, expected in (((60, 40), 60), ((50, 50), 50), ((60, 60), 60)):
+        assert zarr.create_array({}, shape=100, chunks=(chunks,), dtype="i4").chunks == (expected,)

@@ -90,6 +90,28 @@ def make(path: Any, members: list[tuple[str, bytes]], method: int = zipfile.ZIP_
 # -- modes and arguments ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_two_that_create_one_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError("no links here")
+
+    if not links:
+        monkeypatch.setattr(os, "link", fail)
+    path = tmp_path / "n.zip"
+    one, other = ZipStore(path, mode="a"), ZipStore(path, mode="a")
+    one.set("a", b"1")
+    other.set("b", b"2")
+    one.close()
+    with pytest.raises(StoreError, match="by another store or process meanwhile"):
+        other.close()
+    with ZipStore(path, mode="a") as store:
+        assert list(store) == ["a"]
+        store.set("c", b"3")
+    assert [file.name for file in tmp_path.iterdir()] == ["n.zip"]
+
+
 def test_modes(tmp_path: Path) -> None:
     path = tmp_path / "sub" / "x.zip"
     with pytest.raises(NodeNotFoundError):

@@ -31,7 +31,6 @@ from omnizarr.formats.base import Format, FormatName, Node
 from omnizarr.formats.hierarchy import child_names, fetch
 from omnizarr.formats.n5 import rules as n5
 from omnizarr.formats.rules.base import (
-    LEVELS,
     At,
     Finding,
     Inside,
@@ -49,6 +48,7 @@ from omnizarr.formats.v3 import rules as v3
 from omnizarr.formats.v3_drafts import rules as v3draft
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.finding import LEVELS
 from omnizarr.model.json import show
 from omnizarr.model.store import Store
 
@@ -76,6 +76,8 @@ class Visit:
     arrays: tuple[tuple[Format, ArrayModel], ...] = ()
     """The arrays in which nothing forbidden was found: whether their codecs are usable is not
     known here."""
+    readable: tuple[tuple[Format, Node], ...] = ()
+    """Every node that the parser made sense of, for the rules of conventions."""
 
 
 def standard_named(name: object) -> Standard | None:
@@ -143,7 +145,9 @@ def _visit(store: Store, path: str, standard: Standard | None, inside: Inside | 
             findings += _not_looked_at(
                 look, inside, is_array, str(known.name) in beneath.consolidated
             )
-    return Visit(tuple(dict.fromkeys(findings)), len(claims), tuple(below.items()), tuple(arrays))
+    readable = tuple((known, node) for known, (node, _) in claims.items() if node is not None)
+    unique = tuple(dict.fromkeys(findings))
+    return Visit(unique, len(claims), tuple(below.items()), tuple(arrays), readable)
 
 
 def names_below(store: Store, path: str, format: Format, node: Node) -> list[str]:  # noqa: A002

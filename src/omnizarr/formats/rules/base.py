@@ -1,8 +1,8 @@
 """What every rule speaks in: findings, where they are, and what a rule is given to look at.
 
 A rule is a generator of findings over the stored documents of one node. Findings are made by an
-`At`, which knows the place and the document that is being read strictly. Nothing here knows what
-any format asks for.
+`At` (`model/finding.py`), which knows the place and the document that is being read strictly.
+Nothing here knows what any format asks for.
 """
 
 from __future__ import annotations
@@ -18,63 +18,14 @@ from omnizarr.formats.core_codecs import plain_options
 from omnizarr.formats.hierarchy import child_names, fetch
 from omnizarr.formats.members import Constraint
 from omnizarr.model.codec import Json
+from omnizarr.model.finding import At as At
+from omnizarr.model.finding import Finding as Finding
+from omnizarr.model.finding import Level as Level
 from omnizarr.model.json import show
 from omnizarr.model.paths import join
 from omnizarr.model.store import Buffer, Store
 
-Level = Literal["error", "warning", "dialect"]
-LEVELS: tuple[Level, ...] = ("error", "warning", "dialect")
-"""error: the document forbids it. warning: it discourages it, or what is stored contradicts
-itself. dialect: forbidden too, but written by known software and accepted by readers."""
-
 Standard = Literal["000", "003"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One departure from a specification."""
-
-    path: str
-    """The node, "" for the root."""
-    key: str
-    """The stored value in which it was found."""
-    level: Level
-    """"error", "warning" or "dialect"."""
-    message: str
-    """What was expected, and what was found."""
-    reference: str
-    """The document and section that it departs from."""
-
-    def to_dict(self) -> dict[str, str]:
-        """The finding in JSON's types."""
-        return {
-            "path": self.path,
-            "key": self.key,
-            "level": self.level,
-            "message": self.message,
-            "reference": self.reference,
-        }
-
-
-@dataclass(frozen=True)
-class At:
-    """A stored document of a node, and the specification that it is held against."""
-
-    path: str
-    key: str
-    document: str
-
-    def found(self, level: Level, section: str, message: str) -> Finding:
-        return Finding(self.path, self.key, level, message, f"{self.document}, {section}")
-
-    def error(self, section: str, message: str) -> Finding:
-        return self.found("error", section, message)
-
-    def warning(self, section: str, message: str) -> Finding:
-        return self.found("warning", section, message)
-
-    def dialect(self, section: str, message: str) -> Finding:
-        return self.found("dialect", section, message)
 
 
 @dataclass(frozen=True)

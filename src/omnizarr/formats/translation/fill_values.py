@@ -26,7 +26,8 @@ from typing import Any, Literal
 import numpy as np
 
 from omnizarr.errors import MetadataError
-from omnizarr.formats.base import Format
+from omnizarr.formats.base import Format, Registering
+from omnizarr.formats.nczarr.attribute_types import value_in_json
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.codec import Json
 from omnizarr.model.json import show
@@ -171,6 +172,21 @@ def _fitting(value: Any, model: ArrayModel) -> Any:
 
 
 # -- the attribute --------------------------------------------------------------------------------
+
+
+def stated(value: Any, chosen: Format) -> Json | None:
+    """The attribute of a new array that says that a number of its type marks missing values; None
+    where the fill value itself says so."""
+    if fill_masks(chosen):
+        return None
+    packs = chosen.name == 3 and value.dtype.kind == "f"
+    return _packed(value) if packs else value_in_json(value)
+
+
+def fill_masks(chosen: Format) -> bool:
+    """Whether the fill value of an array marks missing values by itself: to xarray, not to
+    netCDF-C."""
+    return chosen.name == 2 and not isinstance(chosen, Registering)
 
 
 def _encoded(value: Any, model: ArrayModel) -> Json | None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from omnizarr.errors import MetadataError, Option, Part, UnsupportedError
 from omnizarr.formats import dimensions
-from omnizarr.formats.base import DEFAULT, ArrayRequest, Format, Node
+from omnizarr.formats.base import DEFAULT, ArrayRequest, Format, Node, Registering
 from omnizarr.formats.core_codecs import (
     ARRAY_TO_ARRAY,
     ARRAY_TO_BYTES,
@@ -22,6 +22,7 @@ from omnizarr.formats.core_codecs import (
     PREFIX,
     inner_specs,
 )
+from omnizarr.formats.nczarr import markers
 from omnizarr.formats.translation.chunk_bytes import same_encoding, same_fill
 from omnizarr.formats.translation.codecs import (
     parts_of,
@@ -70,12 +71,16 @@ class Translation:
 
 
 def translate_group(
-    model: GroupModel, target: Format, choices: Choices
+    model: GroupModel, source: Format, target: Format, choices: Choices
 ) -> tuple[GroupModel | None, tuple[Part, ...], tuple[str, ...]]:
     """The group in the target format (None if it has no groups and they may be left out), the
     parts that were left out, and what a user should know."""
+    notes = [*_unknown(model.document, GROUP_MEMBERS)]
+    if _leaves_dialect(source, target):
+        notes += () if isinstance(target, Registering) else _undeclared(model)
+        model = replace(model, attributes=markers.without(model.attributes))
     try:
-        return target.new_group(model.attributes), (), _unknown(model.document, GROUP_MEMBERS)
+        return target.new_group(model.attributes), (), tuple(notes)
     except UnsupportedError as error:
         if error.what not in choices.drop:
             raise
@@ -91,6 +96,8 @@ def translate_array(
     model: ArrayModel, source: Format, target: Format, choices: Choices
 ) -> Translation:
     """The array in the target format; UnsupportedError where that is impossible."""
+    if _leaves_dialect(source, target):
+        model = replace(model, attributes=markers.without(model.attributes))
     meaning = translated(model, source, target, choices.fill_values)
     request = _request(model, source, target, choices, meaning)
     dropped: list[Part] = []
@@ -124,6 +131,23 @@ def translate_array(
             if error.what in DROPPABLE:
                 dropped.append(error.what)
             notes.append(note)
+
+
+def _leaves_dialect(source: Format, target: Format) -> bool:
+    """Whether markers of NCZarr would not follow the changes of a node any more, or are made anew.
+    A node that is converted in place may be known by its format alone."""
+    return source.name != target.name or (isinstance(target, Registering) and source is not target)
+
+
+def _undeclared(model: GroupModel) -> list[str]:
+    """A note of dimensions that were unlimited, for which other formats have no word."""
+    try:
+        marker = markers.group_marker(model.attributes)
+    except MetadataError:
+        return []
+    found = {} if marker is None else marker.dimensions
+    names = [name for name, (_, unlimited) in found.items() if unlimited]
+    return [f"not declared as unlimited any more: {', '.join(names)}"] if names else []
 
 
 def without_spelling(model: ArrayModel) -> ArrayModel:
@@ -204,9 +228,23 @@ def _new(target: Format, request: ArrayRequest) -> ArrayModel:
         # How chunks are named is no part of what an array means.
         return target.new_array(replace(request, separator=None))
     except MetadataError as error:
+        if _misfit(request):
+            raise UnsupportedError(
+                f"the array keeps its shards {request.shards}, which must be a whole multiple of"
+                f" the new chunks {request.chunks}"
+            ).advise("{} removes the shards; or choose others", ("shards", False)) from error
         raise UnsupportedError(
             f"format {target.name} cannot express the array: {error}", what="codecs"
         ) from error
+
+
+def _misfit(request: ArrayRequest) -> bool:
+    """Whether shards that are kept do not consist of whole chunks of a new length."""
+    return request.shards is not None and any(
+        isinstance(chunk, int)
+        and any(n % chunk for n in (edge if isinstance(edge, tuple) else (edge,)))
+        for edge, chunk in zip(request.shards, request.chunks, strict=True)
+    )
 
 
 # -- asking -----------------------------------------------------------------------------------

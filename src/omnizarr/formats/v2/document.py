@@ -52,6 +52,7 @@ class V2(hierarchy.BelowPath):
     """Format 2; see `formats.base.Format`."""
 
     name: FormatName = 2
+    ome_version: str | None = "0.4"
     claiming = 2
 
     # -- reading ------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ class V3(hierarchy.BelowPath):
     claiming = 1
     names_dimensions = True
     states_order = False
+    ome_version: str | None = "0.5"
 
     # -- reading ------------------------------------------------------------------------------
     def keys(self, path: str) -> tuple[str, ...]:

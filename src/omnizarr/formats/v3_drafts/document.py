@@ -74,6 +74,8 @@ class Draft:
     claiming = 2
     names_dimensions = False
     states_order = True
+    ome_version: str | None = None
+    reserved: tuple[str, ...] = ()
 
     def __init__(self, layout: Layout) -> None:
         self.name = layout.name

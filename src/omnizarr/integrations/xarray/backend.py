@@ -21,6 +21,7 @@ from xarray.backends.common import _normalize_path, datatree_from_dict_with_io_c
 from xarray.core.utils import close_on_error
 
 from omnizarr import Array, Group, Store
+from omnizarr.errors import MetadataError
 from omnizarr.integrations.xarray.opening import (
     Mode,
     Target,
@@ -341,7 +342,19 @@ OmnizarrBackend.open_dataset_parameters = tuple(
 
 def _decoded(store: AbstractDataStore, **decoders: Any) -> xarray.Dataset:
     with close_on_error(store):
-        return StoreBackendEntrypoint().open_dataset(store, **decoders)
+        try:
+            return StoreBackendEntrypoint().open_dataset(store, **decoders)
+        except AttributeError as error:  # xarray takes `coordinates` for text
+            variables, own = store.load()  # type: ignore[no-untyped-call]
+            told = {name: one.attrs for name, one in variables.items()}
+            for name, attributes in {**told, "the group": own}.items():
+                found = attributes.get("coordinates", "")
+                if not isinstance(found, str):
+                    raise MetadataError(
+                        f"{name}: the attribute coordinates must be names with spaces between them,"
+                        f" found {found!r:.60}"
+                    ).advise("open it with decode_coords=False") from error
+            raise
 
 
 def _has_zarr_python() -> bool:

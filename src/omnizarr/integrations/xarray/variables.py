@@ -9,6 +9,7 @@ This module knows xarray's conventions. It must not know how a group is opened o
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from xarray.backends.zarr import DIMENSION_KEY, FillValueCoder
 from xarray.core.indexing import LazilyIndexedArray
 
 from omnizarr import Array, Group
-from omnizarr.errors import LimitError
+from omnizarr.errors import LimitError, MetadataError
 from omnizarr.integrations.xarray.arrays import LazyArray
 
 
@@ -72,7 +73,10 @@ def variable_of(array: Array, dims: tuple[Any, ...], convention: Convention) -> 
         if array.fill_value is not None:
             attributes["_FillValue"] = array.fill_value
     elif "_FillValue" in attributes:
-        attributes["_FillValue"] = decoded_fill_value(attributes["_FillValue"], values.dtype)
+        try:
+            attributes["_FillValue"] = decoded_fill_value(attributes["_FillValue"], values.dtype)
+        except MetadataError as error:
+            raise error.at(array.store, path=array.path) from error
     return xarray.Variable(dims, LazilyIndexedArray(values), attributes, encoding)
 
 
@@ -144,3 +148,8 @@ def decoded_fill_value(value: Any, dtype: npt.DTypeLike) -> Any:
         return FillValueCoder.decode(value, np.dtype(dtype))
     except (TypeError, ValueError):
         return value
+    except struct.error:  # text of another length than that of a double in base64
+        try:
+            return float(value)
+        except ValueError:
+            raise MetadataError(f"_FillValue must be a number, found {value!r:.60}") from None

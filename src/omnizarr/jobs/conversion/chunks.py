@@ -24,7 +24,7 @@ import numpy as np
 
 from omnizarr.engine import Source
 from omnizarr.errors import StoreError, UnsupportedError
-from omnizarr.jobs.conversion.regions import Region, bounds_of, touched
+from omnizarr.jobs.conversion.regions import Region, bounds_of, count_touched, touched
 from omnizarr.model.grids import Grid, RegularAxis, Shape, all_places, unravel
 from omnizarr.model.keys import ChunkKeys
 from omnizarr.nodes.data.stored_chunks import spelled
@@ -34,7 +34,7 @@ TASK_BYTES = 4 << 20
 journal means: another number would give other portions."""
 MOST_CHUNKS = 64
 REGION_BYTES = 32 << 20
-"""Several destination chunks of one source chunk are written together up to this size."""
+"""Several destination chunks are written together up to this size."""
 _FITS = 1 << 62
 
 T = TypeVar("T")
@@ -124,6 +124,11 @@ class Listed:
     def __len__(self) -> int:
         return len(self._spellings)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every chunk is stored."""
+        return len(self) == prod(self._shape)
+
     def __iter__(self) -> Iterator[Shape]:
         if self._numbers is None:
             return iter(self._coordinates)
@@ -189,8 +194,8 @@ class Blocks:
 
 
 def blocks_for(source: Grid, unit: Shape, target: Grid, itemsize: int) -> Blocks:
-    """Blocks as large as what the source stores as one value (`unit`), where memory allows, so that
-    no source chunk is decoded, and no shard's index read, for every destination chunk in it."""
+    """Blocks of up to the size of a `unit` that is written at once, where memory allows. For what
+    is read from chunks of another shape, see `rechunking.planner`."""
     factors = [1] * len(target.axes)
     nbytes = prod(target.chunk_shape) * max(1, itemsize)
     if source.regular and target.regular:
@@ -212,14 +217,51 @@ def stored_blocks(listed: Listed, blocks: Blocks) -> Iterator[tuple[Shape, int]]
         for coordinates in listed:
             yield coordinates, 1
         return
-    found = (block for coordinates in listed for block in blocks.touching(grid, coordinates))
     shape = blocks.shape
+    if listed.complete:
+        for block in all_places(shape):
+            yield block, count_touched(grid, blocks.region(block))
+        return
+    found = (block for coordinates in listed for block in blocks.touching(grid, coordinates))
     if prod(shape) >= _FITS:
         yield from sorted(Counter(found).items())
         return
     numbers = np.fromiter((_ravel(block, shape) for block in found), np.int64)
     for number, count in zip(*np.unique(numbers, return_counts=True), strict=True):
         yield unravel(int(number), shape), int(count)
+
+
+def count_stored_blocks(listed: Listed, blocks: Blocks) -> tuple[int, int]:
+    """How many blocks hold anything of a stored source chunk, and of how many chunks they are."""
+    if listed.complete:
+        return prod(blocks.shape), blocks.grid.nchunks
+    count = chunks = 0
+    for block, _ in stored_blocks(listed, blocks):
+        count += 1
+        chunks += count_touched(blocks.grid, blocks.region(block))
+    return count, chunks
+
+
+class WrittenBlocks:
+    """The blocks that the pass before has written, every chunk in them: those that hold anything of
+    a stored chunk of `listed`."""
+
+    def __init__(self, listed: Listed, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._written: set[Shape] | None = None
+        if not listed.complete:
+            self._written = {block for block, _ in stored_blocks(listed, blocks)}
+
+    def count(self, region: Region) -> int:
+        """How many written chunks a region touches."""
+        grid, factors = self._blocks.grid, self._blocks.factors
+        if self._written is None:
+            return count_touched(grid, region)
+        blocks = (
+            tuple(at // n for at, n in zip(chunk, factors, strict=True))
+            for chunk in touched(grid, region)
+        )
+        return sum(block in self._written for block in blocks)
 
 
 def _ravel(coordinates: Shape, shape: Shape) -> int:
@@ -229,9 +271,10 @@ def _ravel(coordinates: Shape, shape: Shape) -> int:
     return number
 
 
-def per_portion(nbytes: int) -> int:
-    """How many chunks of this size go into one portion."""
-    return max(1, min(MOST_CHUNKS, TASK_BYTES // max(1, nbytes)))
+def per_portion(nbytes: int, values: int = 1) -> int:
+    """How many chunks, or regions, go into one portion: of so many bytes each, and so many stored
+    values that are read or written for it."""
+    return max(1, min(MOST_CHUNKS // max(1, values), TASK_BYTES // max(1, nbytes)))
 
 
 def copying(listed: Listed, target: Source) -> Iterator[Copying]:
@@ -242,17 +285,25 @@ def copying(listed: Listed, target: Source) -> Iterator[Copying]:
 
 
 def encoding(
-    listed: Listed, target: Source, blocks: Blocks, *, everything: bool
+    listed: Listed,
+    blocks: Blocks,
+    size: int,
+    *,
+    everything: bool = False,
+    before: WrittenBlocks | None = None,
 ) -> Iterator[Encoding]:
-    """The regions that hold stored chunks, or `everything`."""
+    """The regions that hold stored chunks, or `everything`. What is read is the listed array or,
+    behind another pass, what that one has written."""
     chosen = stored_blocks(listed, blocks)
     if everything:
         stored = dict(chosen)
         chosen = ((block, stored.get(block, 0)) for block in all_places(blocks.shape))
-    size = per_portion(target.chunk_bytes * blocks.nbytes_factor)
     for number, portion in enumerate(portions(chosen, size)):
         regions = tuple(blocks.region(block) for block, _ in portion)
-        yield Encoding(number, regions, tuple(count for _, count in portion))
+        counts = tuple(count for _, count in portion)
+        if before is not None:
+            counts = tuple(map(before.count, regions))
+        yield Encoding(number, regions, counts)
 
 
 def portions(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:

@@ -9,7 +9,7 @@ This module knows arrays and their chunks. It must not know why they are read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,23 +26,12 @@ from omnizarr.jobs.conversion.regions import (
     touched,
     within,
 )
+from omnizarr.jobs.report import Facts
 from omnizarr.model.grids import Shape
 from omnizarr.nodes.array import Array
 
 OnDamage = Literal["raise", "skip", "fill"]
 CHOICES: tuple[OnDamage, ...] = ("raise", "skip", "fill")
-
-
-class Facts:
-    """A dataclass that can be given as JSON."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The facts in JSON's types."""
-        return asdict(self, dict_factory=_with_lists)  # type: ignore[call-overload, no-any-return]  # subclasses are dataclasses
-
-
-def _with_lists(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in items}
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from omnizarr.errors import ErrorLocation, MetadataError, NodeExistsError
 from omnizarr.formats import Format
 from omnizarr.formats.hierarchy import fetch
 from omnizarr.jobs import Journal
+from omnizarr.jobs.conversion import intermediates
 from omnizarr.jobs.conversion.plan import ConversionPlan, Manner
 from omnizarr.jobs.journal import damaged
 from omnizarr.jobs.journal import read as read_journal
@@ -36,6 +37,8 @@ from omnizarr.nodes.node import NodeAddress
 JOB = "convert"
 _EMPTY = "empty"
 """What a journal says once nothing else is left at the destination."""
+_MEMORY = "max_memory"
+"""The memory for which regions are cut: see `resumption`."""
 _WRITES = "writes"
 """The nodes that a conversion writes."""
 _REPLACES = "replaces"
@@ -79,6 +82,8 @@ class Unfinished(NamedTuple):
     """Whether the conversion wrote everything that is there."""
     written: tuple[Written, ...]
     replaced: tuple[Replaced, ...]
+    memory: int | None
+    """For which its regions were cut; None if that is not known."""
 
 
 def start(plan: ConversionPlan, manner: Manner) -> tuple[Journal, bool]:
@@ -91,6 +96,13 @@ def start(plan: ConversionPlan, manner: Manner) -> tuple[Journal, bool]:
         _check_untouched(plan)
         return journal, True
     check_free(plan, manner)
+    if found is not None or plan.several_passes:
+        for fingerprint in {
+            plan.fingerprint,
+            plan.fingerprint if found is None else str(found.fingerprint),
+        }:
+            intermediates.remove(plan.target, fingerprint)
+            intermediates.remove(plan.temporary, fingerprint)
     written = () if found is None else found.written
     replaced = list(() if found is None else found.replaced)
     if manner.overwrite:
@@ -105,7 +117,12 @@ def start(plan: ConversionPlan, manner: Manner) -> tuple[Journal, bool]:
         for one in replaced:
             _remove(store, one, plan.journal_key)
         _clear((*written, *_writes(plan)) if manner.overwrite else written)
-    return _begin(plan, {_EMPTY: True, _WRITES: _described(_writes(plan))}), False
+    facts: dict[str, Json] = {
+        _EMPTY: True,
+        _MEMORY: plan.memory,
+        _WRITES: _described(_writes(plan)),
+    }
+    return _begin(plan, facts), False
 
 
 def _check_untouched(plan: ConversionPlan) -> None:
@@ -273,7 +290,11 @@ def unfinished(plan: ConversionPlan) -> Unfinished | None:
         facts = found.get("facts", {})
         written = tuple(_node_of(plan.target, item) for item in facts.get(_WRITES, ()))
         replaced = tuple(_replaced(plan.target, item) for item in facts.get(_REPLACES, ()))
-        return Unfinished(found.get("fingerprint"), facts.get(_EMPTY) is True, written, replaced)
+        memory = facts.get(_MEMORY)
+        if memory is not None and (type(memory) is not int or memory < 1):
+            raise ValueError(f"no memory: {memory!r}")
+        empty = facts.get(_EMPTY) is True
+        return Unfinished(found.get("fingerprint"), empty, written, replaced, memory)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise damaged(store, key, error) from error
 

@@ -20,6 +20,7 @@ from omnizarr.codecs.conforming import conforms
 from omnizarr.engine.examination import examine_bytes
 from omnizarr.errors import DecodeError, MetadataError, UnsupportedError, ZarrError
 from omnizarr.jobs import Journal, Reporter, Shared, run, workers_for
+from omnizarr.jobs.conversion import intermediates
 from omnizarr.jobs.conversion.byte_counter import MeteredStore
 from omnizarr.jobs.conversion.chunks import Copying, Portion, is_whole
 from omnizarr.jobs.conversion.damage import BadChunk, put, recover
@@ -28,10 +29,11 @@ from omnizarr.jobs.conversion.plan import (
     ConversionPlan,
     Manner,
     NodePlan,
+    intermediate_lost,
     ordered,
-    region_blocks,
     source_changed,
 )
+from omnizarr.jobs.conversion.region_memory import empty, give_back
 from omnizarr.jobs.conversion.regions import Region, bounds_of
 from omnizarr.jobs.conversion.report import Row
 from omnizarr.jobs.journal import damaged as damaged_journal
@@ -45,6 +47,8 @@ from omnizarr.runtime.properties import cached_property
 
 _DAMAGED = "damaged"
 """The journal's word for the damaged chunks that were met."""
+_FINISHED = "finished"
+"""And for the arrays that need their intermediate arrays no more."""
 MOST_REQUESTS = 32
 """How many portions run at once at the most where a store lets us wait; each may ask for several
 chunks itself."""
@@ -74,12 +78,12 @@ class FinishedTask(NamedTuple):
 class ArrayWork:
     """What every portion of one array's work needs."""
 
-    def __init__(self, planned: NodePlan) -> None:
-        self._planned = planned
-        self._identity = planned.target.store.identity
+    def __init__(self, planned: NodePlan, number: int = 0) -> None:
+        self._planned, self._number = planned, number
+        self._identity = planned.stage(number).target._place.store.identity
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_planned": self._planned, "_identity": self._identity}
+        return {name: vars(self)[name] for name in ("_planned", "_number", "_identity")}
 
     @cached_property
     def _local(self) -> threading.local:
@@ -94,15 +98,16 @@ class ArrayWork:
 
     def _opened(self) -> _Ends:
         planned = self._planned
-        if planned.target.store.identity != self._identity:
+        source, target, _ = planned.stage(self._number)
+        store = target._place.store
+        if store.identity != self._identity:
             raise UnsupportedError(
-                f"{planned.target.store!r} lives in one process: what another one writes into its"
+                f"{store!r} lives in one process: what another one writes into its"
                 " copy is lost; use threads (no executor, or a ThreadPoolExecutor)"
             )
-        source, target = planned.arrays()
-        reading = MeteredStore(planned.options.chunk_store or planned.source.store)
-        writing = MeteredStore(planned.target.store)
-        there = NodeAddress(writing, target.path, planned.target.format)
+        reading = MeteredStore(source._options.chunk_store or source._place.store)
+        writing = MeteredStore(store)
+        there = NodeAddress(writing, target.path, target._place.format)
         return _Ends(
             reading,
             writing,
@@ -138,14 +143,18 @@ class ArrayWork:
         ends.reading.take_found()
         whole: Any = (*region, ...)
         try:
-            values = ends.source[whole]
+            shape = tuple(part.stop - part.start for part in region)
+            values = ends.source.read(whole, out=empty(shape, ends.source.dtype))
         except DecodeError:
             if self._planned.on_damage == "raise":
                 raise
             return self._rescue(region, stored)
         if len(ends.reading.take_found()) != stored:
-            raise source_changed(f"{ends.reading!r}, path {'/' + ends.source.path!r}")
+            where = f"{ends.reading!r}, path {'/' + ends.source.path!r}"
+            raise intermediate_lost(where) if self._number else source_changed(where)
+        give_back(values)
         ends.target[region] = values
+        give_back(values)
         return []
 
     def _rescue(self, region: Region, stored: int) -> list[BadChunk]:
@@ -225,15 +234,19 @@ def execute(plan: ConversionPlan, manner: Manner) -> Executed:
     store.check_writable()
     journal, resumed = start(plan, manner)
     arrays = [planned for planned in plan.nodes if planned.is_array]
+    finished = _finished(journal)
     total = sum(planned.units for planned in arrays)
-    reporter = Reporter(manner.progress, total, _units_done(arrays, journal))
+    reporter = Reporter(manner.progress, total, _units_done(arrays, finished, journal))
     totals: dict[str, tuple[int, int]] = {}
     try:
         for planned in arrays:
-            totals[planned.path] = _array(planned, journal, reporter, manner)
+            if planned.path not in finished:
+                totals[planned.path] = _array(planned, journal, reporter, manner)
         for key, document in _documents(plan).items():
             store.set(key, document)
         _show_prefixes(plan)
+        if plan.several_passes:
+            intermediates.remove(plan.temporary, plan.fingerprint)
     except BaseException:
         with suppress(Exception):  # what stopped the work is what the caller must hear of
             journal.flush()
@@ -281,28 +294,54 @@ def _show_prefixes(plan: ConversionPlan) -> None:
                 plan.target.store.make_prefix(prefix)
 
 
-def _units_done(arrays: list[NodePlan], journal: Journal) -> int:
+def _finished(journal: Journal) -> list[str]:
+    """The arrays whose intermediate arrays are gone already, for they are complete."""
+    found = journal.facts.get(_FINISHED, [])
+    if not isinstance(found, list):
+        raise damaged_journal(journal.store, journal.key, f"{_FINISHED}: {found!r}")
+    return found
+
+
+def _units_done(arrays: list[NodePlan], finished: list[str], journal: Journal) -> int:
     done = 0
     for planned in arrays:
-        finished = len(journal.done(_part(planned)))
-        done += min(planned.units, finished * planned.size)
+        for number, amount in enumerate(planned.amounts):
+            portions = len(journal.done(_part(planned, number)))
+            whole = planned.path in finished
+            done += amount.units if whole else min(amount.units, portions * amount.size)
     return done
 
 
-def _part(planned: NodePlan) -> str:
-    return "/" + planned.path
+def _part(planned: NodePlan, number: int = -1) -> str:
+    """The journal's name for a pass over an array; the last one is that of the array."""
+    last = number in (-1, len(planned.amounts) - 1)
+    return "/" + planned.path if last else f"pass {number + 1}: /{planned.path}"
 
 
 def _array(
     planned: NodePlan, journal: Journal, reporter: Reporter, manner: Manner
 ) -> tuple[int, int]:
-    done = journal.done(_part(planned))
-    work = Shared(ArrayWork(planned))
-    target = planned.arrays()[1]._source
+    """All passes over an array: the bytes that were read of the source, and written at last."""
+    passes = [
+        _pass(planned, number, journal, reporter, manner) for number in range(len(planned.amounts))
+    ]
+    if planned.temporary is not None:
+        journal.note(_FINISHED, [*_finished(journal), planned.path])
+        intermediates.remove_below(planned.temporary)
+    return passes[0][0], passes[-1][1]
+
+
+def _pass(
+    planned: NodePlan, number: int, journal: Journal, reporter: Reporter, manner: Manner
+) -> tuple[int, int]:
+    part = _part(planned, number)
+    done = journal.done(part)
+    work = Shared(ArrayWork(planned, number))
+    target = planned.stage(number).target._source
     nbytes = [0, 0]
 
     def tasks() -> Iterator[_Task]:
-        for portion in planned.portions():
+        for portion in planned.portions(number):
             # The journal is believed as far as what it says can be seen.
             if portion.number not in done or not is_whole(portion, target):
                 yield _Task(work, portion)
@@ -312,24 +351,32 @@ def _array(
         nbytes[1] += counted.written
         for bad in counted.bad:
             journal.facts.setdefault(_DAMAGED, []).append(bad.to_dict())
-        journal.mark(_part(planned), task.portion.number)
-        reporter.advance(task.portion.units, counted.written, _part(planned))
+        journal.mark(part, task.portion.number)
+        reporter.advance(task.portion.units, counted.written, part)
 
-    run(_do, tasks(), finished, workers=_workers(planned, manner), executor=manner.executor)
+    task_bytes = planned.task_bytes(number)
+    run(
+        _do,
+        tasks(),
+        finished,
+        workers=_workers(planned, number, task_bytes, manner),
+        executor=manner.executor,
+        task_bytes=task_bytes,
+        max_memory=manner.max_memory,
+    )
     return nbytes[0], nbytes[1]
 
 
-def _workers(planned: NodePlan, manner: Manner) -> int:
-    """As many portions at once as fit into the scratch: what is in memory of one is a region (or a
-    chunk), its encoded bytes, and a third that some codecs need."""
-    source, target = planned.arrays()
-    chunk_bytes = source._source.chunk_bytes
-    if planned.action != "copy chunks":
-        region = target._source.chunk_bytes * region_blocks(source, target).nbytes_factor
-        chunk_bytes = 3 * max(chunk_bytes, region)
+def _workers(planned: NodePlan, number: int, task_bytes: int, manner: Manner) -> int:
+    source, target, _ = planned.stage(number)
     wanted = manner.workers
-    if not planned.target.store.capabilities.concurrent_writes:
+    if not target._source.store.capabilities.concurrent_writes:
         wanted = 1
-    stores = (planned.source.store, planned.target.store)
-    requests = max(store.capabilities.requests for store in stores)
-    return workers_for(chunk_bytes, wanted, min(requests, MOST_REQUESTS))
+    requests = max(end._source.store.capabilities.requests for end in (source, target))
+    return workers_for(
+        task_bytes,
+        wanted,
+        min(requests, MOST_REQUESTS),
+        executor=manner.executor,
+        max_memory=manner.max_memory,
+    )

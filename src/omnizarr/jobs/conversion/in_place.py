@@ -72,7 +72,9 @@ def plan_in_place(
 def _as_metadata(planned: NodePlan) -> NodePlan:
     if not planned.is_array:
         return planned
-    return replace(planned, action="metadata", units=0, notes=(*planned.notes, _UNSEEN))
+    return replace(
+        planned, action="metadata", amounts=(), rechunking=None, notes=(*planned.notes, _UNSEEN)
+    )
 
 
 def _check_stays(planned: NodePlan) -> None:

@@ -8,21 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from omnizarr import formats
+from omnizarr import formats, limits
 from omnizarr.errors import Part, StoreError
 from omnizarr.formats import Node
 from omnizarr.formats.translation.fill_values import FillValues
 from omnizarr.formats.translation.nodes import Choices
-from omnizarr.jobs.conversion.chunks import Blocks, Listed, Portion, blocks_for, copying, encoding
+from omnizarr.jobs.conversion.chunks import (
+    Blocks,
+    Listed,
+    Portion,
+    WrittenBlocks,
+    copying,
+    encoding,
+)
 from omnizarr.jobs.conversion.damage import OnDamage
+from omnizarr.jobs.conversion.intermediates import intermediate
+from omnizarr.jobs.conversion.region_memory import with_kept
 from omnizarr.jobs.conversion.report import Action, Row
+from omnizarr.jobs.memory import MemoryLike
+from omnizarr.jobs.rechunking.lengths import chunks_of, shards_of
+from omnizarr.jobs.rechunking.plan import RechunkPlan
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
-from omnizarr.model.axes import inner_chunks
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shards
 from omnizarr.nodes.node import NodeAddress, Options
 
 JOURNAL = ".omnizarr-convert.json"
@@ -30,7 +40,7 @@ JOURNAL = ".omnizarr-convert.json"
 
 @dataclass(frozen=True)
 class Wanted:
-    """The caller's choices for a whole hierarchy; a mapping goes by path."""
+    """The choices for a whole hierarchy. For chunks and shards see `rechunking.lengths`."""
 
     drop: frozenset[Part] = frozenset()
     reencode: bool = False
@@ -44,20 +54,29 @@ class Wanted:
     verify: bool = False
     """Chunks are decoded before they are copied."""
     fill_values: FillValues | None = None
+    max_memory: int | None = None
+    """For the tasks of a process; None: `limits.worker_bytes`, and more where a chunk needs it."""
+    begun_with: int | None = None
+    """The same of an interrupted run that is taken up: regions are cut as it cut them."""
+    temporary: NodeAddress | None = None
+    """Where intermediate arrays go; None: beside the destination, if it can hold them."""
+
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the report says of nodes besides, by path."""
 
     @property
     def changes(self) -> bool:
         """Whether arrays become other ones even in their own format."""
         return self.chunks is not None or self.shards is not None or self.compressors != "keep"
 
+    @property
+    def memory(self) -> int:
+        """For which regions are cut."""
+        return self.begun_with or self.max_memory or limits.current.worker_bytes
+
     def choices(self, path: str, model: ArrayModel) -> Choices:
-        chunks, shards = _by_path(self.chunks, path), _by_path(self.shards, path)
-        itemsize = model.dtype.itemsize
-        cut = None if chunks is None else normalize_chunks(chunks, model.shape, itemsize)
-        inner = cut or inner_chunks(model.codecs, model.ndim) or model.grid.chunk_shape
-        split: Any = shards
-        if shards is not None and shards is not False:
-            split = normalize_shards(shards, model.shape, inner)
+        cut = chunks_of(self.chunks, path, model)
+        split = shards_of(self.shards, path, model, cut)
         return Choices(
             self.drop, self.reencode, cut, split, self.compressors, self.same_keys, self.fill_values
         )
@@ -72,10 +91,26 @@ class Manner:
     progress: Any = None
     workers: int | None = None
     executor: Any = None
+    max_memory: MemoryLike = None
+    """For the tasks of a process."""
 
 
-def _by_path(value: Any, path: str) -> Any:
-    return value.get(path) if isinstance(value, Mapping) else value
+class Amount(NamedTuple):
+    """The work of one pass."""
+
+    units: int
+    """Chunks to copy, or regions to encode."""
+    size: int
+    """Units in one portion."""
+
+
+class Stage(NamedTuple):
+    """The two ends of one pass."""
+
+    source: Array
+    target: Array
+    """It need not be stored yet."""
+    last: bool
 
 
 @dataclass(frozen=True)
@@ -91,10 +126,10 @@ class NodePlan:
     """None if the node is left out."""
     action: Action
     documents: Mapping[str, bytes] = field(default_factory=dict)
-    units: int = 0
-    """Chunks to copy, or regions to encode."""
-    size: int = 1
-    """Units in one portion."""
+    amounts: tuple[Amount, ...] = ()
+    """Of every pass over an array."""
+    chunks: int = 0
+    """How many chunks, or shards, of the destination are copied or encoded."""
     digest: str = ""
     """Of all stored chunks: see `chunks.Listed`."""
     everything: bool = False
@@ -104,6 +139,14 @@ class NodePlan:
     notes: tuple[str, ...] = ()
     on_damage: OnDamage = "raise"
     verify: bool = False
+    rechunking: RechunkPlan | None = None
+    """The passes of an array that is encoded again."""
+    temporary: NodeAddress | None = None
+    """Where its intermediate arrays are."""
+
+    @property
+    def units(self) -> int:
+        return sum(amount.units for amount in self.amounts)
 
     @property
     def is_array(self) -> bool:
@@ -122,10 +165,11 @@ class NodePlan:
             self.source.format.name,
             self.target.format.name,
             self.action,
-            self.units,
+            self.chunks,
             bytes_read,
             bytes_written,
             (*self.notes, damage) if bad else self.notes,
+            self.rechunking,
         )
 
     def arrays(self) -> tuple[Array, Array]:
@@ -144,8 +188,30 @@ class NodePlan:
             Array._of(self.target, self.target_model, writing),
         )
 
-    def portions(self) -> Iterator[Portion]:
-        """The work on an array, in the same numbered portions every time."""
+    def stage(self, number: int) -> Stage:
+        """The ends of a pass: the source, the destination, and intermediate arrays between."""
+        source, target = self.arrays()
+        last = self.rechunking is None or number == len(self.rechunking.passes) - 1
+        if number > 0:
+            source = self._intermediate(number - 1)
+        return Stage(source, target if last else self._intermediate(number), last)
+
+    def _intermediate(self, number: int) -> Array:
+        assert self.rechunking is not None
+        assert self.temporary is not None
+        assert isinstance(self.source_model, ArrayModel)
+        chunks = self.rechunking.passes[number].write_unit
+        place = self.temporary.child(str(number))
+        return intermediate(place, self.source_model, chunks)
+
+    def task_bytes(self, number: int) -> int:
+        """What a task of a pass takes, with what allocators keep of it."""
+        if self.rechunking is not None:
+            return with_kept(self.rechunking.passes[number].memory)
+        return self.arrays()[0]._source.chunk_bytes
+
+    def portions(self, number: int) -> Iterator[Portion]:
+        """The work of a pass over an array, in the same numbered portions every time."""
         source, target = self.arrays()
         listed = Listed(source._source)
         if listed.digest != self.digest:
@@ -154,8 +220,21 @@ class NodePlan:
         if self.action == "copy chunks":
             yield from copying(listed, target._source)
         elif self.action == "re-encode":
-            blocks = region_blocks(source, target)
-            yield from encoding(listed, target._source, blocks, everything=self.everything)
+            assert self.rechunking is not None
+            stage = self.stage(number)
+            before = None
+            if number > 0:
+                grid = stage.source._model.grid
+                before = WrittenBlocks(
+                    listed, Blocks(grid, self.rechunking.passes[number - 1].factors)
+                )
+            yield from encoding(
+                listed,
+                Blocks(stage.target._model.grid, self.rechunking.passes[number].factors),
+                self.amounts[number].size,
+                everything=self.everything and stage.last,
+                before=before,
+            )
 
 
 @dataclass(frozen=True)
@@ -168,6 +247,10 @@ class ConversionPlan:
     """Documents of groups that are missing above the destination."""
     consolidated: Mapping[str, bytes]
     fingerprint: str
+    temporary: NodeAddress
+    """Where intermediate arrays go, if there are any: see `intermediates.place_of`."""
+    memory: int
+    """For which regions are cut: see `Wanted`."""
     left_out: tuple[Row, ...] = ()
     """Nodes that the caller excluded."""
 
@@ -184,6 +267,11 @@ class ConversionPlan:
         return [node.target.path for node in written]
 
     @property
+    def several_passes(self) -> bool:
+        """Whether there are intermediate arrays."""
+        return any(node.temporary is not None for node in self.nodes)
+
+    @property
     def dropped(self) -> tuple[Part, ...]:
         return tuple(sorted({part for node in self.nodes for part in node.dropped}))
 
@@ -198,13 +286,15 @@ def ordered(planned: NodePlan) -> dict[str, bytes]:
     )
 
 
-def region_blocks(source: Array, target: Array) -> Blocks:
-    grid = source._model.grid
-    return blocks_for(grid, grid.chunk_shape, target._model.grid, target.itemsize)
-
-
 def source_changed(where: str) -> StoreError:
     return StoreError(
         f"{where}: the source changed while it was converted; do not write to it meanwhile."
         " Convert again once it is at rest"
+    )
+
+
+def intermediate_lost(where: str) -> StoreError:
+    return StoreError(
+        f"{where}: a chunk of this intermediate array is gone; nothing may delete it before the job"
+        " is complete. The same call makes it again and goes on"
     )

@@ -12,12 +12,13 @@ import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any
 
-from omnizarr import formats
+from omnizarr import formats, limits
+from omnizarr.engine import threads
 from omnizarr.errors import (
-    ArrayNotFoundError,
     EncodeError,
     MetadataError,
     Part,
@@ -25,36 +26,63 @@ from omnizarr.errors import (
     UnsupportedError,
     ZarrError,
 )
-from omnizarr.formats import FormatName, Node
+from omnizarr.formats import FormatName, Node, Registering
 from omnizarr.formats.hierarchy import fetch
-from omnizarr.formats.translation.chunk_bytes import same_encoding, same_fill, same_grid, same_keys
+from omnizarr.formats.translation.chunk_bytes import same_encoding, same_fill, same_keys
 from omnizarr.formats.translation.fill_values import as_scalar
 from omnizarr.formats.translation.nodes import (
     Choices,
     Translation,
-    refusal,
     translate_array,
     translate_group,
 )
-from omnizarr.jobs.conversion.chunks import Listed, per_portion, spelling, stored_blocks
-from omnizarr.jobs.conversion.plan import JOURNAL, ConversionPlan, NodePlan, Wanted, region_blocks
+from omnizarr.jobs.conversion import intermediates
+from omnizarr.jobs.conversion.chunks import (
+    Blocks,
+    Listed,
+    count_stored_blocks,
+    per_portion,
+    spelling,
+)
+from omnizarr.jobs.conversion.images import moved
+from omnizarr.jobs.conversion.plan import JOURNAL, Amount, ConversionPlan, NodePlan, Wanted
+from omnizarr.jobs.conversion.refusals import Refusals
+from omnizarr.jobs.conversion.region_memory import for_tasks, with_kept
 from omnizarr.jobs.conversion.report import Action
 from omnizarr.jobs.conversion.respelling import respelled_array, respelled_group
 from omnizarr.jobs.conversion.walking import ExcludedNodes, walk
+from omnizarr.jobs.obstacles import Obstacles
+from omnizarr.jobs.rechunking.lengths import taken_apart
+from omnizarr.jobs.rechunking.planner import FAR_REQUEST, REQUEST, Problem, least_memory
+from omnizarr.jobs.rechunking.planner import make_plan as make_rechunk_plan
 from omnizarr.model import json, paths
 from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.axes import inner_chunks
+from omnizarr.model.grids import regular_grid
 from omnizarr.model.store import Buffer, Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.node import NodeAddress, Options
+from omnizarr.runtime.progress import size
 from omnizarr.stores import MemoryStore
 
-_PORTIONS = 3
+_PORTIONS = 5
 """Raised whenever chunks are put into other portions, so that no old journal is misread."""
 
 MOST_WRITTEN = 100_000
 MOST_WRITTEN_RATIO = 10
 """More missing chunks than this, and more than so many times the stored ones, are written for
 xarray's sake only when asked: a nearly empty array may have 10¹² chunks."""
+
+
+TASKS_AT_ONCE = 2
+"""So many regions fit into the memory of a process: one is read while another one is written. The
+number of cores has no part in it, so that a job can go on on another machine."""
+SCRATCH_SHARE = 3
+"""The engine's part of a task's memory is one in so many, as in `jobs.memory`."""
+SPARSE = 8
+"""An array of which less than one chunk in so many is stored is sparse."""
+VARIABLE_BYTES = 64
+"""What an element of variable size is taken to need; nobody knows before it is decoded."""
 
 
 def is_consolidated(place: NodeAddress) -> bool:
@@ -74,44 +102,67 @@ def make_plan(
         preview.set(key, document)
     nodes: list[NodePlan] = []
     exclusion = ExcludedNodes(wanted.exclude)
-    walked = list(walk(source, model, exclusion))
+    images = moved(list(walk(source, model, exclusion)), target.format)
+    walked = images.nodes
     named = {
         paths.parent(path)
         for path, _, found in walked
         if isinstance(found, ArrayModel) and found.dimension_names
     }
+    arrays = [(path, found) for path, _, found in walked if isinstance(found, ArrayModel)]
+    wanted = replace(
+        wanted,
+        chunks=taken_apart(wanted.chunks, "chunks", arrays),
+        shards=taken_apart(wanted.shards, "shards", arrays),
+    )
+    obstacles, refusals = Obstacles(), Refusals(in_place=wanted.same_keys)
     for path, here, found in walked:
         if isinstance(found, ArrayModel) and path and paths.parent(path) in named:
             found = as_scalar(found, here.format, target.format)
         there = target.child(path) if path else target
         try:
-            nodes.append(_plan_node(path, here, found, there, wanted, options, preview))
+            asked = images.choices(path, wanted)
+            planned = _plan_node(path, here, found, there, asked, options, preview)
+            notes = (*planned.notes, *images.notes.get(path, ()), *wanted.notes.get(path, ()))
+            nodes.append(replace(planned, notes=notes))
         except UnsupportedError as error:
-            raise refusal(error, path, in_place=wanted.same_keys) from error
+            again = partial(_plan_node, path, here, found, there, options=options, preview=preview)
+            for one in refusals.of(error, path, again, asked):
+                obstacles.add(one, one.__cause__)
+        except MetadataError as error:
+            obstacles.add(error.at(f"node {'/' + path!r}") if path else error, error.__cause__)
+            refusals.broken(path)
+    obstacles.check()
+    nodes = _registered(target, nodes, preview)
     left_out = exclusion.left_out(source, target.format.name)
-    _check_named(wanted, nodes)
     if all(node.target_model is None for node in nodes):
         raise UnsupportedError(
             f"{source}: there is no array here, and format {target.format.name} has no groups",
             what="groups",
         )
     consolidated = _consolidated(source, target, nodes, preview)
+    fingerprint = _fingerprint(source, target, nodes, consolidated)
+    temporary = wanted.temporary or target
+    below = intermediates.place_of(temporary, fingerprint)
+    for number, node in enumerate(nodes):
+        if node.rechunking is not None and len(node.rechunking.passes) > 1:
+            nodes[number] = replace(node, temporary=below.child(str(number)))
     return ConversionPlan(
-        source, target, tuple(nodes), parents, consolidated,
-        _fingerprint(source, target, nodes, consolidated), left_out,
+        source, target, tuple(nodes), parents, consolidated, fingerprint, temporary, wanted.memory,
+        left_out,
     )  # fmt: skip
 
 
-def _check_named(wanted: Wanted, nodes: list[NodePlan]) -> None:
-    """Refuse chunks and shards for a path where there is no array: it is misspelled."""
-    arrays = {node.path for node in nodes if node.is_array}
-    for option, given in (("chunks", wanted.chunks), ("shards", wanted.shards)):
-        for path in given if isinstance(given, Mapping) else ():
-            if path not in arrays:
-                raise ArrayNotFoundError(
-                    f"{option}: no array is converted at path {path!r}; expected its path from the"
-                    " node that is converted, such as 'a/b'"
-                )
+def _registered(target: NodeAddress, nodes: list[NodePlan], preview: Store) -> list[NodePlan]:
+    """With documents in which groups name their members, where the format has such."""
+    if not isinstance(target.format, Registering):
+        return nodes
+    models = {node.target.path: node.target_model for node in nodes}
+    made = target.format.registered({path: node for path, node in models.items() if node})
+    for documents in made.values():
+        for key, document in documents.items():
+            preview.set(key, document)
+    return [replace(node, documents=made.get(node.target.path, {})) for node in nodes]
 
 
 def _missing_parents(target: NodeAddress) -> dict[str, bytes]:
@@ -167,10 +218,12 @@ def _plan_group(
     made: GroupModel | None = found
     dropped: tuple[Part, ...] = ()
     notes: tuple[str, ...] = ()
-    if here.format is there.format:
+    if formats.same(here.format, there.format):
         made, notes = respelled_group(found, here.format)
     else:
-        made, dropped, notes = translate_group(found, there.format, Choices(wanted.drop))
+        made, dropped, notes = translate_group(
+            found, here.format, there.format, Choices(wanted.drop)
+        )
     documents = {} if made is None else there.format.documents(there.path, made)
     action: Action = "left out" if made is None else "group"
     return NodePlan(path, here, found, there, made, action, documents, dropped=dropped, notes=notes)
@@ -188,9 +241,9 @@ def _plan_array(
         source = Array._of(here, found, options)._source
         found = replace(found, keys=spelling(source))
     choices = wanted.choices(path, found)
-    if here.format is there.format and not wanted.changes:
+    if formats.same(here.format, there.format) and not wanted.changes:
         translation = respelled_array(found, here.format, choices)
-        return _counted(_planned(path, here, there, found, translation, options))
+        return _counted(_planned(path, here, there, found, translation, options), wanted)
     translation = translate_array(found, here.format, there.format, choices)
     planned = _planned(path, here, there, found, translation, options)
     if wanted.same_keys and translation.explicit and planned.everything:
@@ -213,7 +266,7 @@ def _plan_array(
         translation = replace(translation, notes=(*translation.notes, "compressors chosen anew"))
         planned = _planned(path, here, there, found, translation, options)
         _try_out(planned)
-    return _counted(planned)
+    return _counted(planned, wanted)
 
 
 def _planned(
@@ -275,20 +328,66 @@ def _try_out(planned: NodePlan) -> None:
     chain.encode(target._source.new_chunk(chain.shape))
 
 
-def _counted(planned: NodePlan) -> NodePlan:
-    """With the number of chunks or regions, and what tells whether they are still the same."""
-    source, target = planned.arrays()
+def _counted(planned: NodePlan, wanted: Wanted) -> NodePlan:
+    """With the passes, the number of chunks or regions, and what tells whether they are still the
+    same."""
+    source = planned.arrays()[0]
     listed = Listed(source._source)
-    count = len(listed)
-    size = per_portion(source._source.chunk_bytes)
-    if planned.action == "re-encode":
-        blocks = region_blocks(source, target)
-        size = per_portion(target._source.chunk_bytes * blocks.nbytes_factor)
-        if planned.everything:
-            count = prod(blocks.shape)
-        elif blocks.nbytes_factor > 1 or not same_grid(source._stored, target._stored):
-            count = sum(1 for _ in stored_blocks(listed, blocks))
-    return replace(planned, units=count, size=size, digest=listed.digest)
+    if planned.action != "re-encode":
+        amount = Amount(len(listed), per_portion(source._source.chunk_bytes))
+        return replace(planned, amounts=(amount,), chunks=len(listed), digest=listed.digest)
+    sparse = len(listed) * SPARSE < source._stored.grid.nchunks
+    problem = _problem(planned, wanted, sparse=sparse)
+    plan = make_rechunk_plan(problem, TASKS_AT_ONCE)
+    planned = replace(planned, rechunking=plan, digest=listed.digest)
+    grids = [regular_grid(plan.shape, each.write_unit) for each in plan.passes[:-1]]
+    amounts, chunks = [], 0
+    for each, grid in zip(plan.passes, [*grids, problem.target], strict=True):
+        blocks = Blocks(grid, each.factors)
+        everything = planned.everything and grid is problem.target
+        count, chunks = (
+            (prod(blocks.shape), grid.nchunks)
+            if everything
+            else count_stored_blocks(listed, blocks)
+        )
+        values = max(each.reads, each.writes) // max(1, each.tasks)
+        amounts.append(Amount(count, per_portion(prod(each.region) * plan.itemsize, values)))
+    return replace(planned, amounts=tuple(amounts), chunks=chunks)
+
+
+def _problem(planned: NodePlan, wanted: Wanted, *, sparse: bool) -> Problem:
+    """What the planner of passes must know; UnsupportedError if the memory does not suffice."""
+    source, target = planned.arrays()
+    model = source._stored
+    memory = for_tasks(wanted.memory)
+    variable = model.data_type.variable or model.dtype.kind == "O"
+    inner = inner_chunks(model.codecs, model.ndim)
+    stores = (planned.options.chunk_store or planned.source.store, planned.target.store)
+    far = any(store.capabilities.requests > 1 for store in stores)
+    beside = wanted.temporary or intermediates.holds_intermediates(planned.target.store)
+    problem = Problem(
+        model.shape,
+        max(1, model.dtype.itemsize, VARIABLE_BYTES if variable else 0),
+        model.grid,
+        model.grid if inner is None else regular_grid(model.shape, inner),
+        target._stored.grid,
+        memory,
+        min(TASKS_AT_ONCE * limits.current.scratch_bytes, memory // SCRATCH_SHARE),
+        0 if inner is None else min(source._source.chunk_bytes, threads.merged(source._source)),
+        FAR_REQUEST if far else REQUEST,
+        bool(beside) and wanted.on_damage == "raise" and intermediates.possible(model),
+        sparse,
+    )
+    least = least_memory(problem)
+    if wanted.max_memory is not None and least > for_tasks(wanted.max_memory):
+        least = with_kept(least)
+        raise UnsupportedError(
+            f"max_memory is {size(wanted.max_memory)}; reading chunks of"
+            f" {problem.inner.chunk_shape} and writing {problem.target.chunk_shape} takes"
+            f" {size(least)}",
+            what="chunks",
+        ).advise("{} suffices; smaller chunks take less", ("max_memory", least))
+    return problem
 
 
 def _careful(planned: NodePlan, wanted: Wanted) -> NodePlan:
@@ -312,10 +411,22 @@ def _check_readable(preview: Store, there: NodeAddress, made: Node) -> None:
         ) from error
     different = difference(made, found)
     if different is not None:
+        shown = _NAMES[different]
+        if different == "attributes" and found is not None:
+            shown += f" {_unlike(made.attributes, found.attributes)}"
+        # No option leaves out what the format itself did not refuse.
         raise UnsupportedError(
-            f"{_NAMES[different]} would not come back from format {there.format.name} as written",
-            what=different,
+            f"{shown} would not come back from format {there.format.name} as written"
         )
+
+
+def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The names of attributes that differ, or that are missing on one side."""
+    missing = object()
+    names = sorted(one.keys() | other.keys())
+    return ", ".join(
+        repr(name) for name in names if one.get(name, missing) != other.get(name, missing)
+    )
 
 
 def difference(one: Node, other: Node | None) -> Part | None:
@@ -379,7 +490,7 @@ def _fingerprint(
     names: tuple[FormatName, FormatName] = source.format.name, target.format.name
     add(_PORTIONS, names, source.store.identity, source.path, target.path)
     for node in nodes:
-        add(node.path, node.action, node.units, node.size, node.digest, node.everything)
+        add(node.path, node.action, node.amounts, node.digest, node.everything, node.rechunking)
         add(node.on_damage, node.verify)
         add(json.dumps(node.source_model.document), json.dumps(node.source_model.attributes))
         add(sorted(node.documents.items()))

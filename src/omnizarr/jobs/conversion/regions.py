@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import product
+from math import prod
 
 from omnizarr.model.grids import Grid, Shape
 
@@ -22,6 +23,14 @@ def touched(grid: Grid, region: Region, factors: Shape | None = None) -> Iterato
             range(axis.chunk_of(part.start) // n, axis.chunk_of(part.stop - 1) // n + 1)
             for axis, part, n in zip(grid.axes, region, factors, strict=True)
         )
+    )
+
+
+def count_touched(grid: Grid, region: Region) -> int:
+    """How many chunks of a grid share an element with a region."""
+    return prod(
+        axis.chunk_of(part.stop - 1) - axis.chunk_of(part.start) + 1
+        for axis, part in zip(grid.axes, region, strict=True)
     )
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from omnizarr.errors import Part
 from omnizarr.formats import FormatName
-from omnizarr.jobs.conversion.damage import BadChunk, Facts
-from omnizarr.jobs.progress import duration, size
+from omnizarr.jobs.conversion.damage import BadChunk
+from omnizarr.jobs.rechunking.plan import RechunkPlan
+from omnizarr.jobs.report import Report, table
+from omnizarr.runtime.progress import duration, size
 
+MOST_PLANS = 20
+"""So many arrays' plans are told."""
 Action = Literal["copy chunks", "re-encode", "metadata", "group", "left out"]
 Kind = Literal["array", "group", "unknown"]
 """Unknown is what a node is that was left out because it cannot be opened."""
@@ -30,17 +35,20 @@ class Row:
     action: Action
     """"copy chunks", "re-encode", "metadata", "group" or "left out"."""
     chunks: int = 0
-    """How many chunks (or shards) were copied, or regions encoded again."""
+    """How many chunks (or shards) were copied, or encoded again. Those that turned out to hold
+    nothing but the fill value count too, though they are not stored."""
     bytes_read: int = 0
     """Stored bytes of chunks that were read."""
     bytes_written: int = 0
     """Stored bytes of chunks that were written."""
     notes: tuple[str, ...] = ()
     """What a reader of the node should know."""
+    rechunking: RechunkPlan | None = None
+    """The passes in which an array is encoded again, and what they cost."""
 
 
 @dataclass(frozen=True)
-class Conversion(Facts):
+class Conversion(Report):
     """The result of `convert`; `str` gives a table.
 
     Examples
@@ -70,18 +78,24 @@ class Conversion(Facts):
     """Chunks of the source that could not be decoded and were skipped or filled; see
     `on_damage`."""
 
+    @property
+    def bytes_read(self) -> int:
+        """Stored bytes of chunks that were read."""
+        return sum(row.bytes_read for row in self.nodes)
+
+    @property
+    def bytes_written(self) -> int:
+        """Stored bytes of chunks that were written."""
+        return sum(row.bytes_written for row in self.nodes)
+
     def __str__(self) -> str:
         head = ("node", "from", "to", "what", "chunks", "read", "written", "notes")
         lines = [head] + [self._cells(row) for row in self.nodes]
         if self.dry_run:  # nothing was read or written yet
             lines = [(*line[:5], line[7]) for line in lines]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        text = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
         damage = [f"damaged: /{bad.path}, {bad}" for bad in self.damaged]
-        return "\n".join([*text, *damage, self._summary()])
+        plans = plan_lines(self.nodes) if self.dry_run else []
+        return "\n".join([*table(lines), *plans, *damage, self._summary()])
 
     @staticmethod
     def _cells(row: Row) -> tuple[str, ...]:
@@ -105,5 +119,12 @@ class Conversion(Facts):
             return f"{counts}; nothing was written (dry run)"
         if not any(row.action in ("copy chunks", "re-encode") for row in self.nodes):
             return f"{counts}; no chunk was touched"
-        written = sum(row.bytes_written for row in self.nodes)
-        return f"{counts}; {size(written)} of chunks written in {duration(self.seconds)}"
+        return f"{counts}; {size(self.bytes_written)} of chunks written in {duration(self.seconds)}"
+
+
+def plan_lines(rows: Iterable[Row]) -> list[str]:
+    """How arrays are rechunked; of those that keep their chunks there is nothing to say."""
+    plans = [(row.path, row.rechunking) for row in rows if row.rechunking is not None]
+    texts = [f"/{path}: {plan}" for path, plan in plans if plan.changes]
+    more = [f"and {len(texts) - MOST_PLANS} more arrays"] if len(texts) > MOST_PLANS else []
+    return [line for text in [*texts[:MOST_PLANS], *more] for line in text.splitlines()]

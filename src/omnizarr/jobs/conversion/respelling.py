@@ -21,6 +21,7 @@ from omnizarr.formats.translation.nodes import (
     without_spelling,
 )
 from omnizarr.model.array import ArrayModel, GroupModel
+from omnizarr.model.finding import LEVELS, Level
 from omnizarr.stores import MemoryStore
 
 
@@ -53,11 +54,26 @@ def respelled_group(model: GroupModel, chosen: Format) -> tuple[GroupModel, tupl
     return model, ()
 
 
-def _departures(chosen: Format, model: Node) -> int:
+def renamed(model: ArrayModel, made: ArrayModel, chosen: Format) -> bool:
+    """Whether respelling an array gave its data type or codecs other names, where those that are
+    stored are no error: the software that wrote them may know no others."""
+    if _names(model) == _names(made):
+        return False
+    return not _departures(chosen, model, ("error",))
+
+
+def _names(model: ArrayModel) -> list[object]:
+    listed = [model.document.get("data_type")]
+    codecs = model.document.get("codecs")
+    listed += codecs if isinstance(codecs, list) else []
+    return [each.get("name") if isinstance(each, dict) else each for each in listed]
+
+
+def _departures(chosen: Format, model: Node, levels: tuple[Level, ...] = LEVELS) -> int:
     """How many things in a node's documents its specification does not have."""
     store = MemoryStore()
     documents = chosen.documents("", model)
     for key, document in documents.items():
         store.set(key, document)
     found = rules.check_node(store, "", chosen, model, "000")
-    return sum(finding.key in documents for finding in found)
+    return sum(finding.key in documents and finding.level in levels for finding in found)

@@ -75,7 +75,9 @@ def make_array(
         data = secured(data, replaced)
         if isinstance(data, np.ndarray | Column):
             data = as_source(data, array.data_type, array.dtype, array.shape)
-    storing.create(place, model, overwrite=overwrite)
+    stored = storing.create(place, model, overwrite=overwrite)
+    if stored is not model:
+        model, array = stored, Array._of(place, stored, array._options)
     if overwrite and options.chunk_store is not None:
         options.chunk_store.delete_prefix(path + "/" if path else "")
     if data is not None and write_data:

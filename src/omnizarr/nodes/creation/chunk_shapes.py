@@ -118,14 +118,19 @@ def normalize_chunks(chunks: Any, shape: Shape, itemsize: int) -> Chunks:
                 f"Chunk size must be positive or -1, got {edge} in chunks {tuple(lengths)}"
             )
     if any(isinstance(edge, tuple) for edge in lengths):
-        return _simplified(tuple(lengths))
+        return _simplified(tuple(lengths), shape)
     return tuple(lengths)
 
 
-def _simplified(chunks: Chunks) -> Chunks:
+def _simplified(chunks: Chunks, shape: Shape) -> Chunks:
     """Equal lengths, as Dask lists them, are a regular axis (its last chunk may be shorter)."""
     out: list[int | tuple[int, ...]] = []
-    for edges in chunks:
+    for dimension, (length, edges) in enumerate(zip(shape, chunks, strict=True)):
+        if isinstance(edges, tuple) and sum(edges) < length:
+            raise MetadataError(
+                f"dimension {dimension}: chunk lengths sum to {sum(edges)}, the array has"
+                f" {length}; list all of them, or give one number for chunks of equal lengths"
+            )
         if (
             isinstance(edges, tuple)
             and edges

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from omnizarr.formats.base import Node
 from omnizarr.keywords import refuse_unknown
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
@@ -39,7 +38,7 @@ def create_nodes(
     for path in sorted(nodes, key=lambda path: path.count("/")):
         given, where = nodes[path], places[path]
         if isinstance(given, Metadata):
-            model: Node = given.model
+            model: Any = given.model
         elif "shape" in given or "data" in given:
             refuse_unknown(given, KNOWN, f"create_hierarchy: the array {path!r}")
             array = make_array(
@@ -55,7 +54,7 @@ def create_nodes(
         else:
             refuse_unknown(given, ("attributes",), f"create_hierarchy: the group {path!r}")
             model = place.format.new_group(dict(given.get("attributes") or {}))
-        storing.create(where, model, overwrite=overwrite)
+        model = storing.create(where, model, overwrite=overwrite)
         kind = Array if isinstance(model, ArrayModel) else Group
-        made.append((path, kind._of(where, model, options)))  # type: ignore[arg-type]
+        made.append((path, kind._of(where, model, options)))
     return iter(made)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
+from typing import TypeVar, cast
 
 from omnizarr import formats
 from omnizarr.engine import exclusive
@@ -20,16 +21,19 @@ from omnizarr.errors import (
     StoreError,
     UncertainWriteError,
 )
-from omnizarr.formats.base import Format, Node
+from omnizarr.formats.base import Change, Format, Node, Registering
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
+from omnizarr.nodes.creation import registering
 from omnizarr.nodes.dask import tokens
 from omnizarr.nodes.data.stored_chunks import listed
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime import parallel
 from omnizarr.stores.wrappers.base import RememberingStore
+
+M = TypeVar("M", bound=Node)
 
 PROBE = ".omnizarr-new"
 """A key that exists while a node is replaced."""
@@ -37,8 +41,8 @@ _LOOKS = 3
 """How often to look again at a document that describes no node: its node may be half stored."""
 
 
-def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
-    """Store a new node, and groups above it where there are none.
+def create(place: NodeAddress, model: M, *, overwrite: bool) -> M:
+    """Store a new node, and groups above it where there are none. Gives the node as it is stored.
 
     Everything that can be refused is refused before anything is changed. Where the store has a
     conditional set, only one of two concurrent creators of a path succeeds.
@@ -46,7 +50,6 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
     store, path, chosen = place.store, place.path, place.format
     store.check_writable()
     tokens.changed(store, path)
-    documents = chosen.documents(path, model)
     leftover = _leftover(place, model) if isinstance(model, ArrayModel) and not overwrite else None
     looking = _looking(store, path, leftover)
     taken = overwrite and _is_taken(looking, path)
@@ -54,14 +57,26 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
     if path or not taken:  # overwriting the root deletes everything that could be refused
         chosen.check_place(looking, path)
     missing: dict[str, bytes] = {}
+    groups: dict[str, Node] = {}
+    later: list[tuple[str, Change]] = []
     for ancestor in paths.ancestors(path):
         found = formats.find(looking, ancestor)
         if found is None:
             above = chosen.parent_documents(ancestor)
             found = _appeared(looking, ancestor, above)
+            if found is None and isinstance(chosen, Registering):
+                made = chosen.placed(ancestor, chosen.new_group({}), groups)
+                above = chosen.documents(ancestor, made.node)
+                groups[ancestor] = made.node
+                later += made.after.items()
             missing |= above if found is None else {}
-        if found is not None and isinstance(found[1], ArrayModel):
-            raise _below_array(place, ancestor)
+        if found is not None:
+            groups[ancestor] = found[1]
+            if isinstance(found[1], ArrayModel):
+                raise _below_array(place, ancestor)
+    placement = registering.placed(chosen, path, model, groups)
+    stored = cast(M, placement.node)
+    documents = chosen.documents(path, stored)
     if taken:
         if store.capabilities.hierarchies_only:
             remove(store, path)
@@ -86,12 +101,15 @@ def create(place: NodeAddress, model: Node, *, overwrite: bool) -> None:
     _add_groups(place, node.spelled(place, missing, new=True))
     if overwrite:
         _delete(store, stale)
-    _put(place, model, node.spelled(place, documents, new=True), overwrite)
+    registering.apply(store, chosen, [*later, *placement.before.items()])
+    _put(place, stored, node.spelled(place, documents, new=True), overwrite)
     if not overwrite:
         _delete(store, stale)  # not before: a concurrent creator may own them
     if isinstance(model, ArrayModel):
         for prefix in formats.empty_prefixes(chosen, path, model):
             store.make_prefix(prefix)
+    registering.apply(store, chosen, placement.after.items())
+    return stored
 
 
 def _add_groups(place: NodeAddress, missing: Mapping[str, bytes]) -> None:
@@ -239,7 +257,9 @@ def remove(store: Store, path: str) -> None:
     """Delete a node and everything below it, in every format in which it has documents. A broken
     node is deleted too."""
     looking = _looking(store, path)
-    for keys, prefixes in [known.owned(looking, path) for known in formats.owners(looking, path)]:
+    owners = formats.owners(looking, path)
+    registering.forget(store, path, owners)
+    for keys, prefixes in [known.owned(looking, path) for known in owners]:
         _delete(store, keys)
         for prefix in prefixes:
             store.delete_prefix(prefix)

@@ -17,8 +17,9 @@ from omnizarr.indexing.fields import FieldNames
 from omnizarr.model.casting import cast
 from omnizarr.model.column import Column
 from omnizarr.model.dtypes import Bytes, String
-from omnizarr.model.json import show
+from omnizarr.nodes.data import staging
 from omnizarr.nodes.data.columns import gathered, select_fields
+from omnizarr.nodes.data.foreign_memory import memory_of
 
 if TYPE_CHECKING:
     from omnizarr.nodes.array_facts import ArrayFacts
@@ -29,17 +30,18 @@ NDArray = npt.NDArray[Any]
 def read(
     array: ArrayFacts,
     transform: Transform,
-    out: NDArray | None = None,
+    out: Any = None,
     fields: FieldNames = None,
     *,
     scalar: bool = False,
 ) -> Any:
     """The values that a transform selects; a scalar instead of a 0-d array if `scalar` is true."""
-    if out is not None and hasattr(out, "as_numpy_array"):
-        read(array, transform, out.as_numpy_array(), fields, scalar=scalar)
-        return out  # a buffer of zarr-python, which was filled in place
+    if out is not None and hasattr(out, "__cuda_array_interface__"):
+        _read_into_device(array, transform, out, fields)
+        return out
     if out is not None and not isinstance(out, np.ndarray):
-        raise TypeError(f"out must be a NumPy array, found {type(out).__name__}: {show(out)}")
+        read(array, transform, memory_of(out), fields, scalar=scalar)
+        return out  # filled in place
     plan = indexing.partition(fitted(array, transform), array._stored.grid)
     return read_plan(array, plan, out, fields, scalar=scalar)
 
@@ -101,6 +103,20 @@ def _read_into(array: ArrayFacts, plan: Plan, out: NDArray) -> None:
     engine.read(array._source, plan, working)
     if view is None:
         out[...] = cast(plan.result(working), out.dtype)
+
+
+def _read_into_device(
+    array: ArrayFacts, transform: Transform, out: Any, fields: FieldNames
+) -> None:
+    device = staging.cuda_device(out)
+    staging.check_shape(device, transform, array._place)
+
+    def read_slab(slab: staging.Slab, values: NDArray) -> None:
+        read(array, indexing.basic_and_advanced(transform, slab), values, fields)
+
+    grid, itemsize = array._stored.grid, device.dtype.itemsize
+    slabs = staging.slabs_of(transform, grid, itemsize, engine.threads.available())
+    staging.transfer(read_slab, device, [*slabs])
 
 
 def read_columns(

@@ -6,6 +6,8 @@ This module lists and reads keys. It must not decode chunks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import lt
 
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store, keys_at
@@ -13,6 +15,8 @@ from omnizarr.nodes.node import NodeAddress
 from omnizarr.runtime import parallel
 
 Chunk = tuple[int, ...]
+_BATCH = 256
+"""How many sizes are asked for at a time."""
 
 
 def spelled(store: Store, prefix: str, model: ArrayModel) -> Iterator[tuple[str, Chunk, int]]:
@@ -42,6 +46,19 @@ def bytes_stored(place: NodeAddress, store: Store, chunks: Iterable[tuple[str, C
     """Count the bytes of chunks in `store` and of the documents beside them."""
     keys = {key for key, _ in chunks}
     return total(store, keys) + total(place.store, place.format.keys(place.path))
+
+
+def sizes(
+    store: Store, grid: tuple[int, ...], chunks: Iterable[tuple[str, Chunk]]
+) -> Iterator[tuple[Chunk, int]]:
+    """Coordinates and bytes of the chunks that belong to a grid, in the order of the listing."""
+    inside = (found for found in chunks if all(map(lt, found[1], grid)))
+    while batch := list(islice(inside, _BATCH)):
+        keys = [key for key, _ in batch]
+        found = parallel.each(store.size, keys, max(1, store.capabilities.requests))
+        for (_, chunk), size in zip(batch, found, strict=True):
+            if size is not None:  # deleted since it was listed
+                yield chunk, size
 
 
 def total(store: Store, keys: Iterable[str]) -> int:

@@ -260,7 +260,7 @@ class Beneath:
                 name = entry.name
                 if name.startswith(RESERVED) or not is_key(prefix + name):
                     continue
-                if entry.is_dir():
+                if _leads_to_directory(entry):
                     found.append((name + "/", name, LINK if entry.is_symlink() else DIRECTORY))
                 elif not (self.follow_symlinks and entry.is_symlink() and _is_broken(entry)):
                     found.append((name, name, FILE))
@@ -296,6 +296,15 @@ def _is_link(name: str, directory: int) -> bool:
 def _from_the_top(directory: str) -> list[str]:
     """'a/b/c' as ['a', 'a/b', 'a/b/c']."""
     return [*ancestors(directory)[1:], directory] if directory else []
+
+
+def _leads_to_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return False  # a link to itself leads nowhere, like one to what is missing
 
 
 def _is_broken(link: os.DirEntry[str]) -> bool:

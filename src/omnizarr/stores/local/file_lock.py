@@ -317,6 +317,18 @@ def remove_if_free(folder: Folder, name: str) -> bool:
         _close(file)
 
 
+def is_free(folder: Folder, name: str) -> bool:
+    """Whether no process holds the lock of a lock file."""
+    try:
+        file = _open(folder, name, _FLAGS & ~os.O_CREAT)
+    except OSError:
+        return False
+    try:
+        return _try_acquire(file)
+    finally:
+        _close(file)  # which gives the lock back
+
+
 # -- the locks of a store's keys --------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from omnizarr.stores.local import files
 from omnizarr.stores.local.containment import Beneath
-from omnizarr.stores.local.file_lock import remove_if_free
+from omnizarr.stores.local.file_lock import is_free, remove_if_free
 from omnizarr.stores.local.folder import LIST, Folder, rename
 from omnizarr.stores.local.temporary_names import (
     RESERVED,
@@ -49,6 +49,16 @@ def sweep(beneath: Beneath, older_than: float) -> list[str]:
         ):
             removed.append(f"{directory}/{name}" if directory else name)
     return sorted(removed)
+
+
+def unused(beneath: Beneath, older_than: float) -> list[str]:
+    """What `sweep` would remove."""
+    return sorted(
+        f"{directory}/{name}" if directory else name
+        for directory, folder, name in _reserved(beneath)
+        if _is_abandoned(folder, name, older_than)
+        or (name.endswith(".lock") and is_free(folder, name))
+    )
 
 
 def remove_aside(beneath: Beneath, folder: Folder, name: str, older_than: float) -> None:

@@ -45,13 +45,33 @@ class Snapshot:
     def version(self) -> Hashable | None:
         return None if self._file < 0 else files.settled_version(self._look())
 
+    @property
+    def size(self) -> int | None:
+        """The length of the value; None if there is no such file."""
+        return None if self._file < 0 else self._look().st_size
+
     def expect(self, version: Hashable) -> bool:
         return self.version == version
 
+    def changed(self) -> bool:
+        """Whether the open file itself was written since the first look. Another file that took its
+        name changes nothing in it."""
+        if self._file < 0:
+            return False
+        before = self._look()
+        now = self._fresh()
+        if (before.st_size, before.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
+            return True
+        # A name that was given or taken changes this time too.
+        return before.st_ctime_ns != now.st_ctime_ns and before.st_nlink == now.st_nlink
+
     def _look(self) -> os.stat_result:
         if self._status is None:
-            try:
-                self._status = os.fstat(self._file)
-            except OSError as error:
-                raise files.failure(repr(self._store), "read", self._key, error) from error
+            self._status = self._fresh()
         return self._status
+
+    def _fresh(self) -> os.stat_result:
+        try:
+            return os.fstat(self._file)
+        except OSError as error:
+            raise files.failure(repr(self._store), "read", self._key, error) from error

@@ -452,19 +452,23 @@ class LocalStore(Store):
         self._check(key)
         return self._locks.held(key) if self.locking else nullcontext()
 
-    def sweep(self, older_than: float = _DAY) -> list[str]:
+    def sweep(self, older_than: float = _DAY, *, dry_run: bool = False) -> list[str]:
         """Remove what killed processes left: temporaries, half-removed directories, free locks.
 
         Parameters
         ----------
         older_than
             Age in seconds below which files of another machine are kept.
+        dry_run
+            Remove nothing.
 
         Returns
         -------
         list of str
-            The removed names, relative to the root.
+            The removed names, relative to the root; with `dry_run` those that would be.
         """
+        if dry_run:
+            return leftovers.unused(self._beneath, older_than)
         self.check_writable()
         return leftovers.sweep(self._beneath, older_than)
 

@@ -31,11 +31,7 @@ def read_content(
     read: ReadAt, entry: Member, begin: int, start: int = 0, stop: int | None = None
 ) -> Buffer:
     """Bytes `start` to `stop` of a member whose data begin at `begin`."""
-    if entry.flags & ENCRYPTED:
-        raise StoreError("the member is encrypted, which is not supported")
-    if entry.method not in METHODS:
-        known = ", ".join(f"{number} ({name})" for number, name in METHODS.items())
-        raise StoreError(f"the member has compression method {entry.method}; known are {known}")
+    _check_method(entry)
     stop = entry.size if stop is None else stop
     whole = start == 0 and stop == entry.size
     if entry.method == STORED:
@@ -50,11 +46,52 @@ def read_content(
     return data
 
 
+def _check_method(entry: Member) -> None:
+    if entry.flags & ENCRYPTED:
+        raise StoreError("the member is encrypted, which is not supported")
+    if entry.method not in METHODS:
+        known = ", ".join(f"{number} ({name})" for number, name in METHODS.items())
+        raise StoreError(f"the member has compression method {entry.method}; known are {known}")
+
+
+def inflated(read: ReadAt, entry: Member, begin: int) -> Iterator[Buffer]:
+    """The content of a member from begin to end, in pieces of bounded size, and no more of it than
+    the directory declares. Whoever takes them all compares the checksum."""
+    _check_method(entry)
+    if entry.method == STORED:
+        if entry.compressed != entry.size:
+            raise _sizes_differ(entry)
+        pieces: Iterator[Buffer] = (
+            read(begin + at, min(_PIECE, entry.size - at)) for at in range(0, entry.size, _PIECE)
+        )
+    else:
+        pieces = _pieces(read, entry, begin)
+    seen = 0
+    try:
+        for piece in pieces:
+            seen += len(piece)
+            if seen > entry.size:
+                raise _too_much(entry)
+            yield piece
+    except StoreError:
+        raise
+    except Exception as error:  # each decompressor has errors of its own
+        raise StoreError(f"the member cannot be inflated: {error}") from error
+
+
+def _sizes_differ(entry: Member) -> StoreError:
+    return StoreError(
+        f"the member is stored in {entry.compressed} bytes, but is said to have {entry.size}"
+    )
+
+
+def _too_much(entry: Member) -> StoreError:
+    return StoreError(f"the member inflates to more than the {entry.size} bytes declared")
+
+
 def _read_stored(read: ReadAt, entry: Member, begin: int, start: int, stop: int) -> Buffer:
     if entry.compressed != entry.size:
-        raise StoreError(
-            f"the member is stored in {entry.compressed} bytes, but is said to have {entry.size}"
-        )
+        raise _sizes_differ(entry)
     if stop - start > limits.current.max_chunk_bytes:
         raise _too_large(stop - start, limits.current.max_chunk_bytes, "max_chunk_bytes")
     data = read(begin + start, stop - start)
@@ -76,9 +113,7 @@ def _inflate(read: ReadAt, entry: Member, begin: int, start: int, stop: int) -> 
                 wanted += memoryview(piece)[max(start - seen, 0) : stop - seen]
             seen += len(piece)
             if seen > entry.size:
-                raise StoreError(
-                    f"the member inflates to more than the {entry.size} bytes declared"
-                )
+                raise _too_much(entry)
             if seen >= stop and stop < entry.size:
                 return wanted
     except StoreError:

@@ -218,9 +218,13 @@ def create_beside(path: str) -> tuple[str, DescriptorFile]:
 
 def publish(temporary: str, path: str, *, exclusive: bool, fsync: bool) -> None:
     """Give a finished temporary the archive's name, whole or not at all."""
-    if exclusive and hasattr(os, "link"):
-        os.link(temporary, path)
-        remove(temporary)
+    if exclusive:
+        try:
+            _publish_new(temporary, path)
+        except FileExistsError as error:
+            raise StoreError(
+                f"{path!r} was made by another store or process meanwhile, and is not replaced"
+            ) from error
     else:
         with contextlib.suppress(FileNotFoundError):
             os.chmod(temporary, os.stat(path).st_mode & 0o7777)
@@ -228,6 +232,19 @@ def publish(temporary: str, path: str, *, exclusive: bool, fsync: bool) -> None:
     forget_rollback(path)
     if fsync:
         sync_directory(os.path.dirname(path))
+
+
+def _publish_new(temporary: str, path: str) -> None:
+    """The same for a name that must be free."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except (AttributeError, OSError):  # a file system or a system without links
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC))
+        os.replace(temporary, path)
+    else:
+        remove(temporary)
 
 
 # -- rollback ---------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ store is one folder down.
 
 Writing. Values up to 64 KiB wait in memory, so that a document that is written again and again
 becomes one member; larger ones are appended at once. A new archive grows in a temporary and
-gets its name when it is flushed or closed; what had the name before stays until then. An existing
+gets its name when it is flushed or closed; what had the name before stays until then, and mode "a"
+replaces no archive that another process has made meanwhile. An existing
 archive is appended to in place: that costs what is appended, and after a crash the archive is
 what it was at the last flush (`file` says how). After closing there is one member per key.
 One process writes at a time.
@@ -160,7 +161,7 @@ class ZipStore(Store):
                 self.path,
                 self._file,
                 create=self.mode in ("w", "x") or (self.mode == "a" and empty),
-                exclusive=self.mode == "x",
+                exclusive=self.mode in ("x", "a"),
                 root=root,
                 wide=wide,
                 fsync=fsync,

@@ -1,0 +1,1 @@
+"""Commands that write: copies, conversions, and changes in place."""

@@ -1,0 +1,1 @@
+"""Commands that answer a browser or another program."""

@@ -1,0 +1,1 @@
+"""What shells are told about the command line."""

@@ -1,0 +1,253 @@
+"""Where the tasks of a job run: what ``executor=`` may be, and what is done about lost workers.
+
+    None, "threads"       threads of this process
+    "processes"           processes of its own; one that dies is replaced
+    "dask", a Client, "tcp://host:8786"
+                          a Dask cluster: the current client, one that is given, or its scheduler
+    "ray"                 a Ray cluster: the one that is connected, or a new one on this machine
+    an Executor           any `concurrent.futures.Executor`
+
+A *crew* is one of them, opened for a whole job. A task whose worker died is handed out again, a
+bounded number of times. A task may thus run twice, and must bear that.
+
+This module knows executors. It must not know what a task does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from omnizarr import limits
+from omnizarr.config import config
+from omnizarr.engine import threads
+from omnizarr.errors import WorkerError
+from omnizarr.runtime.optional_packages import package
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future, ProcessPoolExecutor
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class HasExecutor(Protocol):
+    """What is asked of a client of Dask."""
+
+    def get_executor(self, **kwargs: Any) -> Any: ...
+    def nthreads(self) -> Any: ...
+
+
+ExecutorLike: TypeAlias = "Executor | HasExecutor | Crew | str | None"
+"""What ``executor=`` of a job takes."""
+
+_LOST = {
+    "distributed": ("KilledWorker",),
+    "ray": ("WorkerCrashedError", "NodeDiedError", "OutOfMemoryError", "LocalRayletDiedError"),
+}
+"""Errors that say that a worker died, not that a task failed; by package, which is not imported."""
+
+
+_ENDED = ("_shutdown", "_shutdown_thread", "_broken")
+"""What the executors of the standard library have when they take no more tasks."""
+
+
+def _ended(reason: str = "it was shut down, or has lost a worker") -> WorkerError:
+    return WorkerError(f"the executor takes no tasks: {reason}; make a new one")
+
+
+class Crew:
+    """Tasks are given to an executor of the caller's."""
+
+    here = False
+    """Whether tasks run in this process, and share its memory."""
+    cancels = True
+    """Whether a task that has begun is never cancelled; else none is."""
+
+    def __init__(self, executor: Executor, at_a_time: int) -> None:
+        self.executor = executor
+        self.at_a_time = at_a_time
+        """How many tasks it is given: some more than it runs at once, so that none waits."""
+
+    def submit(self, function: Callable[[T], R], task: T) -> Future[R]:
+        try:
+            return self.executor.submit(function, task)
+        except RuntimeError as error:
+            raise _ended(str(error)) from error
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether the worker died, so that the task is to be handed out again."""
+        kind = type(error)
+        return kind.__name__ in _LOST.get(kind.__module__.partition(".")[0], ())
+
+
+class OwnThreads(Crew):
+    """A pool of threads that the caller gave."""
+
+    here = True
+
+
+class OwnProcesses(Crew):
+    """A pool of new interpreters. When one of them dies, the pool is broken and replaced."""
+
+    cancels = False  # Python 3.11 hangs if a future is cancelled while its pool breaks
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.at_a_time = 2 * workers
+        self._pool: ProcessPoolExecutor | None = None
+
+    def submit(self, function: Callable[[T], R], task: T) -> Future[R]:
+        from concurrent.futures import BrokenExecutor
+
+        try:
+            return self._current().submit(function, task)
+        except BrokenExecutor:
+            self.close()
+            return self._current().submit(function, task)
+
+    def _current(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            import multiprocessing
+            from concurrent.futures import ProcessPoolExecutor
+
+            # Not forked: a child that has other threads' locks of any library may hang.
+            context = multiprocessing.get_context("spawn")
+            facts = limits.current, dict(config.config)
+            self._pool = ProcessPoolExecutor(self.workers, context, _begin, facts)
+        return self._pool
+
+    def is_lost(self, error: BaseException) -> bool:
+        from concurrent.futures import BrokenExecutor
+
+        return isinstance(error, BrokenExecutor)
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)
+            self._pool = None
+
+
+def _begin(caps: limits.Limits, settings: dict[str, Any]) -> None:
+    """What a new process does first: take over the caller's limits and configuration, leave Ctrl-C
+    to it, and end when it has ended, in whatever way."""
+    import multiprocessing
+    import signal
+    import threading
+    from multiprocessing.connection import wait
+
+    limits.current = caps
+    config.update(settings)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class Cluster(Crew):
+    """A Dask cluster. What was given to it cannot be called back: a task that runs would run on
+    unseen, so all that were given are waited for."""
+
+    cancels = False
+
+    def __init__(self, client: HasExecutor) -> None:
+        # Not pure: the key of a pure task is a digest of all that it needs.
+        count = sum(dict(client.nthreads()).values())
+        super().__init__(client.get_executor(pure=False), 2 * max(1, count))
+
+
+class Ray(Crew):
+    """A Ray cluster."""
+
+    cancels = False
+
+    def __init__(self, ray: Any) -> None:
+        if not ray.is_initialized():
+            ray.init()
+        self._remote = ray.remote(_call)
+        self.at_a_time = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def submit(self, function: Callable[[T], R], task: T) -> Future[R]:
+        future: Future[R] = self._remote.remote(function, task).future()
+        return future
+
+
+def _call(function: Callable[[T], R], task: T) -> R:
+    return function(task)
+
+
+@contextmanager
+def opened(executor: ExecutorLike, workers: int | None = None) -> Iterator[Crew | None]:
+    """The crew for a job, closed at the end as far as it was opened here; None stands for threads.
+
+    `workers` is how many processes "processes" starts: by default one for each core."""
+    if executor is None or executor == "threads" or isinstance(executor, Crew):
+        yield executor if isinstance(executor, Crew) else None
+    elif executor == "processes":
+        pool = OwnProcesses(workers or threads.available())
+        try:
+            yield pool
+        finally:
+            pool.close()
+    elif executor == "dask":
+        yield Cluster(_current_client())
+    elif executor == "ray":
+        yield Ray(package("ray", "ray", "executor='ray'"))
+    elif isinstance(executor, str) and "://" in executor:
+        distributed = package("distributed", "cluster", f"executor={executor!r}")
+        try:
+            client = distributed.Client(executor, set_as_default=False)
+        except OSError as error:
+            raise WorkerError(
+                f"no Dask scheduler answers at {executor!r} ({error}); start it, or give another"
+                " address"
+            ) from error
+        with client:
+            yield Cluster(client)
+    else:
+        yield _crew(executor)
+
+
+def _current_client() -> HasExecutor:
+    distributed = package("distributed", "cluster", "executor='dask'")
+    try:
+        client: HasExecutor = distributed.get_client()
+    except ValueError as error:
+        raise ValueError(
+            "executor='dask' uses the current Dask client, and there is none; make one"
+            " (distributed.Client(...)), give it as executor=, or give the scheduler's address"
+            " (executor='tcp://127.0.0.1:8786')"
+        ) from error
+    return client
+
+
+def _crew(executor: Any) -> Crew:
+    from concurrent.futures import Executor, ThreadPoolExecutor
+
+    states = (getattr(executor, name, None) for name in _ENDED)
+    if any(state for state in states if isinstance(state, bool | str)):
+        raise _ended()  # before anything is written
+    if isinstance(executor, ThreadPoolExecutor):
+        return OwnThreads(executor, executor._max_workers)
+    if isinstance(executor, Executor):
+        client: Any = getattr(executor, "_client", None)
+        if hasattr(client, "nthreads"):  # what Client.get_executor() gives
+            crew = Cluster(client)
+            crew.executor = executor
+            return crew
+        count = getattr(executor, "_max_workers", None) or threads.available()
+        return Crew(executor, 2 * count)
+    if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
+        return Cluster(executor)
+    raise TypeError(
+        "executor takes None, 'threads', 'processes', 'dask', 'ray', the address of a Dask"
+        " scheduler, a Dask Client or a concurrent.futures.Executor; found"
+        f" {executor!r}"
+    )

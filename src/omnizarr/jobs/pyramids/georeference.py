@@ -1,0 +1,87 @@
+"""Where a smaller level lies on a map: attributes of the largest level become those of a level.
+
+`spatial:transform`, `spatial:shape` and `spatial:bbox` of the `spatial:` convention, and
+`GeoTransform` of a grid mapping variable, count in elements; a level has fewer. All else, the
+reference system above all, is the same for all levels. Elements of a level stand for whole blocks,
+whatever the method, so the outer corner stays, and a level may reach beyond the last element of the
+largest. What is not as expected stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from omnizarr.conventions.declarations import PROJ, SPATIAL, declare, declared
+from omnizarr.model.codec import Json
+
+TRANSFORM, SHAPE, DIMENSIONS = "spatial:transform", "spatial:shape", "spatial:dimensions"
+BOX = "spatial:bbox"
+GEOTRANSFORM = "GeoTransform"
+
+
+def level_attributes(
+    attributes: Mapping[str, Json],
+    names: Sequence[str],
+    factors: Sequence[int],
+    shape: Sequence[int],
+) -> dict[str, Json]:
+    """The attributes of an array, or of the group around it, at a smaller level. `names`, `factors`
+    and `shape` are those of the axes."""
+    found = dict(attributes)
+    rows, columns = _axes(attributes, names)
+    if rows is None or columns is None:
+        return found
+    numbers = _numbers(found.get(TRANSFORM))
+    if numbers is not None:
+        found[TRANSFORM] = list(_coarser(numbers, factors[rows], factors[columns]))
+        if BOX in found and not numbers[1] and not numbers[3]:
+            a, _, c, _, e, f = _coarser(numbers, factors[rows], factors[columns])
+            right, bottom = c + a * shape[columns], f + e * shape[rows]
+            found[BOX] = [min(c, right), min(f, bottom), max(c, right), max(f, bottom)]
+    if SHAPE in found:
+        found[SHAPE] = [shape[rows], shape[columns]]
+    text = found.get(GEOTRANSFORM)
+    numbers = _numbers(text.split()) if isinstance(text, str) else None
+    if numbers is not None:  # GDAL's order: c a b f d e
+        c, a, b, f, d, e = numbers
+        a, b, c, d, e, f = _coarser((a, b, c, d, e, f), factors[rows], factors[columns])
+        found[GEOTRANSFORM] = " ".join(repr(number) for number in (c, a, b, f, d, e))
+    return found
+
+
+def group_attributes(attributes: Mapping[str, Json], image: Mapping[str, Json]) -> dict[str, Json]:
+    """The attributes of a pyramid's group, with what those of the image say of the map: OpenLayers
+    looks for all conventions there. Shape and transform are those of a level."""
+    stated = [each for each in (PROJ, SPATIAL) if declared(image, each)]
+    prefixes = tuple(each.name for each in stated)
+    found = {
+        name: value
+        for name, value in image.items()
+        if prefixes and name.startswith(prefixes) and name not in (TRANSFORM, SHAPE)
+    }
+    return declare({**attributes, **found}, *stated) if stated else dict(attributes)
+
+
+def _coarser(affine: Sequence[float], rows: int, columns: int) -> tuple[float, ...]:
+    a, b, c, d, e, f = affine
+    return a * columns, b * rows, c, d * columns, e * rows, f
+
+
+def _axes(attributes: Mapping[str, Json], names: Sequence[str]) -> tuple[int | None, int | None]:
+    """Which axes are rows and columns: those that are named, else the last two."""
+    named = attributes.get(DIMENSIONS)
+    if isinstance(named, list) and len(named) == 2 and all(one in names for one in named):
+        return names.index(named[0]), names.index(named[1])
+    return (len(names) - 2, len(names) - 1) if len(names) > 1 else (None, None)
+
+
+def _numbers(value: Any) -> tuple[float, ...] | None:
+    if not isinstance(value, list) or len(value) != 6:
+        return None
+    try:
+        numbers = tuple(float(one) for one in value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return numbers if all(map(isfinite, numbers)) else None

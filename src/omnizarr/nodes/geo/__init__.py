@@ -1,0 +1,1 @@
+"""`array.geo` and `group.geo`: nodes on a map."""

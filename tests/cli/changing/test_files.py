@@ -1,0 +1,94 @@
+"""`omnizarr convert` from and to files of other formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import omnizarr as zarr
+from tests.cli.conftest import Run
+
+RAMP = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    with h5py.File(tmp_path / "x.nc", "w") as root:
+        root.create_dataset("g/a", data=RAMP, chunks=(2, 2), compression=1)
+    return tmp_path / "x.nc"
+
+
+def test_from_a_file(run: Run, file: Path, tmp_path: Path) -> None:
+    done = run("convert", file, tmp_path / "x.zarr")
+    assert done.status == 0 and "copy chunks" in done.out, done.err
+    np.testing.assert_array_equal(zarr.open(tmp_path / "x.zarr", mode="r")["g/a"], RAMP)
+    again = run("convert", file, tmp_path / "x.zip", "--path", "g", "--to", 2, "--json").document
+    assert [row["path"] for row in again["nodes"]] == ["", "a"]
+    assert again["source"] == str(file) and again["destination"] == str(tmp_path / "x.zip")
+    assert run("convert", file, tmp_path / "x.zarr").status == 2
+
+
+def test_to_a_file_and_between_files(run: Run, file: Path, tmp_path: Path) -> None:
+    run("convert", file, tmp_path / "x.zarr")
+    done = run("convert", tmp_path / "x.zarr", tmp_path / "y.nc", "--verify")
+    assert done.status == 0 and "every value verified" in done.out, done.err
+    document = run("convert", tmp_path / "x.zarr/g/a", tmp_path / "z", "--to", "hdf5",
+                   "--json").document  # fmt: skip
+    assert document["to"] == "hdf5" and document["arrays"][0]["shape"] == [3, 4]
+    assert run("convert", file, tmp_path / "w.h5", "--path", "g", "--quiet").out == ""
+    for name, path in {"y.nc": "g/a", "z": "data", "w.h5": "a"}.items():
+        with h5py.File(tmp_path / name) as found:
+            np.testing.assert_array_equal(found[path], RAMP)
+
+
+def test_what_is_refused(run: Run, file: Path, tmp_path: Path) -> None:
+    zarr.save_array(str(tmp_path / "a.zarr"), RAMP + 1j)
+    refused = run("convert", tmp_path / "a.zarr", tmp_path / "a.nc")
+    assert refused.status == 2 and "complex numbers" in refused.err
+    (tmp_path / "b.h5").write_bytes(b"before")
+    there = run("convert", tmp_path / "a.zarr", tmp_path / "b.h5")
+    assert there.status == 2 and "--overwrite" in there.err
+    assert run("convert", tmp_path / "a.zarr", tmp_path / "b.h5", "--overwrite").status == 0
+    option = run("convert", tmp_path / "a.zarr", tmp_path / "c.h5", "--option", "unlimeted=[]")
+    assert option.status == 2 and "did you mean 'unlimited'" in option.err
+    other = run("convert", tmp_path / "a.zarr", tmp_path / "c.h5", "--chunks", "1,1")
+    assert other.status == 2 and "--chunks has no meaning" in other.err
+    without = run("convert", tmp_path / "a.zarr", tmp_path / "c.zarr")
+    assert without.status == 0 and "format 3, which the source has" in without.out
+    in_place = run("convert", file, "--in-place", "--to", 3)
+    assert in_place.status == 2 and "DESTINATION" in in_place.err
+    damaged = tmp_path / "d.nc"
+    damaged.write_bytes(file.read_bytes()[:200])
+    assert run("convert", damaged, tmp_path / "d.zarr").status == 2
+
+
+def test_options_of_the_format(run: Run, tmp_path: Path) -> None:
+    zarr.create_array(str(tmp_path / "a.zarr"), data=RAMP, dimension_names=["t", "x"])
+    done = run("convert", tmp_path / "a.zarr", tmp_path / "c.h5", "--option", 'unlimited=["t"]')
+    assert done.status == 0, done.err
+    with h5py.File(tmp_path / "c.h5") as found:
+        assert found["data"].maxshape == (None, 4)
+
+
+def test_tables_of_one_column_and_of_one_value(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "days.npy", np.array(["2020-01-01", "NaT", "2020-01-03"], "M8[D]"))
+    np.save(tmp_path / "one.npy", np.float32(3.25))
+    for name, suffix in (("days", "csv"), ("days", "parquet"), ("one", "csv"), ("one", "parquet")):
+        there, back = tmp_path / f"{name}.{suffix}", tmp_path / f"{name}-{suffix}.zarr"
+        run("convert", tmp_path / f"{name}.npy", tmp_path / "x.zarr", "--overwrite")
+        assert run("convert", tmp_path / "x.zarr", there, "--verify").status == 0
+        done = run("convert", there, back)
+        assert done.status == 0, done.err
+        expected = np.atleast_1d(np.load(tmp_path / f"{name}.npy"))
+        np.testing.assert_array_equal(zarr.open(back, mode="r")["data"], expected)
+
+
+def test_files_are_named_where_a_store_is_wanted(run: Run, file: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", RAMP)
+    for name in ("x.nc", "x.npy"):
+        done = run("tree", tmp_path / name)
+        assert done.status == 2 and "omnizarr convert FILE data.zarr reads it" in done.err
+        assert "omnizarr.virtualize" not in done.err and "numpy.load" not in done.err

@@ -1,0 +1,215 @@
+"""What `executor=` means: every kind runs every task, and a worker that dies costs nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnizarr
+from omnizarr import limits
+from omnizarr.errors import WorkerError
+from omnizarr.jobs import opened, run, workers_for
+from omnizarr.jobs.executors import Crew, OwnProcesses
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def collected(
+    executor: Any, function: Any = square, count: int = 40, **more: Any
+) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    with opened(executor, 2) as crew:
+        workers = workers_for(1, executor=crew)
+        run(function, range(count), found.__setitem__, workers=workers, executor=crew, **more)
+    return found
+
+
+EXPECTED = {number: number * number for number in range(40)}
+
+
+@pytest.mark.parametrize("executor", [None, "threads", "processes"])
+def test_every_kind_does_every_task(executor: Any) -> None:
+    assert collected(executor) == EXPECTED
+
+
+def test_an_executor_of_the_caller_stays_open() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        assert collected(pool) == EXPECTED
+        assert pool.submit(square, 3).result() == 9
+
+
+@pytest.mark.parametrize("wrong", [3, "thread", object(), "distributed"])
+def test_what_is_no_executor_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="'processes', 'dask'"), opened(wrong):
+        pass
+
+
+def test_without_a_client_dask_is_refused() -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(ValueError, match="there is none; make one"), opened("dask"):
+        pass
+
+
+def test_how_many_tasks_are_given() -> None:
+    with ProcessPoolExecutor(3) as pool, opened(pool) as crew:
+        assert workers_for(10**12, executor=crew) == 6, "memory is counted in each process"
+        assert workers_for(1, 2, executor=crew) == 2
+    with opened("processes", 3) as crew:
+        assert workers_for(1, executor=crew) == 3
+    with ThreadPoolExecutor(3) as threads, opened(threads) as crew:
+        assert workers_for(1 << 30, 8, executor=crew, max_memory="2 GiB") == 2
+        assert workers_for(1 << 40, 8, executor=crew) == 1
+
+
+# -- lost workers ---------------------------------------------------------------------------------
+
+
+class DiesOnce:
+    """Kills its process at one task, the first time."""
+
+    def __init__(self, folder: Path, victims: tuple[int, ...]) -> None:
+        self.folder, self.victims = folder, victims
+
+    def __call__(self, number: int) -> int:
+        mark = self.folder / str(number)
+        if number in self.victims and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number * number
+
+
+def die(number: int) -> int:
+    os._exit(1)
+
+
+def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
+    assert collected("processes", DiesOnce(tmp_path, (3, 4, 30))) == EXPECTED
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_task_that_kills_its_worker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "MOST_ATTEMPTS", 2)
+    with pytest.raises(WorkerError, match=r"2 times.*task 0, 0\. Workers die"):
+        collected("processes", die, count=1)  # others would be killed with it, and might be named
+
+
+def test_an_error_of_a_task_is_no_lost_worker() -> None:
+    with pytest.raises(ZeroDivisionError):
+        collected("processes", (1).__truediv__)
+
+
+class Fails(Crew):
+    """A cluster whose every task ends in an error of Dask or Ray."""
+
+    def __init__(self, error: Exception, pool: ThreadPoolExecutor) -> None:
+        super().__init__(pool, 2)
+        self.error, self.submitted = error, 0
+
+    def submit(self, function: Any, task: Any) -> Any:
+        self.submitted += 1
+        error = self.error
+
+        def fail() -> None:
+            raise error
+
+        return self.executor.submit(
+            fail if self.submitted <= 3 else function, *(() if self.submitted <= 3 else (task,))
+        )
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("distributed.scheduler", "KilledWorker"), ("ray.exceptions", "WorkerCrashedError")],
+)
+def test_lost_workers_of_clusters_are_known_by_name(module: str, name: str) -> None:
+    error = type(name, (Exception,), {"__module__": module})("gone")
+    with ThreadPoolExecutor(1) as pool:
+        assert collected(Fails(error, pool)) == EXPECTED
+        with pytest.raises(RuntimeError, match="gone"):
+            collected(Fails(RuntimeError("gone"), pool))
+
+
+def test_processes_know_the_callers_limits() -> None:
+    with limits.override(max_dimensions=7), omnizarr.config.set({"array.order": "F"}):
+        found = collected("processes", settings, count=1)
+    assert found == {0: (7, "F", 1)}
+
+
+def settings(_: int) -> tuple[int, str, int]:
+    return limits.current.max_dimensions, omnizarr.config["array.order"], omnizarr.config["threads"]
+
+
+ORPHANS = """
+import os, sys, time
+from omnizarr.jobs import run
+
+def sleep(number):
+    os.write(1, b"%d\\n" % os.getpid())  # at once: the other process writes to the same pipe
+    time.sleep(60)
+
+if __name__ == "__main__":
+    run(sleep, range(2), print, workers=2, executor="processes")
+"""
+
+
+@pytest.mark.slow
+def test_processes_end_when_the_job_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(ORPHANS)
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE) as job:
+        assert job.stdout is not None
+        children = [int(job.stdout.readline()) for _ in range(2)]
+        job.kill()
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < deadline, "processes of a killed job live on"
+        time.sleep(0.05)
+
+
+def test_pools_are_closed() -> None:
+    with opened("processes", 1) as crew:
+        assert isinstance(crew, OwnProcesses)
+        assert crew.submit(square, 5).result() == 25
+        assert crew._pool is not None
+        processes = list(crew._pool._processes.values())
+    assert not any(process.is_alive() for process in processes)
+
+
+# -- executors that take no tasks -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_an_executor_that_was_shut_down_is_refused_before_anything_is_written(kind: Any) -> None:
+    pool = kind(1)
+    pool.shutdown()
+    store = omnizarr.MemoryStore()
+    with pytest.raises(WorkerError, match="it was shut down"):
+        omnizarr.convert(omnizarr.zeros(9, chunks=3), store, chunks=4, executor=pool)
+    assert list(store) == []
+
+
+def test_an_executor_that_is_shut_down_meanwhile_is_an_error_of_workers() -> None:
+    pool = ThreadPoolExecutor(1)
+    with opened(pool) as crew, pytest.raises(WorkerError, match="after shutdown; make a new one"):
+        run(square, range(40), lambda *_: pool.shutdown(), executor=crew)
+
+
+def test_an_address_without_a_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError("timed out")
+
+    monkeypatch.setattr(distributed, "Client", refuse)
+    with pytest.raises(WorkerError, match=r"'tcp://127.0.0.1:9' \(timed out\)"):
+        omnizarr.verify(omnizarr.zeros(9), executor="tcp://127.0.0.1:9")
