@@ -9,10 +9,11 @@ This module knows memory. It must not know what is put there.
 
 from __future__ import annotations
 
+import mmap
 import sys
+from contextlib import suppress
 from functools import cache
 from math import prod
-from mmap import mmap
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from omnizarr.model.grids import Shape
 
 LEAST = 1 << 20
 """Smaller regions are left to the allocator."""
+HUGE_PAGES: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
 KEPT = 5
 """Allocators keep some of what was freed: one part in so many of the memory is left to them."""
 
@@ -41,7 +43,11 @@ def empty(shape: Shape, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     nbytes = prod(shape) * dtype.itemsize
     if nbytes < LEAST or dtype.hasobject or dtype.kind == "T":
         return None
-    return np.ndarray(shape, dtype, buffer=mmap(-1, nbytes))
+    memory = mmap.mmap(-1, nbytes, access=mmap.ACCESS_COPY)  # private: shared pages are never huge
+    if HUGE_PAGES is not None:  # one page fault for 2 MiB instead of one for 4 KiB
+        with suppress(OSError):  # a kernel without them
+            memory.madvise(HUGE_PAGES)
+    return np.ndarray(shape, dtype, buffer=memory)
 
 
 class _Trim(Protocol):
