@@ -88,7 +88,7 @@ class Chunks:
         scratch: int,
         check: Callable[[], object],
         /,
-    ) -> list[list[int]] | None: ...
+    ) -> tuple[list[list[int]], int, int] | None: ...
     def write(
         self,
         root: bytes,
@@ -101,7 +101,7 @@ class Chunks:
         scratch: int,
         check: Callable[[], object],
         /,
-    ) -> list[list[int]] | None: ...
+    ) -> tuple[list[list[int]], int] | None: ...
     def select(
         self,
         shape: Sequence[int],

@@ -33,7 +33,7 @@ use read::Origin;
 use selection::{Cuts, Factor, Points, Run};
 use shard::Shard;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use value::{Given, Held};
 
 /// So many threads share the scratch memory; each further one may have as much as one of them.
@@ -77,8 +77,20 @@ pub struct Selection {
     chunks: usize,
 }
 
+/// What became of a call that reads.
+struct Done {
+    /// The tasks of chunks that were left.
+    left: Vec<usize>,
+    /// Chunks that are missing and were filled.
+    filled: usize,
+    /// Bytes of files that were read.
+    nbytes: usize,
+}
+
 /// For each chunk its bytes, unless it is not stored; and the places of those that were left.
 type Encoded<'py> = (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>);
+/// The coordinates of chunks that were left, how many were filled, how many bytes were read.
+type ReadFiles = (Vec<Vec<usize>>, usize, usize);
 type RunArguments = Vec<(usize, usize, usize, usize, usize)>;
 
 #[pymethods]
@@ -123,7 +135,7 @@ impl Chunks {
     }
 
     /// Read what a selection takes into `out`, from files: the coordinates of chunks that were left,
-    /// or None for all of them.
+    /// how many are missing and were filled, and how many bytes were read; or None if all were left.
     ///
     /// `root` is the path before a chunk's key. `runs` are (axis, start, step, length, place), `points`
     /// are (axes, an array of indices for each, places). `scratch` is how much memory
@@ -142,7 +154,7 @@ impl Chunks {
         threads: Option<usize>,
         scratch: usize,
         check: &Bound<'_, PyAny>,
-    ) -> PyResult<Option<Vec<Vec<usize>>>> {
+    ) -> PyResult<Option<ReadFiles>> {
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         // From here on no Python code runs until the end: the array stays as it is.
         let view = self.view(out, true)?;
@@ -151,7 +163,7 @@ impl Chunks {
         };
         let root = root.as_bytes();
         let origin = Origin::Files { root, follow_links };
-        let left = self.run(py, &selection, &view, origin, threads, scratch, check)?;
+        let done = self.run(py, &selection, &view, origin, threads, scratch, check)?;
         let mut coordinates = vec![0; self.grid().len()];
         let name = |number| {
             selection
@@ -159,11 +171,12 @@ impl Chunks {
                 .part(number, &mut coordinates, &mut Vec::new());
             coordinates.clone()
         };
-        Ok(Some(left.into_iter().map(name).collect()))
+        let left = done.left.into_iter().map(name).collect();
+        Ok(Some((left, done.filled, done.nbytes)))
     }
 
     /// Store what a selection takes, from `array`, in files: the coordinates of the chunks that were
-    /// left, or None for all of them.
+    /// left, and how many bytes were written; or None if all were left.
     ///
     /// Chunks of nothing but the element `elided` are not stored: they are left, unless they are
     /// absent and `absent` says that this means that they are not stored. The other arguments are as
@@ -183,7 +196,7 @@ impl Chunks {
         threads: Option<usize>,
         scratch: usize,
         check: &Bound<'_, PyAny>,
-    ) -> PyResult<Option<Vec<Vec<usize>>>> {
+    ) -> PyResult<Option<(Vec<Vec<usize>>, usize)>> {
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         // From here on no Python code runs until the end: the array stays as it is.
         let view = self.view(array, false)?;
@@ -198,6 +211,7 @@ impl Chunks {
             root: root.as_bytes(),
             absent,
             left: Mutex::new(Vec::new()),
+            nbytes: AtomicUsize::new(0),
         };
         job.run(py, amounts, check).map(Some)
     }
@@ -239,7 +253,8 @@ impl Chunks {
         // From here on no Python code runs until the end: the array stays as it is.
         let view = self.view(out, true)?;
         let origin = Origin::Given(&numbers, &given);
-        self.run(py, selection, &view, origin, threads, scratch, check)
+        let done = self.run(py, selection, &view, origin, threads, scratch, check)?;
+        Ok(done.left)
     }
 
     /// Encode chunks with what a selection takes from `array`: for each of the `coordinates` its
@@ -284,11 +299,6 @@ impl Chunks {
 }
 
 impl Chunks {
-    /// Put the fill value where a whole chunk or shard would be; false if the caller does that.
-    fn fill_missing(&self, target: &Target<'_>, factors: &[Factor<'_>]) -> bool {
-        !self.leaves_missing && target.fill(&self.layout, factors)
-    }
-
     /// The shape of what is stored by itself.
     fn grid(&self) -> &Vec<usize> {
         self.shard.as_ref().map_or(&self.layout.shape, Shard::shape)
@@ -316,7 +326,7 @@ impl Chunks {
         }))
     }
 
-    /// Read, and give the tasks that were left.
+    /// Read.
     #[allow(clippy::too_many_arguments)]
     fn run(
         &self,
@@ -327,7 +337,7 @@ impl Chunks {
         threads: Option<usize>,
         scratch: usize,
         check: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<usize>> {
+    ) -> PyResult<Done> {
         let layout = &self.layout;
         selection.fits(self, view)?;
         let target = Target::new(view, layout, self.fill.as_deref());
@@ -350,6 +360,8 @@ impl Chunks {
             bytes: chunks.saturating_mul(layout.size),
             stopped: AtomicBool::new(false),
             left: Mutex::new(Vec::new()),
+            filled: AtomicUsize::new(0),
+            nbytes: AtomicUsize::new(0),
             shared: Mutex::default(),
         };
         job.run(py, threads, check)?;
@@ -357,7 +369,11 @@ impl Chunks {
         let mut left = job.left.into_inner().unwrap_or_default();
         left.sort_unstable();
         left.dedup();
-        Ok(left)
+        Ok(Done {
+            left,
+            filled: job.filled.into_inner(),
+            nbytes: job.nbytes.into_inner(),
+        })
     }
 
     fn context<'a>(

@@ -47,9 +47,10 @@ FILL = b"\1\2\3\4"
 
 def read(root: Path, runs: Any, points: Any, out: Any, threads: int = 1) -> Any:
     reader = core.Chunks(CHUNK, None, KEYS, FILL)
-    return reader.read(
+    done = reader.read(
         f"{root}/".encode(), False, runs, points, out, threads, 1 << 20, lambda: None
     )
+    return done and done[0]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,8 @@ def test_a_directory_that_is_replaced_meanwhile(tmp_path: Path) -> None:
     files = core.Chunks(((2,), (0,), 1, (), 1, 2), None, KEYS, b"\0")
     array = np.full(count, 9, "u1")
     runs = [(0, 0, 2, count, 0)]
-    left = files.write(f"{tmp_path}/".encode(), runs, [], array, None, True, 1, 1 << 20, check)
+    root = f"{tmp_path}/".encode()
+    left, nbytes = files.write(root, runs, [], array, None, True, 1, 1 << 20, check)
     assert (tmp_path / "deleted").exists()
     found = {(folder / str(chunk)).read_bytes() for chunk in last if [chunk] not in left}
-    assert found == {b"\x09\2"}
+    assert found == {b"\x09\2"} and nbytes == 2 * (count - len(left))

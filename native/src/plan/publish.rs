@@ -77,13 +77,13 @@ impl<'a> Publisher<'a> {
         matches!(status(folder.as_raw_fd(), &name), Err(libc::ENOENT))
     }
 
-    /// Store what `fill` gives for a chunk; None if that is left to the caller, and the value is as it
-    /// was.
+    /// Store what `fill` gives for a chunk: how many bytes; None if that is left to the caller, and the
+    /// value is as it was.
     pub fn publish(
         &mut self,
         coordinates: &[usize],
         fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
-    ) -> Option<()> {
+    ) -> Option<usize> {
         let begin = self.enter(coordinates)?;
         let name = CString::new(&self.path[begin..]).ok()?;
         let beside = [b".~", name.to_bytes(), b".lock"].concat();
@@ -105,13 +105,11 @@ impl<'a> Publisher<'a> {
             file,
             local: self.local,
         };
-        match lock.publish(&lock_path, &name, &mut self.written, fill) {
-            Some(()) => Some(()),
-            None => {
-                self.folder = None;
-                None
-            }
+        let count = lock.publish(&lock_path, &name, &mut self.written, fill);
+        if count.is_none() {
+            self.folder = None;
         }
+        count
     }
 
     /// The directory of the chunk, which is made where it is missing.
@@ -155,15 +153,15 @@ struct Lock<'a> {
 }
 
 impl Lock<'_> {
-    /// Take the lock, write, rename. Without success nothing of the lock remains, unless another
-    /// process holds it.
+    /// Take the lock, write, rename: how many bytes were written. Without success nothing of the lock
+    /// remains, unless another process holds it.
     fn publish(
         self,
         path: &CStr,
         name: &CStr,
         memory: &mut Vec<u8>,
         fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
-    ) -> Option<()> {
+    ) -> Option<usize> {
         let file = self.file.as_raw_fd();
         // SAFETY: an open file.
         if unsafe { libc::flock(file, libc::LOCK_EX | libc::LOCK_NB) } != 0 {
@@ -184,7 +182,7 @@ impl Lock<'_> {
             return None;
         }
         self.unlock();
-        Some(())
+        written
     }
 
     /// The status of the locked file, if the path names it and it is an ordinary one: then no other
@@ -200,15 +198,18 @@ impl Lock<'_> {
         name: &CStr,
         memory: &mut Vec<u8>,
         fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
-    ) -> Option<()> {
-        fill(&mut Written {
+    ) -> Option<usize> {
+        let mut written = Written {
             folder: self.folder,
             name,
             file: &self.file,
             memory,
-        })?;
+            count: 0,
+        };
+        fill(&mut written)?;
+        let count = written.count;
         if self.local {
-            return Some(());
+            return Some(count);
         }
         let file = self.file.as_raw_fd();
         // A network file system tells of failed writes only when a descriptor is closed.
@@ -217,7 +218,7 @@ impl Lock<'_> {
             let copy = libc::dup(file);
             copy >= 0 && libc::close(copy) == 0
         };
-        closed.then_some(())
+        closed.then_some(count)
     }
 
     fn rename(&self, name: &CStr) -> bool {
@@ -251,6 +252,8 @@ pub struct Written<'a> {
     name: &'a CStr,
     file: &'a OwnedFd,
     memory: &'a mut Vec<u8>,
+    /// How many bytes were written.
+    count: usize,
 }
 
 impl Written<'_> {
@@ -283,6 +286,7 @@ impl Sink for Written<'_> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        self.count += bytes.len();
         write_all(bytes, |rest, size| {
             // SAFETY: an open file, and bytes that are there.
             unsafe { libc::write(self.file.as_raw_fd(), rest.cast(), size) }
@@ -300,6 +304,7 @@ impl Sink for Written<'_> {
     }
 
     fn restart(&mut self) -> Option<()> {
+        self.count = 0;
         empty(self.file)
     }
 }

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The memory of one thread, used again for chunk after chunk.
 pub struct Desk<'a> {
@@ -26,7 +26,8 @@ pub struct Desk<'a> {
 /// What became of a chunk.
 #[derive(PartialEq)]
 enum Outcome {
-    Done,
+    /// So many bytes were read of it.
+    Done(usize),
     Missing,
     Left,
 }
@@ -247,6 +248,10 @@ pub struct Job<'a> {
     pub stopped: AtomicBool,
     /// The tasks of chunks that were left.
     pub left: Mutex<Vec<usize>>,
+    /// Chunks that are missing and were filled.
+    pub filled: AtomicUsize,
+    /// Bytes of files that were read.
+    pub nbytes: AtomicUsize,
     /// The memory of chunks that turn out to need more than the threads were counted for.
     pub shared: Mutex<(Vec<u8>, Vec<u8>)>,
 }
@@ -271,7 +276,7 @@ impl<'a> Job<'a> {
                 Found::Value(Value::File(file)) => self.read_chunk(&file, &factors, desk),
                 Found::Value(Value::Memory(data)) if data.len() <= layout.limit => {
                     match desk.place(layout, data, &factors, &self.target) {
-                        true => Outcome::Done,
+                        true => Outcome::Done(0),
                         false => Outcome::Left,
                     }
                 }
@@ -279,8 +284,11 @@ impl<'a> Job<'a> {
                 _ => Outcome::Left,
             };
             let done = match outcome {
-                Outcome::Done => true,
-                Outcome::Missing => self.chunks.fill_missing(&self.target, &factors),
+                Outcome::Done(nbytes) => {
+                    self.nbytes.fetch_add(nbytes, Ordering::Relaxed);
+                    true
+                }
+                Outcome::Missing => self.fill_missing(&factors),
                 Outcome::Left => false,
             };
             if !done {
@@ -333,6 +341,15 @@ impl<'a> Job<'a> {
         (!self.stopped.load(Ordering::Relaxed)).then_some(())
     }
 
+    /// Put the fill value where a whole chunk or shard would be; false if the caller does that.
+    pub fn fill_missing(&self, factors: &[Factor<'_>]) -> bool {
+        let chunks = self.chunks;
+        let filled = !chunks.leaves_missing && self.target.fill(&chunks.layout, factors);
+        self.filled
+            .fetch_add(usize::from(filled), Ordering::Relaxed);
+        filled
+    }
+
     pub fn leave(&self, task: usize) {
         if let Ok(mut left) = self.left.lock() {
             left.push(task);
@@ -366,7 +383,7 @@ impl Job<'_> {
             false => self.read_whole(file, length, factors, desk),
         };
         match done {
-            true => Outcome::Done,
+            true => Outcome::Done(length),
             false => Outcome::Left,
         }
     }

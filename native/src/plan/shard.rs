@@ -7,6 +7,7 @@ use super::selection::{Cuts, Factor};
 use super::value::Value;
 use crate::codecs::checksum;
 use pyo3::prelude::*;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 /// Offset and length of an inner chunk that is not stored.
@@ -233,7 +234,10 @@ pub fn read<'a>(
         job.part(number, &mut coordinates, &mut factors);
         let mut look = || {
             let open = match finder.find(number, &coordinates) {
-                Found::Value(value) => shard.open(value),
+                Found::Value(value) => {
+                    job.nbytes.fetch_add(shard.index_bytes, Ordering::Relaxed);
+                    shard.open(value)
+                }
                 Found::Parts(index, ranges) => shard.indexed(index, ranges),
                 Found::Missing => return Look::Missing,
                 Found::Unusual => None,
@@ -260,7 +264,7 @@ pub fn read<'a>(
                 };
                 inner.read(&factors, part, parts, desk).is_some()
             }
-            Look::Missing => part > 0 || job.chunks.fill_missing(&job.target, &factors),
+            Look::Missing => part > 0 || job.fill_missing(&factors),
             Look::Left => part > 0,
         };
         if !done {
@@ -323,6 +327,7 @@ impl Inner<'_> {
             let count = 1 + rest.iter().skip(1).take_while(close).count();
             let (group, behind) = rest.split_at(count);
             let data = self.open.value.read(start, stop - start, &mut encoded)?;
+            self.job.nbytes.fetch_add(data.len(), Ordering::Relaxed);
             for piece in group {
                 cuts.part(piece.number, &mut coordinates, &mut taken);
                 let from = piece.offset - start;

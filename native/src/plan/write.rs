@@ -11,6 +11,7 @@ use super::value::Value;
 use crate::codecs::{Decoder, Sink};
 use pyo3::prelude::*;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One call.
 pub struct Job<'a> {
@@ -20,16 +21,18 @@ pub struct Job<'a> {
     pub absent: bool,
     /// The numbers of chunks that were left.
     pub left: Mutex<Vec<usize>>,
+    /// Bytes that were stored.
+    pub nbytes: AtomicUsize,
 }
 
 impl<'a> Job<'a> {
-    /// Store what can be stored: the coordinates of all other chunks.
+    /// Store what can be stored: the coordinates of all other chunks, and how many bytes were written.
     pub fn run(
         self,
         py: Python<'_>,
         amounts: Amounts,
         check: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<Vec<usize>>> {
+    ) -> PyResult<(Vec<Vec<usize>>, usize)> {
         let context = &self.context;
         let (whole, others) = context.cuts.split(context.chunks.grid());
         match &context.chunks.shard {
@@ -46,10 +49,8 @@ impl<'a> Job<'a> {
         }
         self.change(&others, py, amounts.changing, check)?;
         let left = self.left.into_inner().unwrap_or_default();
-        Ok(left
-            .iter()
-            .map(|&number| self.context.part(number).1)
-            .collect())
+        let left = left.iter().map(|&number| self.context.part(number).1);
+        Ok((left.collect(), self.nbytes.into_inner()))
     }
 
     /// Chunks that are covered whole.
@@ -122,23 +123,23 @@ impl<'a> Job<'a> {
     }
 
     /// Store one chunk or shard, or leave it.
-    fn store(&self, number: usize, work: impl FnOnce(&[Factor<'_>], &[usize]) -> Option<()>) {
+    fn store(&self, number: usize, work: impl FnOnce(&[Factor<'_>], &[usize]) -> Option<usize>) {
         let (factors, coordinates) = self.context.part(number);
-        if work(&factors, &coordinates).is_none()
-            && let Ok(mut left) = self.left.lock()
-        {
+        if let Some(count) = work(&factors, &coordinates) {
+            self.nbytes.fetch_add(count, Ordering::Relaxed);
+        } else if let Ok(mut left) = self.left.lock() {
             left.push(number);
         }
     }
 
-    /// Store a chunk that is covered whole.
+    /// Store a chunk that is covered whole: how many bytes were written.
     fn publish(
         &self,
         desk: &mut Desk<'_>,
         factors: &[Factor<'_>],
         publisher: &mut Publisher<'_>,
         coordinates: &[usize],
-    ) -> Option<()> {
+    ) -> Option<usize> {
         let context = &self.context;
         if context.chunks.layout.writes_rows() {
             return match desk.is_elided(context, factors)? {
@@ -161,7 +162,7 @@ impl<'a> Job<'a> {
         parts: &[&Part],
         publisher: &mut Publisher<'_>,
         coordinates: &[usize],
-    ) -> Option<()> {
+    ) -> Option<usize> {
         let lengths = parts.iter().flat_map(|part| &part.lengths).copied();
         let Some(index) = shard.index(lengths)? else {
             return self.elide(publisher, coordinates);
@@ -170,7 +171,7 @@ impl<'a> Job<'a> {
     }
 
     /// What is not stored is done where it is absent already.
-    fn elide(&self, publisher: &mut Publisher<'_>, coordinates: &[usize]) -> Option<()> {
-        (self.absent && publisher.is_absent(coordinates)).then_some(())
+    fn elide(&self, publisher: &mut Publisher<'_>, coordinates: &[usize]) -> Option<usize> {
+        (self.absent && publisher.is_absent(coordinates)).then_some(0)
     }
 }

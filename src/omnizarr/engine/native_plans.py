@@ -79,8 +79,16 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     files, factors = source.store.files(source.prefix), plan.factors
     if files is None or factors is None:
         return None
-    amounts = _amounts()
-    return _coordinates(own.read(*files, *_listed(factors), working, *amounts, parallel.check))
+    selection, amounts = _listed(factors), _amounts()
+    done = own.read(
+        files.path, files.follow_symlinks, *selection, working, *amounts, parallel.check
+    )
+    if done is None:
+        return None
+    left, filled, nbytes = done
+    if files.tally is not None:
+        files.tally(len(plan) - filled - len(left), nbytes)
+    return _coordinates(left)
 
 
 def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
@@ -93,7 +101,12 @@ def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
         return None
     absent = not source.model.keys.alternatives
     selection, amounts, elided = _listed(factors), _amounts(), _elided(source)
-    left = own.write(files.path, *selection, working, elided, absent, *amounts, parallel.check)
+    done = own.write(files.path, *selection, working, elided, absent, *amounts, parallel.check)
+    if done is None:
+        return None
+    left, nbytes = done
+    if files.tally is not None:
+        files.tally(len(plan) - len(left), nbytes)
     return _coordinates(left)
 
 
@@ -105,10 +118,8 @@ def knows_files(keys: ChunkKeys) -> bool:
 _NONE: frozenset[Shape] = frozenset()
 
 
-def _coordinates(left: list[list[int]] | None) -> frozenset[Shape] | None:
-    if not left:
-        return None if left is None else _NONE
-    return frozenset(map(tuple, left))
+def _coordinates(left: list[list[int]]) -> frozenset[Shape]:
+    return frozenset(map(tuple, left)) if left else _NONE
 
 
 # -- files of elements of variable size --------------------------------------------------------
@@ -131,7 +142,7 @@ class Wrapping:
         coordinates = [part.coordinates for part in parts]
         workers, memory = _amounts()
         values, left = self._own.read(
-            *self._files, coordinates, workers, memory // SHARES, parallel.check
+            *self._files[:2], coordinates, workers, memory // SHARES, parallel.check
         )
         return [None if value is None else Unwrapped(value) for value in values], left
 
@@ -156,7 +167,7 @@ def wrapping(source: Source, plan: Plan, *, writing: bool = False) -> Wrapping |
     if writing and source.synchronizer is not None:
         return None
     files = source.store.files(source.prefix, writing=writing)
-    return None if files is None else Wrapping(own, files)
+    return None if files is None or files.tally is not None else Wrapping(own, files)
 
 
 def serialized_of(source: Source) -> Serialized | None:

@@ -87,6 +87,9 @@ class FilePrefix(NamedTuple):
     """What stands before the rest of a key."""
     follow_symlinks: bool
     """Whether symbolic links below the store may be followed."""
+    tally: Callable[[int, int], None] | None = None
+    """Is told how many values, of how many bytes together, the native core has read or written
+    there."""
 
 
 class Listing(NamedTuple):

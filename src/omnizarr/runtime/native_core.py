@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 7
+API = 8
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -82,7 +82,7 @@ class Chunks(Protocol):
         scratch: int,
         check: Callable[[], None],
         /,
-    ) -> list[list[int]] | None: ...
+    ) -> tuple[list[list[int]], int, int] | None: ...
 
     def write(
         self,
@@ -96,7 +96,7 @@ class Chunks(Protocol):
         scratch: int,
         check: Callable[[], None],
         /,
-    ) -> list[list[int]] | None: ...
+    ) -> tuple[list[list[int]], int] | None: ...
 
     def select(
         self,

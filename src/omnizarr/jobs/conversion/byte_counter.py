@@ -10,19 +10,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from omnizarr.model.store import Buffer, ByteRange, Read, Store
+from omnizarr.model.store import Buffer, ByteRange, FilePrefix, Read, Store
 from omnizarr.stores import WrapperStore
 
 
 class MeteredStore(WrapperStore):
     """The same store; `take()` gives the bytes read and written since it was last asked, and
-    `take_found()` the keys under which there was something to read."""
+    `take_values()` under how many keys there was something to read."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self._guard = threading.Lock()
         self._read = self._written = 0
         self._found: set[str] = set()
+        self._direct = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self.store}
@@ -39,10 +40,24 @@ class MeteredStore(WrapperStore):
             self._read = self._written = 0
             return taken
 
-    def take_found(self) -> set[str]:
+    def take_values(self) -> int:
         with self._guard:
-            taken, self._found = self._found, set()
+            taken = len(self._found) + self._direct
+            self._found, self._direct = set(), 0
             return taken
+
+    def files(self, prefix: str, *, writing: bool = False) -> FilePrefix | None:
+        files = self.store.files(prefix, writing=writing)
+        return files and files._replace(tally=self._wrote if writing else self._has_read)
+
+    def _has_read(self, values: int, nbytes: int) -> None:
+        with self._guard:
+            self._direct += values
+            self._read += nbytes
+
+    def _wrote(self, values: int, nbytes: int) -> None:
+        with self._guard:
+            self._written += nbytes
 
     def _count(self, key: str, value: Buffer | None) -> None:
         if value is not None:
@@ -77,5 +92,4 @@ class MeteredStore(WrapperStore):
 
     def set(self, key: str, value: Buffer) -> None:
         super().set(key, value)
-        with self._guard:
-            self._written += len(value)
+        self._wrote(1, len(value))

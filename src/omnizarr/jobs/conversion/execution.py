@@ -140,7 +140,7 @@ class ArrayWork:
     def _encode(self, region: Region, stored: int) -> list[BadChunk]:
         """Write a region again. A chunk that was listed must not read as one that never was."""
         ends = self._ends
-        ends.reading.take_found()
+        ends.reading.take_values()
         whole: Any = (*region, ...)
         try:
             shape = tuple(part.stop - part.start for part in region)
@@ -149,7 +149,7 @@ class ArrayWork:
             if self._planned.on_damage == "raise":
                 raise
             return self._rescue(region, stored)
-        if len(ends.reading.take_found()) != stored:
+        if ends.reading.take_values() != stored:
             where = f"{ends.reading!r}, path {'/' + ends.source.path!r}"
             raise intermediate_lost(where) if self._number else source_changed(where)
         give_back(values)
