@@ -279,9 +279,14 @@ def _begun(
     if executor == "processes":
         return Manner(folder, executor, workers, budget), lambda: children(os.getpid())
     import dask
-    from dask.distributed import LocalCluster
+    from dask.distributed import LocalCluster, Status
 
-    stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": 1}))
+    # A cluster would give a worker up that is not back within 15 seconds, as on a busy machine.
+    settings = {
+        "distributed.scheduler.allowed-failures": 1,
+        "distributed.deploy.lost-worker-timeout": "1 hour",
+    }
+    stack.enter_context(dask.config.set(settings))
     cluster = stack.enter_context(
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
@@ -291,8 +296,10 @@ def _begun(
     )  # fmt: skip
 
     def pids() -> list[int]:
-        nannies = list(cluster.workers.values())
-        return [nanny.pid for nanny in nannies if getattr(nanny, "pid", None)]
+        """Of workers that run: Dask does not replace one that is killed while it starts."""
+        processes = [getattr(each, "process", None) for each in list(cluster.workers.values())]
+        found = [one.pid for one in processes if one and one.status is Status.running]
+        return [pid for pid in found if pid is not None]
 
     return Manner(folder, cluster.scheduler_address, None, budget), pids
 
