@@ -5,12 +5,13 @@
 Data of so many gigabytes are created, rechunked, converted to another format, made into a pyramid
 of four levels, and verified, on a Dask `LocalCluster` of `--workers` processes with one thread
 each, or with ``--executor processes`` or ``threads``; ``all`` does it with each. Every
-`--every` seconds, more or less, a worker process is killed with SIGKILL. The process that runs the
-job is killed too, once while it rechunks and once while it computes levels, and started again: it
-must resume. At the end every value is compared with NumPy's. Printed are the seconds of each step,
-the workers killed, how much was done when the job was killed, and the highest memory of a worker
-beside the budget. The exit status is not 0 if a value is wrong, a killed job was not resumed, or a
-worker took more than the budget. Everything talks to 127.0.0.1.
+`--every` seconds, more or less, a worker process is killed with SIGKILL, if a task has ended since
+the last one was killed. The process that runs the job is killed too, once while it rechunks and
+once while it computes levels, and started again: it must resume. At the end every value is compared
+with NumPy's. Printed are the seconds of each step, the workers killed, how much was done when the
+job was killed, and the highest memory of a worker beside the budget. The exit status is not 0 if a
+value is wrong, a killed job was not resumed, or a worker took more than the budget. Everything
+talks to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ import numpy as np
 
 import omnizarr
 from omnizarr.jobs import as_bytes, journal
+from omnizarr.stores.local.temporary_names import is_reserved
 
 EXECUTORS = ("dask", "processes", "threads")
 COLUMNS = 4096
@@ -139,11 +141,18 @@ def _is_interpreter(pid: int) -> bool:
 
 
 class Watch:
-    """Watches the memory of worker processes, and kills one now and then."""
+    """Watches the memory of worker processes, and kills one now and then; the next once a task has
+    ended, or a busy machine would start workers and get nothing done."""
 
-    def __init__(self, findings: Findings, pids: Callable[[], list[int]], every: float) -> None:
+    def __init__(
+        self, findings: Findings, pids: Callable[[], list[int]], every: float, folder: Path
+    ) -> None:
         self._findings, self._pids, self._every = findings, pids, every
+        self._folder = folder
         self._stop = threading.Event()
+        self._before = (0, 0)
+        self.steps = 0
+        """Tasks that ended in this process's jobs; of another's, it sees the files."""
         self.killing = threading.Event()
         self.job = 0
         """The process that runs the job, where that is another one: it is no worker."""
@@ -165,11 +174,22 @@ class Watch:
             self._findings.peak = max([self._findings.peak, *map(private, pids)])
             if time.monotonic() >= due and self.killing.is_set() and pids:
                 due = time.monotonic() + self._every * random.uniform(0.5, 1.5)
+                done = self._done()
+                if done == self._before:
+                    continue
+                self._before = done
                 try:
                     os.kill(random.choice(pids), signal.SIGKILL)
                 except ProcessLookupError:
                     continue
                 self._findings.killed += 1
+
+    def _done(self) -> tuple[int, int]:
+        try:
+            files = [path.name for path in self._folder.glob("*.zarr/**/*")]
+        except OSError:  # a folder was removed meanwhile
+            return self._before
+        return self.steps, sum(not is_reserved(name) for name in files)
 
 
 class Manner(NamedTuple):
@@ -228,6 +248,7 @@ def work(findings: Findings, manner: Manner, watch: Watch) -> None:
 
         def hear(progress: Any, heard: list[float] = heard) -> None:
             heard.append(progress.resumed / progress.total)
+            watch.steps += 1
 
         done = run_step(name, manner, hear)
         if interrupted:
@@ -238,7 +259,11 @@ def work(findings: Findings, manner: Manner, watch: Watch) -> None:
             findings.wrong.append(f"{name}: the job ended before it was killed; use more data")
         findings.seconds[name] = round(time.monotonic() - begin, 1)
     begin = time.monotonic()
-    report = omnizarr.verify(manner.folder / "converted.zarr", **manner.keywords())
+
+    def count(_: Any) -> None:
+        watch.steps += 1
+
+    report = omnizarr.verify(manner.folder / "converted.zarr", progress=count, **manner.keywords())
     if not report.ok:
         findings.wrong.append(f"verify: {report}")
     findings.seconds["verify"] = round(time.monotonic() - begin, 1)
@@ -257,7 +282,7 @@ def campaign(
         array[start : start + ROWS] = rows(start, ROWS)
     with ExitStack() as stack:
         manner, pids = _begun(stack, executor, workers, budget, folder)
-        watch = Watch(findings, pids, every)
+        watch = Watch(findings, pids, every, folder)
         stack.enter_context(watch.watching())
         if executor != "threads":
             watch.killing.set()
@@ -279,9 +304,14 @@ def _begun(
     if executor == "processes":
         return Manner(folder, executor, workers, budget), lambda: children(os.getpid())
     import dask
-    from dask.distributed import LocalCluster
+    from dask.distributed import LocalCluster, Status
 
-    stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": 1}))
+    # A cluster would give a worker up that is not back within 15 seconds, as on a busy machine.
+    settings = {
+        "distributed.scheduler.allowed-failures": 1,
+        "distributed.deploy.lost-worker-timeout": "1 hour",
+    }
+    stack.enter_context(dask.config.set(settings))
     cluster = stack.enter_context(
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
@@ -291,8 +321,10 @@ def _begun(
     )  # fmt: skip
 
     def pids() -> list[int]:
-        nannies = list(cluster.workers.values())
-        return [nanny.pid for nanny in nannies if getattr(nanny, "pid", None)]
+        """Of workers that run: Dask does not replace one that is killed while it starts."""
+        processes = [getattr(each, "process", None) for each in list(cluster.workers.values())]
+        found = [one.pid for one in processes if one and one.status is Status.running]
+        return [pid for pid in found if pid is not None]
 
     return Manner(folder, cluster.scheduler_address, None, budget), pids
 

@@ -163,6 +163,46 @@ def test_what_does_not_fit(source: Any, dim: Any, error: Any, message: str) -> N
     assert array.shape == (3, 4)
 
 
+@pytest.mark.parametrize(
+    ("source", "dtype", "message"),
+    [
+        ([1.5], "i4", "float64 cannot be appended"),
+        (np.array([1, 2**40]), "i4", "integers from 1 to 1099511627776"),
+        (np.array([2**31], "u4"), "i4", "integers from"),
+        (omnizarr.array([2**40]), "i4", "integers from"),
+        (["longer"], "<U4", "text of 6 characters"),
+        (np.array([b"longer"]), "S4", "text of 6 characters"),
+    ],
+)
+def test_values_that_the_type_cannot_hold(source: Any, dtype: str, message: str) -> None:
+    array = omnizarr.create_array({}, shape=(3,), dtype=dtype, chunks=2)
+    with pytest.raises((MetadataError, OverflowError), match=message):
+        omnizarr.append(array, source)
+    array.refresh()
+    assert array.shape == (3,)
+    omnizarr.append(array, np.ones(2, dtype))
+    assert array.shape == (5,)
+
+
+def test_dimensions_in_another_order() -> None:
+    """Lengths that agree by chance do not have the values stored transposed."""
+    xarray = pytest.importorskip("xarray")
+    root = omnizarr.group()
+    stored = ("time", "y", "x")
+    root.create_array("v", shape=(0, 2, 2), dtype="i8", chunks=2, dimension_names=stored)
+    values = np.arange(4).reshape(1, 2, 2)
+    found = xarray.Dataset({"v": (("time", "x", "y"), values)})
+    named = omnizarr.create_array({}, data=values, dimension_names=("time", "x", "y"))
+    for target, source in ((root, found), (root["v"], found["v"]), (root, {"v": named})):
+        with pytest.raises(MetadataError, match=r"'x', 'y'\), the array has .* transpose"):
+            omnizarr.append(target, source, "time")
+    omnizarr.append(root, found.transpose(*stored), "time")
+    assert root["v"][...].tolist() == found["v"].transpose(*stored).values.tolist()
+    twice = root.create_array("w", shape=(1, 2), dtype="i8", dimension_names=("y", "y"))
+    omnizarr.append(twice, twice)
+    assert twice.shape == (2, 2)
+
+
 def test_the_length_before() -> None:
     array = omnizarr.array(np.arange(4), chunks=2)
     assert not omnizarr.append(array, [4, 5], at=4).skipped

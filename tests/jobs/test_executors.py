@@ -71,6 +71,25 @@ def test_how_many_tasks_are_given() -> None:
         assert workers_for(1 << 40, 8, executor=crew) == 1
 
 
+def test_a_cluster_without_workers_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    class Deserted:
+        def nthreads(self) -> dict[str, int]:
+            return {}
+
+        def get_executor(self, **_: Any) -> ThreadPoolExecutor:
+            return ThreadPoolExecutor(1)
+
+    def until_told(_: int) -> None:
+        end = time.monotonic() + 60
+        while not caplog.records and time.monotonic() < end:
+            time.sleep(0.01)
+
+    collected(Deserted(), until_told, 2)
+    assert [record.message for record in caplog.records] == [
+        "the Dask cluster has no workers; the job waits for new ones"
+    ]
+
+
 # -- lost workers ---------------------------------------------------------------------------------
 
 

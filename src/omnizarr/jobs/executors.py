@@ -16,8 +16,9 @@ This module knows executors. It must not know what a task does.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from omnizarr import limits
@@ -49,6 +50,8 @@ _LOST = {
 }
 """Errors that say that a worker died, not that a task failed; by package, which is not imported."""
 
+_LOOK_SECONDS = 10.0
+"""How often a cluster is asked for its workers while no task ends."""
 
 _ENDED = ("_shutdown", "_shutdown_thread", "_broken")
 """What the executors of the standard library have when they take no more tasks."""
@@ -81,6 +84,9 @@ class Crew:
         """Whether the worker died, so that the task is to be handed out again."""
         kind = type(error)
         return kind.__name__ in _LOST.get(kind.__module__.partition(".")[0], ())
+
+    def waiting(self) -> None:
+        """Nothing has ended for a while."""
 
 
 class OwnThreads(Crew):
@@ -161,6 +167,23 @@ class Cluster(Crew):
         # Not pure: the key of a pure task is a digest of all that it needs.
         count = sum(dict(client.nthreads()).values())
         super().__init__(client.get_executor(pure=False), 2 * max(1, count))
+        self._client = client
+        self._next = 0.0
+        self._empty = False
+
+    def waiting(self) -> None:
+        """Say that there are no workers: Dask waits for new ones for ever, without a word."""
+        if time.monotonic() < self._next:
+            return
+        with suppress(Exception):  # what is wrong with the cluster is told by the tasks
+            empty = not self._client.nthreads()
+            if empty and not self._empty:
+                import logging  # not imported with the package
+
+                log = logging.getLogger("omnizarr")
+                log.warning("the Dask cluster has no workers; the job waits for new ones")
+            self._empty = empty
+        self._next = time.monotonic() + _LOOK_SECONDS
 
 
 class Ray(Crew):

@@ -163,8 +163,11 @@ def _hand_out(
                 future = crew.submit(function, given.task)
                 flying[future] = given
                 future.add_done_callback(ended.put)
+            found = _ended(ended, len(flying))
+            if not found:
+                crew.waiting()
             # In the order of handing out, so that the first error is the same every time.
-            for future in sorted(_ended(ended, len(flying)), key=lambda one: flying[one].number):
+            for future in sorted(found, key=lambda one: flying[one].number):
                 given = flying.pop(future)
                 if future.cancelled():
                     raise WorkerError(

@@ -39,6 +39,21 @@ def half(source: zarr.Array, monkeypatch: pytest.MonkeyPatch) -> Any:
     return stopped
 
 
+@pytest.mark.parametrize("way", ["deleted", "overwrite"])
+def test_a_group_was_made_there_meanwhile(source: zarr.Array, half: Any, way: str) -> None:
+    """As by opening what is not complete, with the default mode. Both ways that the error tells
+    of lead on."""
+    store = half()
+    assert isinstance(zarr.open(store), zarr.Group)
+    with pytest.raises(NodeExistsError, match="goes on once that is deleted; overwrite=True"):
+        zarr.rechunk(source, store, chunks=(400, 8))
+    if way == "deleted":
+        store.delete("zarr.json")
+    done = zarr.rechunk(source, store, chunks=(400, 8), overwrite=way == "overwrite")
+    assert done.resumed == (way == "deleted")
+    assert np.array_equal(zarr.open_array(store)[:], DATA)
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [({"max_memory": "300 kB"}, {"max_memory": "600 kB"}), ({"max_memory": "300 kB"}, {})],

@@ -15,7 +15,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from omnizarr.errors import ConflictError, MetadataError, NodeTypeError, SelectionError, ZarrError
-from omnizarr.jobs.appending.sources import Source, source_of
+from omnizarr.jobs.appending.sources import Source, check_range, source_of
 from omnizarr.jobs.conversion.chunks import Blocks, blocks_for
 from omnizarr.jobs.conversion.regions import Region, overlap, touched
 from omnizarr.jobs.obstacles import Obstacles
@@ -140,6 +140,7 @@ class Task(NamedTuple):
                 f"{work.place}: this append was given up, and another one or a resize has taken"
                 " its place"
             ).at(work.place.store)
+        check_range(values, work.target)
         work.target[self.region] = values
         count: int = prod(part.stop - part.start for part in self.region)
         return count * work.target.itemsize
@@ -239,7 +240,19 @@ def _growth(
         axis = (array.dims or ()).index(dim)
     else:
         axis = dim
+    _check_order(given, array)
     source = source_of(given, array)
     axis = resizing.checked_axis(array, source.shape, axis)
     start = array.shape[axis] if before is None else before[1]
     return Growth(name, array, axis, start, start + source.shape[axis], source)
+
+
+def _check_order(given: Any, array: Array) -> None:
+    """Refuse values whose dimensions have the names of the array's in another order: where lengths
+    agree by chance, they would be stored transposed."""
+    named, stored = names_of(given) or (), array.dims or ()
+    moved = any(name in stored and stored.index(name) != at for at, name in enumerate(named))
+    if moved and named != stored:
+        raise MetadataError(
+            f"the values have the dimensions {named}, the array has {stored}; transpose them first"
+        ).at(array.store, path=array.path)

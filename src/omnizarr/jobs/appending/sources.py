@@ -18,6 +18,7 @@ from omnizarr.errors import MetadataError
 from omnizarr.jobs.conversion.chunks import Listed
 from omnizarr.jobs.conversion.regions import Region
 from omnizarr.model import json
+from omnizarr.model.dtypes.numeric import bounds
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.overlaps import package_of
 from omnizarr.nodes.data.lazy import computed, is_known, values_of
@@ -128,6 +129,11 @@ def source_of(given: Any, array: Array) -> Source:
         raise MetadataError(
             f"a value does not fit into an array of type {array.dtype}: {error}"
         ).at(array.store, path=array.path) from error  # fmt: skip
+    if array.dtype.kind in "biuUS":  # a list was converted already
+        plain = np.asarray(given)
+        if plain.size and plain.dtype.kind in "fc":
+            _check_type(plain.dtype, array)
+        check_range(plain, array)
     return Source(values)
 
 
@@ -138,3 +144,23 @@ def _check_type(dtype: np.dtype[Any], array: Array) -> None:
             f"values of type {dtype} cannot be appended to an array of type {array.dtype}; convert"
             " them first (times and packed values to what is stored)"
         ).at(array.store, path=array.path)
+
+
+def check_range(values: Any, array: Array) -> None:
+    """Refuse integers that would come out as others, and text that would be cut."""
+    if not isinstance(values, np.ndarray) or np.can_cast(values.dtype, array.dtype):
+        return
+    found, stored = values.dtype.kind, array.dtype.kind
+    lost = ""
+    if values.size and found in "iu" and stored in "iu":
+        least, most = int(values.min()), int(values.max())
+        if not bounds(array.dtype)[0] <= least <= most <= bounds(array.dtype)[1]:
+            lost = f"integers from {least} to {most}"
+    elif values.size and found in "US" and stored in "US":
+        length = int(np.strings.str_len(values).max())
+        if length > array.dtype.itemsize // (4 if stored == "U" else 1):
+            lost = f"text of {length} characters"
+    if lost:
+        raise MetadataError(f"values do not fit into an array of type {array.dtype}: {lost}").at(
+            array.store, path=array.path
+        )

@@ -93,8 +93,15 @@ def start(plan: ConversionPlan, manner: Manner) -> tuple[Journal, bool]:
     journal = Journal(store, plan.journal_key, JOB, plan.fingerprint)
     found = _found(plan, manner)
     if found is not None and manner.resume and found.empty and _load(journal, manner):
-        _check_untouched(plan)
-        return journal, True
+        touched = _touched(plan)
+        if touched is None:
+            return journal, True
+        if not manner.overwrite:
+            stored = NodeExistsError(
+                "a document is there that the interrupted conversion did not write; it goes on once"
+                " that is deleted"
+            )
+            raise stored.at(store, key=touched).advise("{} begins anew", ("overwrite", True))
     check_free(plan, manner)
     if found is not None or plan.several_passes:
         for fingerprint in {
@@ -125,15 +132,14 @@ def start(plan: ConversionPlan, manner: Manner) -> tuple[Journal, bool]:
     return _begin(plan, facts), False
 
 
-def _check_untouched(plan: ConversionPlan) -> None:
-    """Refuse to go on where another writer has stored documents meanwhile."""
-    store = plan.target.store
+def _touched(plan: ConversionPlan) -> str | None:
+    """A document that another writer has stored meanwhile: opening the place with mode "a", which
+    is the default, makes a group there."""
     for planned in plan.nodes:
-        for key, found in fetch(store, list(planned.documents)).items():
+        for key, found in fetch(plan.target.store, list(planned.documents)).items():
             if bytes(found) != planned.documents[key]:
-                raise _not_replaced(
-                    "a document is there that the interrupted conversion did not write"
-                ).at(store, key=key)
+                return key
+    return None
 
 
 def _load(journal: Journal, manner: Manner) -> bool:
