@@ -176,7 +176,8 @@ def pyramid(
         levels, method, factors, axes, scale, convention, chunks, shards, _specs(compressors),
         nodata, max_memory,
     )  # fmt: skip
-    with suppress(ZarrError if destination is not None else ()):  # above may be out of reach
+    needless = () if destination is None else (ZarrError,)  # what is above may be out of reach
+    with suppress(*needless):
         source, path = _in_group(source, path, storage_options)
     with ExitStack() as stack:
         mode = "r" if destination is not None or dry_run else "r+"
