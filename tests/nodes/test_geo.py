@@ -276,6 +276,15 @@ def test_packed_coordinates() -> None:
     assert array.geo.transform == (0.5, 0, -0.25, 0, 0.5, 9.75)
 
 
+@pytest.mark.parametrize("value", ["2", [1], {}, 10**400])
+def test_packing_that_is_no_number(value: Any) -> None:
+    root, array = scene()
+    variable(root, "y", np.arange(4.0))
+    variable(root, "x", np.arange(6.0), scale_factor=value)
+    with pytest.raises(MetadataError, match="/x: scale_factor and add_offset must be 2 finite"):
+        array.geo.transform  # noqa: B018
+
+
 def test_coordinates_count_before_a_stale_transform() -> None:
     """What xarray leaves of a selection: new coordinates, the old transform."""
     root, array = scene()
@@ -364,6 +373,10 @@ def test_bounds_of_another_reference_system() -> None:
     unplaced.geo.set(transform=NORTH_UP)
     with pytest.raises(MetadataError, match="no reference system"):
         unplaced.geo.window((3, 41, 4, 42), crs="EPSG:4326")
+    with pytest.raises(MetadataError, match="crs must be something that pyproj understands"):
+        array.geo.window((3, 41, 4, 42), crs="EPSG:99999999")
+    with pytest.raises(MetadataError, match="cannot convert bounds from"):
+        array.geo.window((3, 41, 4, 42), crs="+proj=longlat +ellps=bessel +nadgrids=missing.gsb")
 
 
 def test_consolidated_metadata_are_enough(tmp_path: Any) -> None:

@@ -5,8 +5,10 @@ This module knows the names of these views. It must not know what they show.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
+from omnizarr.errors import NodeNotFoundError
 from omnizarr.model.array import GroupModel
 from omnizarr.nodes.node_facts import NodeFacts
 
@@ -59,6 +61,8 @@ class GroupConventions(NodeFacts[GroupModel]):
         """
         from omnizarr.nodes.multiscale import Multiscale
 
+        with suppress(NodeNotFoundError):  # it may be in consolidated metadata alone
+            self.refresh()  # a pyramid may have been made since the group was opened
         return Multiscale(cast("Group", self))
 
     @property

@@ -53,6 +53,19 @@ def test_beside_an_array_that_the_path_leads_to(run: Run, tmp_path: Path) -> Non
     assert refused.status == 2 and "the array is the root of its store" in refused.err
 
 
+def test_a_band_of_a_scene_stays_on_the_map(run: Run, tmp_path: Path) -> None:
+    """Its grid mapping and its coordinates are beside it, above the path that is given."""
+    scene = zarr.open_group(tmp_path / "scene.zarr")
+    scene.create_array("red", data=np.zeros((8, 8)), chunks=(4, 4), dimension_names=("y", "x"))
+    scene.geo.set(crs="EPSG:32631", transform=(10, 0, 0, 0, -10, 80), convention="cf")
+    made = tmp_path / "pyramid.zarr"
+    assert run("pyramid", tmp_path / "scene.zarr" / "red", made, "--levels", 2).status == 0
+    geo = zarr.open_group(made)["1"].geo
+    assert (geo.epsg, geo.transform) == (32631, (20, 0, 0, 0, -20, 80))
+    zarr.pyramid(tmp_path / "scene.zarr" / "red", tmp_path / "other.zarr", levels=2)
+    assert zarr.open_group(tmp_path / "other.zarr")["1"].geo.transform == geo.transform
+
+
 def test_dry_run_writes_nothing(run: Run, image: Path, tmp_path: Path) -> None:
     done = run("pyramid", image, tmp_path / "b.zarr", "--levels", 2, "--dry-run")
     assert done.status == 0 and done.out.count("dry run") == 1

@@ -131,8 +131,28 @@ def test_what_does_not_fit_is_refused() -> None:
         pack(np.array([2.0**63]), packing({}, np.dtype("i8")), np.dtype("i8"))
     with pytest.raises(MetadataError, match="no _FillValue"):
         pack(np.array([np.nan]), packing({"scale_factor": 2.0}, I2), I2)
+    with pytest.raises(
+        MetadataError, match=r"the value 1e\+300 does not fit the stored type float32"
+    ):
+        pack(np.array([1e300, np.inf]), packing({}, np.dtype("f4")), np.dtype("f4"))
     assert pack(np.array([np.nan]), packing({}, np.dtype("f4")), np.dtype("f4"))[0] != 0
     assert pack(np.array([1.6]), packing({}, I2), I2)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.array(["2000-01-01"], "M8[D]"), np.array([5], "m8[s]"), ["7"], [1j], [None], [b"7"]],
+    ids=repr,
+)
+def test_what_is_no_number_is_refused(values: Any) -> None:
+    for attributes in ({}, {"scale_factor": 2.0}):
+        with pytest.raises(MetadataError, match="are no numbers"):
+            pack(np.ma.asanyarray(values), packing(attributes, I2), I2)
+
+
+def test_numbers_that_are_objects_are_packed() -> None:
+    how = packing({"scale_factor": 2.0}, I2)
+    assert pack(np.array([4, 6.0], object), how, I2).tolist() == [2, 3]
 
 
 HOSTILE = [

@@ -561,3 +561,65 @@ def test_bounds_are_those_of_blocks(factor: int) -> None:
     first = np.arange(count) * 10.0 * factor
     expected = np.stack([first, first + 10 * factor], axis=1)
     np.testing.assert_array_equal(zarr.open(store)["1/x_bnds"][:], expected)
+
+
+def scene(**stated: Any) -> zarr.Group:
+    root = zarr.group()
+    root.create_array("red", data=image((9, 8), "f4"), chunks=(4, 4), dimension_names=("y", "x"))
+    root.geo.set(crs="EPSG:32631", transform=(10, 0, 500000, 0, -10, 4600000), **stated)
+    return root
+
+
+@pytest.mark.parametrize("convention", [None, "cf", "gdal", "spatial"])
+@pytest.mark.parametrize("method", ["mean", "nearest"])
+@pytest.mark.parametrize("registration", ["pixel", "node"])
+def test_levels_of_a_group_are_where_its_arrays_are(
+    convention: str | None, method: Any, registration: str
+) -> None:
+    """Transforms and coordinates of a level place the same blocks."""
+    store = zarr.MemoryStore()
+    root = scene(convention=convention, registration=registration)
+    zarr.pyramid(root, store, levels=3, method=method)
+    made = zarr.open(store)
+    for level in (0, 1, 2):
+        geo, size = made[f"{level}/red"].geo, 10 * 2**level
+        assert geo.conflicts == ()
+        if (convention, method, level > 0) == ("gdal", "nearest", True):
+            continue  # coordinates alone: they are those of the elements that were taken
+        assert geo.transform == (size, 0, 500000, 0, -size, 4600000), level
+        first = made.multiscale.translations[level]
+        assert first == (4600000 - size / 2, 500000 + size / 2)
+    assert [each for each in zarr.check(store) if each.level != "dialect"] == []
+
+
+@pytest.mark.parametrize("convention", [None, "cf", "gdal", "spatial"])
+@pytest.mark.parametrize("beside", [True, False])
+def test_levels_of_one_array_are_where_it_is(convention: str | None, beside: bool) -> None:
+    """Without the grid mapping, and without coordinates: those of the group have other lengths."""
+    root = scene(convention=convention)
+    store = root.store if beside else zarr.MemoryStore()
+    zarr.pyramid(root["red"], None if beside else store, levels=3)
+    made = zarr.open(store)
+    for level, path in enumerate(("red", "red_1", "red_2") if beside else "012"):
+        geo, size = made[path].geo, 10 * 2**level
+        assert geo.transform == (size, 0, 500000, 0, -size, 4600000), path
+        assert geo.epsg == 32631
+    assert made.multiscale.convention == "multiscales"
+    assert [each for each in zarr.check(store) if each.level != "dialect"] == []
+
+
+def test_a_map_that_is_not_understood_stays() -> None:
+    root = zarr.group()
+    attributes = {"grid_mapping": "somewhere"}
+    names = ("y", "x")
+    root.create_array("a", data=image((8, 8), "u1"), dimension_names=names, attributes=attributes)
+    store = zarr.MemoryStore()
+    zarr.pyramid(root["a"], store, levels=2)
+    assert zarr.open(store)["1"].attrs["grid_mapping"] == "somewhere"
+
+
+def test_a_group_that_is_open_shows_the_pyramid() -> None:
+    root = zarr.group()
+    root.create_array("0", data=image((8, 8), "u1"), dimension_names=("y", "x"))
+    zarr.pyramid(root["0"], levels=2)
+    assert [level.shape for level in root.multiscale.levels] == [(8, 8), (4, 4)]

@@ -156,3 +156,18 @@ def test_a_list_that_ends_before_the_array_is_refused(chunks: Any, name: Any) ->
 def test_a_list_may_end_with_a_short_chunk_or_behind_the_array() -> None:
     for chunks, expected in (((60, 40), 60), ((50, 50), 50), ((60, 60), 60)):
         assert zarr.create_array({}, shape=100, chunks=(chunks,), dtype="i4").chunks == (expected,)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_lengths_that_cannot_be_opened_are_not_stored(zarr_format: int) -> None:
+    group = zarr.group(zarr_format=zarr_format)
+    with pytest.raises(MetadataError, match=r"above 2\*\*63 - 1"):
+        group.create_array("a", shape=(2, 1 << 63), dtype="u1", chunks=4)
+    with pytest.raises(MetadataError, match="100 dimensions"):
+        group.create_array("a", shape=(1,) * 100, dtype="u1")
+    array = group.create_array("b", shape=4, dtype="u1")
+    with pytest.raises(MetadataError, match=r"above 2\*\*63 - 1"):
+        array.resize(1 << 63)
+    assert [name for name, _ in group.arrays()] == ["b"]
+    array.resize((1 << 63) - 1)
+    assert group["b"].shape == ((1 << 63) - 1,)

@@ -138,6 +138,14 @@ def test_scalars() -> None:
         assert found.read() == 7
 
 
+@pytest.mark.parametrize("kind", ["2", "3", "nczarr"])
+def test_scalars_of_text(kind: str) -> None:
+    text = group(kind).netcdf.create_variable("note", "S4")
+    text.write(b"abc")
+    for found in (text.read(), text.read(masked=True)):
+        assert (found.shape, found[()]) == ((), b"abc")
+
+
 def test_dimensions_are_declared_in_nczarr_alone() -> None:
     with pytest.raises(UnsupportedError, match="only a group of NCZarr"):
         group("3").netcdf.create_dimension("x", 3)
@@ -160,6 +168,10 @@ def test_what_a_variable_cannot_have() -> None:
         nc.create_variable("b", "f4", {"x": 4})
     with pytest.raises(MetadataError, match="fixed size 3"):
         nc.grow("x", 4)
+    with pytest.raises(MetadataError, match="fill_value 70000 does not fit"):
+        nc.create_variable("b", "i2", ["x"], fill_value=70000)
+    with pytest.raises(TypeError, match="object is not expressible in JSON"):
+        nc.create_variable("b", "i2", ["x"], attributes={"a": object()})
     with pytest.raises(TypeError, match="did you mean 'chunks'"):
         nc.create_variable("b", "f4", ["x"], cunks=(1,))  # type: ignore[call-arg]
     frozen = omnizarr.open_group(nc.group.store, "r").netcdf

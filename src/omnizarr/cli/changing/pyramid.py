@@ -10,7 +10,7 @@ import omnizarr
 from omnizarr.cli import places, spots, urls
 from omnizarr.cli.arguments import integer, lengths
 from omnizarr.cli.output import Output, Unwritable
-from omnizarr.cli.places import StoredAt, in_group, locate, open_store
+from omnizarr.cli.places import StoredAt, in_group, open_store
 
 METHODS = ("mean", "mode", "nearest", "max", "min", "gaussian")
 CONVENTIONS = ("ome", "0.1", "multiscales", "ndpyramid")
@@ -85,8 +85,7 @@ def nodata(text: str | None) -> Any:
 def run(arguments: Any, out: Output) -> int:
     options = places_of(arguments)
     inside = arguments.destination is None
-    found = in_group if inside else locate
-    place = found(arguments.source, arguments.path, options[0])
+    place = in_group(arguments.source, arguments.path, options[0])  # whose map may be beside it
     given: dict[str, Any] = {
         name: value
         for name in ("levels", "factors", "convention", "chunks", "shards", "max_memory")

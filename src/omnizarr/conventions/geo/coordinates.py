@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.conventions.geo.facts import Geo
-from omnizarr.conventions.geo.transform import Floats, Transform
+from omnizarr.conventions.geo.transform import Floats, Transform, numbers
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
 
@@ -57,11 +57,12 @@ def listed(attributes: Mapping[str, Json]) -> list[str]:
     return found.split()[:16] if isinstance(found, str) else []
 
 
-def unpacked(values: npt.NDArray[Any], attributes: Mapping[str, Json]) -> Floats:
-    """Coordinates as numbers, with CF's packing undone."""
-    scale, offset = attributes.get("scale_factor", 1), attributes.get("add_offset", 0)
+def unpacked(values: npt.NDArray[Any], attributes: Mapping[str, Json], name: str) -> Floats:
+    """Coordinates as numbers, with CF's packing undone; `name` is that of their variable."""
+    stored = [attributes.get("scale_factor", 1), attributes.get("add_offset", 0)]
+    scale, offset = numbers(stored, (2,), f"{name}: scale_factor and add_offset")
     made = np.asarray(values, "f8")
-    return made * float(scale) + float(offset) if (scale, offset) != (1, 0) else made
+    return made * scale + offset if (scale, offset) != (1, 0) else made
 
 
 def step_of(

@@ -29,6 +29,15 @@ _KNOWN = (
     re.compile(r"\s*\+proj=.*", re.DOTALL),
 )
 """Texts that describe a system by themselves. PROJ takes others too, such as names of files."""
+_FILES = re.compile(
+    r"""(?:init|grids|model|file)(?:\s|;|\\[a-z0-9]+)*=[\s"';]*[^\s"]*[/\\]"""  # of PROJ
+    r"""|PARAMETERFILE\s*[\[(]\s*"[^"]*"\s*,\s*"[^"]*[/\\]"""
+    r"""|PROJ4_GRIDS"\s*,\s*"[^"]*[/\\]"""
+    r"""|"value":\s*"[^"]*[/\\]""",  # of PROJJSON
+    re.IGNORECASE,
+)
+"""Paths of files, which PROJ would open: of a pipe or a device it would wait for ever. Names alone
+are those of grids that PROJ brings."""
 WKT1 = re.compile(r"\s*(GEOGCS|PROJCS|GEOCCS|VERT_CS|COMPD_CS|LOCAL_CS|FITTED_CS)\b")
 
 
@@ -65,6 +74,10 @@ def pyproj_package() -> Any:
 def parsed(definition: Definition) -> pyproj.CRS:
     """The system that a definition describes."""
     systems: Any = pyproj_package().CRS
+    if _FILES.search(definition.value):
+        raise MetadataError(
+            f"a reference system may not hold the path of a file, found {show(definition.value)}"
+        )
     try:
         if definition.kind == "text":
             found = systems.from_user_input(definition.value)
@@ -73,8 +86,10 @@ def parsed(definition: Definition) -> pyproj.CRS:
         else:
             found = systems.from_cf(json.loads(definition.value))
     except Exception as error:  # from_cf fails in many ways on attributes that are not CF's
+        reason = str(error).replace(definition.value, "…")
         raise MetadataError(
-            f"pyproj does not understand the reference system {show(definition.value)}: {error}"
+            f"pyproj does not understand the reference system {show(definition.value)}:"
+            f" {show(reason, 300)}"
         ) from error
     return found  # type: ignore[no-any-return]
 

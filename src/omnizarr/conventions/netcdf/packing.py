@@ -209,7 +209,14 @@ def pack(meant: Any, how: Packing, dtype: np.dtype[Any]) -> Values:
     the fill value; MetadataError if there is none, or if a value does not fit the type."""
     gaps = np.ma.getmaskarray(meant) if isinstance(meant, np.ma.MaskedArray) else None
     values = np.ma.getdata(meant)
-    if dtype.kind not in "iuf" or values.dtype.kind not in "iufb":
+    if dtype.kind in "iuf" and values.dtype.kind not in "iufb":
+        given, values = values, np.array(values.tolist())  # numbers that are objects
+        if values.dtype.kind not in "iufb":
+            raise MetadataError(
+                f"values of type {given.dtype} are no numbers, and the stored type is {dtype};"
+                " times are stored as numbers, in the units of the variable"
+            )
+    if dtype.kind not in "iuf":
         if gaps is not None and gaps.any():
             raise MetadataError(f"there is no missing value of type {dtype}")
         return np.asarray(values, dtype)
@@ -253,7 +260,12 @@ def _check_not_missing(stored: Values, how: Packing, meant: Any, gaps: Any) -> N
 
 def _rounded(values: Values, dtype: np.dtype[Any]) -> Values:
     if dtype.kind == "f":
-        return values.astype(dtype)
+        with np.errstate(over="ignore"):
+            found = values.astype(dtype)
+        outside = np.isinf(found) & np.isfinite(values)
+        if outside.any():
+            raise _too_large(values[outside].flat[0], dtype)
+        return found
     if values.dtype.kind == "f":
         values = np.rint(values)
     info = np.iinfo(dtype)
@@ -263,8 +275,12 @@ def _rounded(values: Values, dtype: np.dtype[Any]) -> Values:
     if values.dtype.kind == "f" and info.bits == 64:
         outside |= values >= float(info.max)
     if outside.any():
-        raise MetadataError(
-            f"the value {show(values[outside].flat[0])} does not fit the stored type {dtype}, after"
-            " scale_factor and add_offset"
-        )
+        raise _too_large(values[outside].flat[0], dtype)
     return values.astype(dtype)
+
+
+def _too_large(value: Any, dtype: np.dtype[Any]) -> MetadataError:
+    return MetadataError(
+        f"the value {show(value.item())} does not fit the stored type {dtype}, after scale_factor"
+        " and add_offset"
+    )

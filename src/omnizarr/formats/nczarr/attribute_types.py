@@ -109,7 +109,7 @@ def _inferred(name: str, value: Json, dtype: np.dtype[Any] | None) -> str | None
     if isinstance(value, str):
         # netCDF4-python does the same: text beyond ASCII is a string.
         return CHAR if value.isascii() else STRING
-    if any(item is None or isinstance(item, list | dict) for item in items):
+    if not all(isinstance(item, str | int | float) for item in items):
         if len(texts) not in (0, len(items)) and isinstance(value, list):
             raise _refused(name, value, "a list of text and other values")
         return None  # text in JSON

@@ -5,7 +5,7 @@ This module knows numbers and names of axes. It must not know arrays or stores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -56,14 +56,21 @@ class Geometry:
         return counts
 
     def placement(
-        self, level: int, method: Method, scale: Sequence[float], translation: Sequence[float]
+        self,
+        level: int,
+        method: Method,
+        scale: Sequence[float],
+        translation: Sequence[float],
+        mapped: Collection[int] = (),
     ) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Scale and translation of a level, from those of the largest. The mean of a block lies in
-        its middle; what `nearest` took stays where it was."""
+        its middle; what `nearest` took stays where it was, but along axes that are `mapped`, where
+        a transform places whole blocks."""
         steps, origin = list(scale), list(translation)
         for factors in self.factors[:level]:
             for axis, factor in enumerate(factors):
-                moved = offset(factor) if method == "nearest" else (factor - 1) / 2
+                taken = method == "nearest" and axis not in mapped
+                moved = offset(factor) if taken else (factor - 1) / 2
                 origin[axis] += moved * steps[axis]
                 steps[axis] *= factor
         return tuple(steps), tuple(origin)

@@ -9,7 +9,7 @@ largest. What is not as expected stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -17,7 +17,7 @@ from omnizarr.conventions.declarations import PROJ, SPATIAL, declare, declared
 from omnizarr.model.codec import Json
 
 TRANSFORM, SHAPE, DIMENSIONS = "spatial:transform", "spatial:shape", "spatial:dimensions"
-BOX = "spatial:bbox"
+BOX, REGISTRATION = "spatial:bbox", "spatial:registration"
 GEOTRANSFORM = "GeoTransform"
 
 
@@ -35,10 +35,12 @@ def level_attributes(
         return found
     numbers = _numbers(found.get(TRANSFORM))
     if numbers is not None:
-        found[TRANSFORM] = list(_coarser(numbers, factors[rows], factors[columns]))
+        node = found.get(REGISTRATION) == "node"
+        numbers = _coarser(numbers, factors[rows], factors[columns], node)
+        found[TRANSFORM] = list(numbers)
         if BOX in found and not numbers[1] and not numbers[3]:
-            a, _, c, _, e, f = _coarser(numbers, factors[rows], factors[columns])
-            right, bottom = c + a * shape[columns], f + e * shape[rows]
+            a, _, c, _, e, f = numbers
+            right, bottom = c + a * (shape[columns] - node), f + e * (shape[rows] - node)
             found[BOX] = [min(c, right), min(f, bottom), max(c, right), max(f, bottom)]
     if SHAPE in found:
         found[SHAPE] = [shape[rows], shape[columns]]
@@ -64,9 +66,27 @@ def group_attributes(attributes: Mapping[str, Json], image: Mapping[str, Json]) 
     return declare({**attributes, **found}, *stated) if stated else dict(attributes)
 
 
-def _coarser(affine: Sequence[float], rows: int, columns: int) -> tuple[float, ...]:
+def _coarser(
+    affine: Sequence[float], rows: int, columns: int, node: bool = False
+) -> tuple[float, ...]:
+    """The transform of blocks of so many rows and columns. It begins at the corner of the first
+    one; or in its centre, as that of single elements does then."""
     a, b, c, d, e, f = affine
+    if node:
+        right, down = (columns - 1) / 2, (rows - 1) / 2
+        c, f = c + a * right + b * down, f + d * right + e * down
     return a * columns, b * rows, c, d * columns, e * rows, f
+
+
+def placed_by_transform(
+    documents: Iterable[Mapping[str, Json]], names: Sequence[str]
+) -> frozenset[str]:
+    """The axes of which a stored transform says where their elements are."""
+    for attributes in documents:
+        rows, columns = _axes(attributes, names)
+        if rows is not None and columns is not None and {TRANSFORM, GEOTRANSFORM} & {*attributes}:
+            return frozenset((names[rows], names[columns]))
+    return frozenset()
 
 
 def _axes(attributes: Mapping[str, Json], names: Sequence[str]) -> tuple[int | None, int | None]:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from math import prod
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ import numpy as np
 from omnizarr import codecs, formats
 from omnizarr.api.arguments import StorageOptions
 from omnizarr.conventions.multiscales import Axis, Convention, read
-from omnizarr.errors import MetadataError, NodeNotFoundError, OverlapError, StoreError
+from omnizarr.errors import MetadataError, NodeNotFoundError, OverlapError, StoreError, ZarrError
 from omnizarr.formats import Format, FormatName
 from omnizarr.jobs import ExecutorLike, MemoryLike, Progress, opened
 from omnizarr.jobs.pyramids.execution import How, check_free, execute
@@ -176,7 +176,8 @@ def pyramid(
         levels, method, factors, axes, scale, convention, chunks, shards, _specs(compressors),
         nodata, max_memory,
     )  # fmt: skip
-    if destination is None:
+    needless = () if destination is None else (ZarrError,)  # what is above may be out of reach
+    with suppress(*needless):
         source, path = _in_group(source, path, storage_options)
     with ExitStack() as stack:
         mode = "r" if destination is not None or dry_run else "r+"
@@ -204,8 +205,8 @@ def pyramid(
 
 
 def _in_group(given: Any, path: str, storage_options: StorageOptions | None) -> tuple[Any, str]:
-    """The group that gets the levels, and the path of the array in it, where a path or URL leads to
-    the array itself; otherwise what was given."""
+    """The group around the array, and the path of the array in it, where a path or URL leads to the
+    array itself; otherwise what was given. Levels and what is said of a map are there."""
     if path or not isinstance(given, str | os.PathLike):
         return given, path
     text = os.fspath(given)

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from omnizarr import limits
+from omnizarr.conventions.geo import cf, gdal, spatial
 from omnizarr.conventions.multiscales import CONVENTIONS, Axis, Convention, Pyramid, read
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import MetadataError, MissingPackageError, UnsupportedError
 from omnizarr.formats import Format
 from omnizarr.jobs.memory import MemoryLike, as_bytes
 from omnizarr.jobs.pyramids.geometry import axes_of
@@ -23,6 +24,7 @@ from omnizarr.jobs.pyramids.kernels import Method
 from omnizarr.model import paths
 from omnizarr.model.json import show
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.geo.reading import Surroundings
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import NodeAddress, find
 
@@ -62,6 +64,10 @@ class Placed:
     """The pyramid that it belongs to already."""
     named: bool
     """Whether the names of the axes are known, not made up."""
+    attributes: Mapping[str, Any] | None = None
+    """What smaller levels begin with, where it is not the attributes of the largest one."""
+    mapped: frozenset[str] = frozenset()
+    """The names of the axes along which a transform places whole blocks."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,6 +77,24 @@ class Placed:
 def attributes_of(group: NodeAddress) -> dict[str, Any]:
     found = find(group.store, group.path)
     return {} if found is None else dict(found[1].attributes)
+
+
+def attributes_alone(array: Array) -> dict[str, Any]:
+    """The attributes of an array that states its map by itself: what a grid mapping, coordinates or
+    the group say would not be found beside its levels, or has other elements than they have.
+
+    A map that nobody understands is left as it is."""
+    attributes = dict(array._stored.attributes)
+    named = [name for name in (cf.ATTRIBUTE, gdal.ATTRIBUTE) if name in attributes]
+    around = Surroundings(array)
+    try:
+        if not named and not any(each.inherited for each in around.stated):
+            return attributes
+        geo = around.geo
+        found = spatial.attributes_for(geo, cf.without(attributes))
+        return found | gdal.attributes_for(geo) if named else found
+    except (MetadataError, MissingPackageError):
+        return attributes
 
 
 def placed_array(
@@ -157,7 +181,8 @@ def convention_for(given: str | None, chosen: Format, array: Array, *, groups: b
             raise UnsupportedError(f"format {chosen.name} has no OME-NGFF; use zarr_format=2 or 3")
         given = f"ome-{chosen.ome_version}"
     if given is None:
-        mapped = any(name in array.attrs for name in ("spatial:transform", "grid_mapping"))
+        maps = ("spatial:transform", cf.ATTRIBUTE, gdal.ATTRIBUTE)
+        mapped = any(name in array.attrs for name in maps)
         given = "multiscales" if mapped or groups else "0.1"
     if given not in CONVENTIONS:
         known = ", ".join(map(repr, ("ome", *CONVENTIONS)))

@@ -29,12 +29,13 @@ from omnizarr.jobs.pyramids.geometry import (
     geometry_of,
     shrinking,
 )
-from omnizarr.jobs.pyramids.georeference import level_attributes
+from omnizarr.jobs.pyramids.georeference import level_attributes, placed_by_transform
 from omnizarr.jobs.pyramids.kernels import Method, Reduction, check_method
 from omnizarr.jobs.pyramids.nodata import nodata_of
 from omnizarr.jobs.pyramids.placing import (
     Placed,
     Wanted,
+    attributes_alone,
     attributes_of,
     convention_for,
     placed_array,
@@ -78,6 +79,9 @@ def plan_beside(array: Array, wanted: Wanted) -> PyramidPlan:
     convention = convention_for(wanted.convention, place.format, array, groups=False)
     attributes = attributes_of(group)
     placed = placed_array(array, attributes, wanted, convention)
+    alone = attributes_alone(array)
+    mapped = placed_by_transform([alone], placed.names)
+    placed = replace(placed, attributes=alone, mapped=mapped)
     stored = Stored(place, array._stored)
     names = _names(paths.name_of(place.path))
     variable = _variable("", stored, stored, placed, wanted, group, names)
@@ -96,7 +100,9 @@ def plan_array(array: Array, group: NodeAddress, wanted: Wanted) -> PyramidPlan:
     placed = placed_array(array, around, wanted, convention)
     name = paths.name_of(place.path) or "data"
     inner = name if convention == "ndpyramid" else ""
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"attributes": attributes_alone(array)}
+    mapped = placed_by_transform([changes["attributes"]], placed.names)
+    placed = replace(placed, mapped=mapped)
     if array.dims is None and placed.named and group.format.names_dimensions:
         changes["dimension_names"] = placed.names
     zero = group.child(paths.join("0", inner))
@@ -134,6 +140,8 @@ def plan_group(source: Group, group: NodeAddress, wanted: Wanted) -> PyramidPlan
     copies = [_copy(source, group.child("0"), wanted)]
     bounds = {array.attrs.get("bounds") for name, array in arrays.items() if array.dims == (name,)}
     models = {node.path: node.target_model for node in copies[0].nodes}
+    documents = (source._stored.attributes, *(one._stored.attributes for one in arrays.values()))
+    placed = replace(placed, mapped=placed_by_transform(documents, placed.names))
     variables: list[VariablePlan] = []
     same: list[str] = []
     for name, array in arrays.items():
@@ -144,7 +152,7 @@ def plan_group(source: Group, group: NodeAddress, wanted: Wanted) -> PyramidPlan
             continue
         model = models[name]
         assert isinstance(model, ArrayModel)
-        method = _coordinate_method(name, array, wanted.method)
+        method = _coordinate_method(name, array, wanted.method, placed.mapped)
         choices = replace(
             _as_copied(wanted), factors=own, levels=len(geometry.shapes), method=method
         )
@@ -203,9 +211,10 @@ def _main(source: Group, arrays: Mapping[str, Array]) -> str:
     return max(arrays, key=lambda name: (arrays[name].ndim, arrays[name].size))
 
 
-def _coordinate_method(name: str, array: Array, method: Method) -> Method:
-    """Coordinates lie in the middle of a block, whatever becomes of the data."""
-    if array.dims != (name,) or method == "nearest":
+def _coordinate_method(name: str, array: Array, method: Method, mapped: frozenset[str]) -> Method:
+    """Coordinates lie in the middle of a block, whatever becomes of the data. What "nearest" takes
+    stays where it was, unless a transform places whole blocks on a map."""
+    if array.dims != (name,) or (method == "nearest" and name not in mapped):
         return method
     return "mean" if array.dtype.kind in "buifc" else "nearest"
 
@@ -295,7 +304,8 @@ def _level_model(
         changes["dimension_names"] = placed.names
     arguments = {**like(array, changes, filled=True), **changes}
     total = geometry.total(level)
-    attributes = level_attributes(zero.model.attributes, placed.names, total, shape)
+    own = zero.model.attributes if placed.attributes is None else placed.attributes
+    attributes = level_attributes(own, placed.names, total, shape)
     request = replace(
         request_from({**arguments, "attributes": attributes}), separator=zero.model.keys.separator
     )
@@ -362,10 +372,11 @@ def _finished(
     dims: tuple[str, ...] | None = None,
 ) -> PyramidPlan:
     main = next(one for one in variables if one.source.place == placed.array._place)
+    mapped = [at for at, name in enumerate(placed.names) if name in placed.mapped]
     levels = []
     for level, shape in enumerate(main.geometry.shapes):
         scale, translation = main.geometry.placement(
-            level, wanted.method, placed.scale, placed.translation
+            level, wanted.method, placed.scale, placed.translation, mapped
         )
         extra = _extra(main, level) if convention == "multiscales" else {}
         levels.append(Level(names(level), shape, scale, translation, extra))

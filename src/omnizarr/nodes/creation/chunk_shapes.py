@@ -14,6 +14,7 @@ from math import ceil, prod
 from numbers import Integral
 from typing import Any
 
+from omnizarr import limits
 from omnizarr.config import config
 from omnizarr.errors import MetadataError
 from omnizarr.keywords import refuse_unknown
@@ -23,6 +24,8 @@ TARGET_BYTES = 1 << 20
 """Automatic chunks stay near this size: large enough to compress and transfer well, small
 enough that a point read stays cheap."""
 LARGEST_BYTES = 16 << 20
+_LONGEST = (1 << 63) - 1
+"""Longer dimensions are refused where a document is read."""
 
 Chunks = tuple[int | tuple[int, ...], ...]
 _SIZE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
@@ -55,6 +58,13 @@ def normalize_shape(shape: Any) -> Shape:
         raise TypeError(f"shape must be an int or a sequence of ints, found {shape!r}") from error
     if any(n < 0 for n in lengths):
         raise MetadataError(f"shape {lengths} has a negative length")
+    if len(lengths) > limits.current.max_dimensions:
+        raise MetadataError(
+            f"shape has {len(lengths)} dimensions; limits.max_dimensions allows"
+            f" {limits.current.max_dimensions}"
+        )
+    if any(n > _LONGEST for n in lengths):
+        raise MetadataError(f"shape {lengths} has a length above 2**63 - 1, which cannot be opened")
     return lengths
 
 

@@ -18,6 +18,7 @@ from omnizarr.conventions.geo.facts import Geo, Name, Registration
 from omnizarr.conventions.geo.transform import Bounds, Floats, numbers
 from omnizarr.errors import MetadataError, NodeNotFoundError
 from omnizarr.keywords import suggests
+from omnizarr.model.json import show
 from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.geo import writing
 from omnizarr.nodes.geo.properties import MapFacts
@@ -113,7 +114,8 @@ class ArrayGeo(MapFacts):
         for axis, variable in enumerate(grid.variables):
             if variable is not None:
                 attributes = variable.attrs.asdict()
-                found.append(coordinate_variables.unpacked(variable[:], attributes))
+                unpacked = coordinate_variables.unpacked(variable[:], attributes, variable.name)
+                found.append(unpacked)
             elif grid.transform is not None:
                 found.append(grid.transform.centres(axis, 0, shape[axis]))
         return (found[0], found[1]) if len(found) == 2 else None
@@ -184,8 +186,15 @@ class ArrayGeo(MapFacts):
             raise MetadataError("the array has no reference system to convert bounds to").at(
                 self._array.store, path=self._array.path
             )
-        change: Any = systems.pyproj_package().Transformer.from_crs(crs, own, always_xy=True)
-        return Bounds(*change.transform_bounds(*bounds))
+        other = systems.parsed(systems.given(crs))
+        package: Any = systems.pyproj_package()
+        try:
+            change = package.Transformer.from_crs(other, own, always_xy=True)
+            return Bounds(*change.transform_bounds(*bounds))
+        except package.exceptions.ProjError as error:
+            raise MetadataError(
+                f"pyproj cannot convert bounds from {show(crs)} to the array's system: {error}"
+            ).at(self._array.store, path=self._array.path) from error
 
     @suggests
     def read(

@@ -227,7 +227,8 @@ def centres_line(variable: Array, whole: bool) -> tuple[float, float] | None:
     if not length:
         return None
     attributes = variable.attrs.asdict()
-    ends = coordinates.unpacked(np.array([variable[0], variable[length - 1]]), attributes)
+    values = np.array([variable[0], variable[length - 1]])
+    ends = coordinates.unpacked(values, attributes, variable.name)
     first, last = map(float, ends)
     precision = float(np.finfo(variable.dtype).eps) if variable.dtype.kind == "f" else 0.0
     found = coordinates.step_of(first, last, length, precision)
@@ -240,4 +241,5 @@ def centres_line(variable: Array, whole: bool) -> tuple[float, float] | None:
 
 def _blocks(variable: Array, attributes: Mapping[str, Json]) -> Iterator[Floats]:
     for start in range(0, len(variable), _BLOCK):
-        yield coordinates.unpacked(variable[start : start + _BLOCK], attributes)
+        block = variable[start : start + _BLOCK]
+        yield coordinates.unpacked(block, attributes, variable.name)

@@ -8,6 +8,7 @@ knows, and how dimensions are declared, the format.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -275,20 +276,19 @@ class NetCDFGroup:
         >>> nc.create_variable("area", "f4", ["y", "x"]).shape
         (2, 3)
         """
-        names = tuple(dimensions)
         given = dict(attributes or {})
         chosen = self.group._place.format
-        filling: dict[str, Any] = {}
+        filling: dict[str, Any] = {} if fill_value is None else {"fill_value": fill_value}
         if fill_value is not None:
-            filling["fill_value"] = fill_value
-            told = stated(np.asarray(fill_value, dtype)[()], chosen)
-            given |= {} if told is None or "_FillValue" in given else {"_FillValue": told}
+            with suppress(OverflowError, TypeError, ValueError):  # which create_array refuses
+                told = stated(np.asarray(fill_value, dtype)[()], chosen)
+                given |= {} if told is None or "_FillValue" in given else {"_FillValue": told}
         plain: dict[str, Any] = {name: _listed(value) for name, value in given.items()}
         if isinstance(chosen, Registering):
             plain = {name: value_in_json(value) for name, value in plain.items()}
             plain[markers.TYPES] = {"types": types_of(given)}
         array = self.group.create_array(
-            name, shape=self._sizes(dimensions), dtype=dtype, dimension_names=names,
+            name, shape=self._sizes(dimensions), dtype=dtype, dimension_names=tuple(dimensions),
             attributes=plain, **filling, **arguments,
         )  # fmt: skip
         return Variable(name, array)

@@ -203,7 +203,7 @@ class Variable:
 
     def _selected(self) -> Any:
         """What a selection is taken from: a scalar has no dimension, though it may be stored so."""
-        return self.array[0] if self._is_stored_scalar else self.array
+        return np.asarray(self.array[0]) if self._is_stored_scalar else self.array
 
     def __repr__(self) -> str:
         sizes = ", ".join(
