@@ -58,3 +58,9 @@ def test_errors_are_short_and_show_no_control_characters() -> None:
     with pytest.raises(MetadataError, match="does not understand") as caught:
         systems.parsed(Definition("text", "PROJCS[\x1b" * 100_000))
     assert len(str(caught.value)) < 500 and str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("part", ["init=", "init;", "grids\\t", "grids \t", '"value": "', "=;;"])
+def test_long_texts_are_searched_once(part: str) -> None:
+    """A search that begins again at each part would not end."""
+    assert systems.opens_files(part * 1_000_000 + " init=/dev/stdin")

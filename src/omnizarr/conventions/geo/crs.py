@@ -29,9 +29,14 @@ _KNOWN = (
     re.compile(r"\s*\+proj=.*", re.DOTALL),
 )
 """Texts that describe a system by themselves. PROJ takes others too, such as names of files."""
+_SETTING = re.compile(
+    r"""(?:init|grids|model|file)(?:[\s;]|\\(?:u[0-9a-f]{4}|[a-z]))*=([\s"';]*[^\s"]*)""",
+    re.IGNORECASE,
+)
+"""A setting of PROJ that may name files, with its value. No two begin in the same text, so that a
+long one is searched once."""
 _FILES = re.compile(
-    r"""(?:init|grids|model|file)(?:\s|;|\\[a-z0-9]+)*=[\s"';]*[^\s"]*[/\\]"""  # of PROJ
-    r"""|PARAMETERFILE\s*[\[(]\s*"[^"]*"\s*,\s*"[^"]*[/\\]"""
+    r"""PARAMETERFILE\s*[\[(]\s*"[^"]*"\s*,\s*"[^"]*[/\\]"""
     r"""|PROJ4_GRIDS"\s*,\s*"[^"]*[/\\]"""
     r"""|"value":\s*"[^"]*[/\\]""",  # of PROJJSON
     re.IGNORECASE,
@@ -70,11 +75,17 @@ def pyproj_package() -> Any:
     return package("pyproj", "geo", "a coordinate reference system")
 
 
+def opens_files(text: str) -> bool:
+    """Whether PROJ would open files whose paths are in the text."""
+    values = (found[1] for found in _SETTING.finditer(text))
+    return bool(_FILES.search(text)) or any("/" in value or "\\" in value for value in values)
+
+
 @lru_cache(maxsize=256)
 def parsed(definition: Definition) -> pyproj.CRS:
     """The system that a definition describes."""
     systems: Any = pyproj_package().CRS
-    if _FILES.search(definition.value):
+    if opens_files(definition.value):
         raise MetadataError(
             f"a reference system may not hold the path of a file, found {show(definition.value)}"
         )
