@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import omnizarr
+from omnizarr.api.virtual.files import find, kind_of
 from omnizarr.cli import places, urls
 from omnizarr.cli.arguments import integer
 from omnizarr.cli.output import Output, bold, dim
@@ -95,9 +96,10 @@ def _virtual(arguments: Any) -> tuple[str, str, Any] | None:
     if urls.is_url(path) or not os.path.isfile(path):
         return None
     try:
-        group = omnizarr.virtualize(path)
-    except (ZarrError, ValueError):
+        kind_of(find(path, None)[0])
+    except ZarrError:
         return None
+    group = omnizarr.virtualize(path)
     line = f"omnizarr.virtualize({path!r})"
     if arguments.node:
         return f"{path}/{arguments.node}", f"{line}[{arguments.node!r}]", group[arguments.node]

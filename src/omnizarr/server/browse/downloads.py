@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.jobs.exporting.npy import is_of_numpy
 from omnizarr.server.browse.netcdf_file import netcdf
 from omnizarr.server.browse.selections import BadRequest, TooMuch, shape_of
 from omnizarr.server.browse.values import exact, itemsize, read
@@ -48,6 +49,8 @@ def _npy(values: npt.NDArray[Any]) -> bytes:
     out = io.BytesIO()
     if values.dtype.kind == "T":
         values = values.astype(str)
+    if not is_of_numpy(values.dtype):
+        raise BadRequest(f"NumPy has no {values.dtype} in .npy files; take CSV")
     np.save(out, values, allow_pickle=False)
     return out.getvalue()
 
