@@ -155,6 +155,33 @@ def test_a_second_ctrl_c_is_quiet(code: str, times: int) -> None:
         assert child.stderr.read() == b""
 
 
+FINALIZER = """
+import omnizarr.cli, os, signal, sys, time
+class Held:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        print("dropped", flush=True)
+def main():
+    try:
+        Held()
+        time.sleep(30)
+    except KeyboardInterrupt:
+        return 130
+sys.modules["omnizarr.cli.main"].main = main
+"""
+
+
+def test_a_ctrl_c_in_a_finalizer_is_not_lost() -> None:
+    start = f"import sys\n{FINALIZER}\nfrom omnizarr.cli.entry import command\nsys.exit(command())"
+    done = subprocess.run(
+        [sys.executable, "-c", start], env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True, timeout=20,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     group = zarr.create_group(tmp_path / "many.zarr")
     for number in range(200):

@@ -143,6 +143,7 @@ def test_json_is_always_valid(value: object) -> None:
         (b"\xff", "\\xff"),
         ((1, (2, 3)), [1, [2, 3]]),
         (np.array([1.5, np.nan]), [1.5, "NaN"]),
+        (np.array([["2020-01-01"], ["NaT"]], "M8[D]"), [["2020-01-01"], ["NaT"]]),
         ({1: {2.5}}, {"1": [2.5]}),
     ],
 )

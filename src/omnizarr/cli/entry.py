@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from sys import UnraisableHookArgs
+    from types import FrameType
 
 INTERRUPTED = 130
 
@@ -17,6 +25,39 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _dropped(ignored: UnraisableHookArgs) -> None:
+    """Python prints an exception in a finalizer or the callback of a weak reference, and goes on.
+    A Ctrl-C that is lost so comes again."""
+    if not isinstance(ignored.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+        return
+    from threading import Thread
+
+    signal.signal(signal.SIGINT, _interrupt)
+    Thread(target=_interrupt_again, daemon=True).start()
+
+
+def _interrupt_again() -> None:
+    from threading import main_thread
+    from time import sleep
+
+    main = main_thread().ident or 0
+    while any(f.f_code is _dropped.__code__ for f in _stack(sys._current_frames().get(main))):
+        sleep(0.001)
+    if signal.getsignal(signal.SIGINT) is not _interrupt:
+        return  # somebody has pressed it meanwhile
+    if sys.platform == "win32":
+        _thread.interrupt_main()
+    else:  # which also ends what the main thread waits for
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 def command() -> int:
     """Run one command; the exit status."""
     from omnizarr.cli.main import main
@@ -25,6 +66,7 @@ def command() -> int:
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heard:
         signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _dropped
     status = main()
     if heard:
         signal.signal(signal.SIGINT, _end)

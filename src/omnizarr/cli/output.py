@@ -260,7 +260,7 @@ def plain(value: Any) -> Any:
             return [plain(item) for item in value]
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind in "mM" and kind:
-        return str(value)
+        return [plain(item) for item in value] if value.ndim else str(value)
     if hasattr(value, "tolist"):
         found = value.tolist()
         return plain(found) if type(found) is not type(value) else str(found)

@@ -196,12 +196,14 @@ def _histogram(
 ) -> None:
     low, high = found.finite
     whole = dtype.kind in "biu"
-    if whole and high - low < bins:  # a bin for every integer
+    exact = max(-low, high) < 2**53  # a float is the integer, and has a neighbour 1 above
+    if whole and exact and high - low < bins:  # a bin for every integer
         found.edges = np.arange(low, high + 2) - 0.5
     else:
         share = np.linspace(0, 1, bins + 1)
         # Not low + share * (high - low), which may be too large for a number.
-        edges = low * (1 - share) + high * share
+        # Rounding may let the edges between neighbours fall.
+        edges = np.maximum.accumulate(low * (1 - share) + high * share)
         found.edges = edges if high > low else np.array([low, low])
     found.histogram = np.zeros(len(found.edges) - 1, "i8")
     for batch in batches:

@@ -92,6 +92,13 @@ def test_an_array_alone(run: Run, climate: Path) -> None:
     assert list(found["variables"]) == ["t"] and set(found["dimensions"]) == {"x", "y"}
 
 
+def test_json_of_times(run: Run, tmp_path: Path) -> None:
+    root = zarr.create_group(tmp_path / "a.zarr")
+    root.create_array("when", data=np.array(["2020-01-01", "NaT"], "M8[D]"))
+    found = run("dump", tmp_path / "a.zarr", "--json").document
+    assert found["variables"]["when"]["data"] == ["2020-01-01", "NaT"]
+
+
 def test_json(run: Run, climate: Path) -> None:
     found = run("dump", climate, "--json").document
     assert found["dimensions"]["x"] == {"size": 3, "unlimited": False}

@@ -109,6 +109,10 @@ def test_scalars_and_empty_arrays(run: Run, tmp_path: Path) -> None:
     assert lines(run, tmp_path / "0.zarr") == ["2.5"]
     zarr.create_array(tmp_path / "e.zarr", shape=(0, 3), chunks=(1, 3), dtype="i4")
     assert lines(run, tmp_path / "e.zarr") == ["no values"]
+    root = zarr.create_group(tmp_path / "g.zarr")
+    root.create_array("e", shape=(3, 0, 4), chunks=(1, 1, 4), dtype="i4")
+    assert lines(run, tmp_path / "g.zarr" / "e") == ["no values"]
+    assert run("head", tmp_path / "g.zarr").status == 0
 
 
 def test_wide_tables_are_cut(run: Run, tmp_path: Path) -> None:

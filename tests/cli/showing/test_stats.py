@@ -130,6 +130,22 @@ def test_large_integers_are_exact(run: Run, tmp_path: Path) -> None:
     assert done.status == 0 and done.err == ""
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.array([2**64 - 1], "u8"),
+        np.array([1_600_000_000_000_000_000, 1_600_000_000_000_000_003]),
+        np.array([-1.5525929055526885e-119, -1.5525929055526871e-119]),
+    ],
+)
+def test_values_that_are_close_together(run: Run, tmp_path: Path, data: Any) -> None:
+    """Whose differences from each other are no more than a float has digits for."""
+    zarr.create_array(tmp_path / "a.zarr", data=data)
+    found = run("stats", tmp_path / "a.zarr", "--json").document
+    assert sum(found["histogram"]["counts"]) == data.size
+    assert (found["min"], found["max"]) == (data.min(), data.max())
+
+
 def test_nothing_at_all(run: Run, tmp_path: Path) -> None:
     zarr.create_array(tmp_path / "e.zarr", shape=(0, 3), chunks=(1, 3), dtype="f4")
     zarr.create_array(tmp_path / "n.zarr", shape=(9,), chunks=(3,), dtype="f4", fill_value=np.nan)

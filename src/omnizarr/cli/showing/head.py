@@ -70,7 +70,7 @@ def run(arguments: Any, out: Output) -> int:
 def _first(chosen: Chosen, rows: int, columns: int = 0) -> Chosen:
     """The first indices of the dimension that is kept, or of the two."""
     most = iter((rows, columns))
-    return tuple(each if isinstance(each, int) else each[: next(most)] for each in chosen)
+    return tuple(each if isinstance(each, int) else each[: next(most, None)] for each in chosen)
 
 
 def _facts(place: StoredAt, array: Any, chosen: Chosen) -> Facts:
