@@ -9,9 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from sys import UnraisableHookArgs
-    from types import FrameType
 
 INTERRUPTED = 130
 
@@ -31,31 +29,21 @@ def _dropped(ignored: UnraisableHookArgs) -> None:
     if not isinstance(ignored.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(ignored)
         return
-    from threading import Thread
+    from threading import Timer
 
     signal.signal(signal.SIGINT, _interrupt)
-    Thread(target=_interrupt_again, daemon=True).start()
+    again = Timer(0.05, _interrupt_again)  # what is raised before this hook has returned is lost
+    again.daemon = True
+    again.start()
 
 
 def _interrupt_again() -> None:
-    from threading import main_thread
-    from time import sleep
-
-    main = main_thread().ident or 0
-    while any(f.f_code is _dropped.__code__ for f in _stack(sys._current_frames().get(main))):
-        sleep(0.001)
     if signal.getsignal(signal.SIGINT) is not _interrupt:
         return  # somebody has pressed it meanwhile
     if sys.platform == "win32":
         _thread.interrupt_main()
     else:  # which also ends what the main thread waits for
         os.kill(os.getpid(), signal.SIGINT)
-
-
-def _stack(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def command() -> int:
