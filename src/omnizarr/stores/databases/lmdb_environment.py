@@ -71,6 +71,8 @@ class Environment:
     def _begin(self) -> None:
         """No thread of this process uses the environment."""
         self._changed = threading.Condition(threading.RLock())
+        self._writing = threading.Lock()
+        """Held by the thread whose transaction writes. It waits for no other thread meanwhile."""
         self._inside: Counter[int] = Counter()
         """Open transactions by thread."""
         self._waiting = 0
@@ -196,7 +198,9 @@ class Environment:
             while True:
                 env = self._ready(True, timeout)
                 try:
-                    with env.begin(write=True, buffers=True) as transaction:
+                    # LMDB keeps writers of other processes waiting; for one of the same process
+                    # py-lmdb 1.8 raises instead.
+                    with self._writing, env.begin(write=True, buffers=True) as transaction:
                         return function(transaction)
                 except self.lmdb.MapResizedError:
                     self._resize(0, timeout)
