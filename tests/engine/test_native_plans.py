@@ -24,7 +24,17 @@ from omnizarr.runtime import parallel
 from omnizarr.stores.wrappers.base import ReadOnlyStore
 from tests.codecs.mutation_worker import mutate
 from tests.codecs.support import LITTLE, v3
-from tests.engine.test_native_values import CODECS, SHAPE, TYPES, slices, values
+from tests.engine.native_cases import (
+    CODECS,
+    SHAPE,
+    TYPES,
+    WAYS,
+    chunk_files,
+    obstruct,
+    replaced,
+    slices,
+    values,
+)
 from tests.model.columns import mode, outcome
 from tests.native.installed import needed
 
@@ -32,7 +42,6 @@ needed()
 if sys.platform != "linux":
     pytest.skip("the core reads whole plans on Linux alone", allow_module_level=True)
 
-WAYS = ("native", "python")
 LAYOUTS: dict[str, dict[str, Any]] = {
     "v2": {"zarr_format": 2, "chunks": (5, 4)},
     "v2 nested": {"zarr_format": 2, "chunks": (5, 4), "dimension_separator": "/"},
@@ -207,10 +216,6 @@ def test_into_the_callers_array(tmp_path: Path) -> None:
         assert not frozen.any()
 
 
-def chunk_files(path: Path) -> list[Path]:
-    return sorted(file for file in path.rglob("*") if file.is_file() and file.suffix != ".json")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["raw crc32c", "zstd", "zstd checked", "fast", "lz4"])
 @pytest.mark.parametrize("index", [None, "end"])
@@ -249,27 +254,6 @@ def test_a_lying_index(offset: int, size: int, tmp_path: Path) -> None:
             with mode(way):
                 found.append(outcome(lambda s=selection: array[s]))
         assert found[0] == found[1] and found[0][0] is DecodeError
-
-
-def replaced(kind: str, file: Path) -> None:
-    content = file.read_bytes()
-    file.unlink()
-    if kind == "link outside":
-        (file.parents[2] / "outside").write_bytes(content)
-        file.symlink_to(file.parents[2] / "outside")
-    elif kind == "link inside":
-        (file.parent / "other").write_bytes(content)
-        file.symlink_to("other")
-    elif kind == "directory":
-        file.mkdir()
-    elif kind == "pipe":
-        os.mkfifo(file)
-    elif kind == "too long":
-        file.write_bytes(content + bytes(200_000))
-    elif kind == "too short":
-        file.write_bytes(content[:-1])
-    elif kind == "empty":
-        file.write_bytes(b"")
 
 
 @pytest.mark.parametrize("follow", [False, True])
@@ -553,22 +537,6 @@ def test_nothing_remains_beside_the_chunks(tmp_path: Path) -> None:
         stored(tmp_path, "float32", CODECS["fast"])[...] = 7
     names = [file.name for file in tmp_path.rglob("*")]
     assert not [name for name in names if name.startswith(".")]
-
-
-def obstruct(kind: str, file: Path, outside: Path) -> None:
-    """Put something in the way of writing a chunk named "0"."""
-    if kind == "lock directory":
-        (file.parent / ".~0.lock").mkdir()
-    elif kind == "lock of content":
-        (file.parent / ".~0.lock").write_bytes(b"what a killed writer left" * 40)
-    else:
-        file.unlink()
-        outside.write_bytes(b"")
-        {
-            "directory": file.mkdir,
-            "pipe": lambda: os.mkfifo(file),
-            "link": lambda: file.symlink_to(outside),
-        }[kind]()
 
 
 @pytest.mark.parametrize("kind", ["directory", "link", "pipe", "lock directory", "lock of content"])

@@ -27,8 +27,7 @@ from omnizarr.errors import ChunkNotFoundError, ZarrError
 from omnizarr.runtime import parallel
 from tests.codecs.mutation_worker import mutate
 from tests.codecs.support import v3
-from tests.engine.test_native_plans import WAYS, chunk_files, obstruct, replaced
-from tests.engine.test_native_values import slices
+from tests.engine.native_cases import WAYS, chunk_files, obstruct, replaced, slices
 from tests.model.columns import BINARY, TEXT, mode, outcome
 from tests.native.installed import needed
 

@@ -11,6 +11,32 @@ from tests.native.installed import core
 
 KEYS = (b"", ord("."), b"")
 SCRATCH = 1 << 26
+BAD_CODECS: list[Any] = [
+    ((),),
+    ((None,),),
+    (("bz2", 1),),
+    (("zlib", 10),),
+    (("gzip", "1"),),
+    (("gzip",),),
+    (("zstd", 0, False, 0),),
+    (("zstd", 2**40, False),),
+    (("lz4", None),),
+    (("shuffle", 0),),
+    (("shuffle", -1),),
+    (("crc32c", False, -4, 4),),
+    (("delta", 3),),
+    (("bitround", 4, 24, 23),),
+    (("bitround", 4, 1, 31),),
+    (("bitround", 1, 0, 0),),
+    (("delta", 2), ("lz4", 1)),
+    (("blosc", "lz4"),),
+    (("blosc", "lz4", 10, 0, 1, 0),),
+    (("blosc", "lz4", 5, 3, 1, 0),),
+    (("blosc", "lz4", 5, 0, 0, 0),),
+    (("zstd", 1, False), ("lz4", 1)),
+    (("shuffle", 2), ("lz4", 1)),
+]
+"""Codecs that the core refuses."""
 
 
 def whole(chunks: Any, shape: tuple[int, ...]) -> Any:

@@ -8,37 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.native.chunks import BAD_CODECS
 from tests.native.installed import needed
 
 core = needed()
 if not hasattr(core.Chunks, "read"):
     pytest.skip("the core reads whole plans on Linux alone", allow_module_level=True)
 
-BAD_CODECS: list[Any] = [
-    ((),),
-    ((None,),),
-    (("bz2", 1),),
-    (("zlib", 10),),
-    (("gzip", "1"),),
-    (("gzip",),),
-    (("zstd", 0, False, 0),),
-    (("zstd", 2**40, False),),
-    (("lz4", None),),
-    (("shuffle", 0),),
-    (("shuffle", -1),),
-    (("crc32c", False, -4, 4),),
-    (("delta", 3),),
-    (("bitround", 4, 24, 23),),
-    (("bitround", 4, 1, 31),),
-    (("bitround", 1, 0, 0),),
-    (("delta", 2), ("lz4", 1)),
-    (("blosc", "lz4"),),
-    (("blosc", "lz4", 10, 0, 1, 0),),
-    (("blosc", "lz4", 5, 3, 1, 0),),
-    (("blosc", "lz4", 5, 0, 0, 0),),
-    (("zstd", 1, False), ("lz4", 1)),
-    (("shuffle", 2), ("lz4", 1)),
-]
 
 CHUNK = ((2, 3), (0, 1), 4, (), 1, 24)
 KEYS = (b"c/", ord("/"), b"")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.native.chunks import BAD_CODECS
 from tests.native.installed import needed
-from tests.native.test_plans import BAD_CODECS
 
 core = needed()
 if not hasattr(core, "Serialized"):
