@@ -168,10 +168,14 @@ def test_a_fault_is_no_data() -> None:
         ({"batch_size": 0}, "batch_size must be positive"),
         ({"rank": 2, "world_size": 2}, "rank must be from 0 to 1"),
         ({"buffer": 0}, "buffer >= 1"),
+        ({"batch_size": 1.5}, "batch_size must be a whole number, found 1.5"),
+        ({"seed": "7"}, "seed must be a whole number, found '7'"),
+        ({"max_memory": "1 GB"}, "max_memory must be a whole number, found '1 GB'"),
+        ({"shuffle_by": "chunks"}, "'chunk' or 'shard', found 'chunks'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         Batches(array(), **arguments)
     with pytest.raises(TypeError, match="did you mean 'batch_size'"):
         Batches(array(), batchsize=3)  # type: ignore[call-arg]

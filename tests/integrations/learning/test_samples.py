@@ -73,6 +73,7 @@ def test_arrays_are_aligned() -> None:
         ({"axis": "time"}, "no axis 'time'"),
         ({"axis": 0, "patch": (2,)}, "give one of them"),
         ({"patch": {0: 0}}, "positive"),
+        ({"patch": (5, 2)}, r"is larger than the array: \(4, 4\)"),
         ({"patch": {0: 2}, "stride": {1: 2}}, "of the same axes"),
         ({"patch": {0: 2, -2: 2}}, "one axis twice"),
     ],
@@ -80,6 +81,15 @@ def test_arrays_are_aligned() -> None:
 def test_what_makes_no_sense_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Samples(omnizarr.zeros((4, 4)), **arguments)
+
+
+def test_text_and_times() -> None:
+    root = omnizarr.group()
+    root.create_array("name", data=["a", "bb", "ccc"], dtype=str)
+    root["time"] = np.array([1, 2, 3], "M8[s]")
+    found = Samples(root).read([2, 0])
+    assert found["name"].tolist() == ["ccc", "a"]
+    assert found["time"].astype("i8").tolist() == [3, 1]
 
 
 def test_a_sample_that_is_not_there_is_refused() -> None:

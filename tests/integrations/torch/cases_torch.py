@@ -186,6 +186,13 @@ def test_what_cannot_be_filled_is_refused() -> None:
         a.read(out=torch.zeros(3))
 
 
+@pytest.mark.parametrize("kind", [MapDataset, ChunkedDataset])
+def test_arrays_that_no_tensor_can_hold_are_named(kind: Any, group: omnizarr.Group) -> None:
+    with_text = {**dict(group.arrays()), "name": omnizarr.array(["a"] * LENGTH, dtype=str)}
+    with pytest.raises(TypeError, match="array 'name': PyTorch has no tensors of type StringDType"):
+        kind(with_text)
+
+
 def test_tensors_share_memory() -> None:
     values = np.zeros(3)
     as_tensor(values)[1] = 7

@@ -95,6 +95,11 @@ class Batches:
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
+        numbers = {"batch_size": batch_size or 0, "seed": seed, "buffer": buffer}
+        numbers["max_memory"] = max_memory
+        for name, number in numbers.items():
+            if not hasattr(number, "__index__"):
+                raise TypeError(f"{name} must be a whole number, found {number!r}")
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"batch_size must be positive, found {batch_size}")
         if not 0 <= rank < world_size:

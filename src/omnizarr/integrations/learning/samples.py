@@ -48,7 +48,8 @@ class Member(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.array.dtype.newbyteorder("=")
+        dtype = self.array.dtype
+        return dtype if dtype.kind == "T" else dtype.newbyteorder("=")
 
     @property
     def sample_bytes(self) -> int:
@@ -119,9 +120,10 @@ class Samples:
         }
         if len({*lengths.values()}) > 1:
             raise ValueError(f"arrays are not aligned: lengths along {[*sizes]} are {lengths}")
-        self.windows = Windows(
-            next(iter(lengths.values())), tuple(sizes.values()), tuple(strides.values())
-        )
+        length = next(iter(lengths.values()))
+        if any(0 < whole < size for whole, size in zip(length, sizes.values(), strict=True)):
+            raise ValueError(f"patch={patch!r} is larger than the array: {length} along its axes")
+        self.windows = Windows(length, tuple(sizes.values()), tuple(strides.values()))
         self._units = self.units()
 
     def __len__(self) -> int:
@@ -159,6 +161,8 @@ class Samples:
         >>> Samples(omnizarr.zeros(10, chunks=2, shards=4)).units("shard").sizes.tolist()
         [4, 4, 2]
         """
+        if by not in ("chunk", "shard"):
+            raise ValueError(f"expected 'chunk' or 'shard', found {by!r}")
         leading = max(self._members.values(), key=lambda member: member.sample_bytes)
         return units_of(self.windows, _chunk_lengths(leading, by))
 

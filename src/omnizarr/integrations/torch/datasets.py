@@ -18,7 +18,7 @@ from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from omnizarr.integrations.learning.batches import Batches
 from omnizarr.integrations.learning.samples import Arrays, Axis, Samples, Sizes
-from omnizarr.integrations.torch.tensors import tensors
+from omnizarr.integrations.torch.tensors import check, tensors
 from omnizarr.keywords import suggests
 
 Tensors = torch.Tensor | dict[str, torch.Tensor]
@@ -71,6 +71,7 @@ class MapDataset(Dataset[Any]):
         transform: Transform | None = None,
     ) -> None:
         self.samples = Samples(arrays, axis=axis, patch=patch, stride=stride)
+        check(self.samples.specification)
         self.transform = transform
 
     def __len__(self) -> int:
@@ -177,6 +178,7 @@ class ChunkedDataset(IterableDataset[Any]):
             seed=seed, buffer=buffer, shuffle_by=shuffle_by, drop_last=drop_last,
             max_memory=max_memory, rank=rank, world_size=world_size,
         )  # fmt: skip
+        check(self.batches.samples.specification)
         self.transform = transform
         # Workers that live on have a copy of this object: memory that is shared reaches them.
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()

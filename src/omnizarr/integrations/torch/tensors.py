@@ -5,6 +5,7 @@ This module knows the data types of both. It must not know where the values come
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,18 @@ def as_tensor(values: npt.NDArray[Any]) -> torch.Tensor:
         bits = torch.from_numpy(values.view(f"u{values.dtype.itemsize}"))
         return bits.view(same)
     return torch.from_numpy(values)
+
+
+def check(specification: Mapping[str, tuple[object, np.dtype[Any]]]) -> None:
+    """Refuse arrays that no tensor can hold before one of them is read."""
+    for name, (_, dtype) in specification.items():
+        try:
+            as_tensor(np.empty(0, dtype))
+        except TypeError as error:
+            raise TypeError(
+                f"array {name!r}: PyTorch has no tensors of type {dtype}; give the other arrays"
+                " alone: {'image': group['image'], …}"
+            ) from error
 
 
 def tensors(values: npt.NDArray[Any] | dict[str, npt.NDArray[Any]]) -> Any:
