@@ -19,7 +19,13 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.errors import NodeNotFoundError, ReadOnlyError, StoreAccessError, UnsupportedError
+from omnizarr.errors import (
+    NodeExistsError,
+    NodeNotFoundError,
+    ReadOnlyError,
+    StoreAccessError,
+    UnsupportedError,
+)
 from omnizarr.jobs import Progress
 from omnizarr.stores import ReferenceStore, as_store
 
@@ -61,6 +67,21 @@ def test_the_group_works_at_once(tmp_path: Path) -> None:
     references = root.store
     total = sum(len(references.get(key) or b"") for key in references.list() if "rain/0" in key)
     assert total < sum(path.stat().st_size for path in paths)
+
+
+@pytest.mark.parametrize(
+    "there", ["refs.json", "refs.parquet", "refs.parquet/part.0.parquet", "refs.parquet/a/b.parq"]
+)
+def test_other_files_are_not_replaced(there: str, tmp_path: Path) -> None:
+    files(tmp_path / "data")
+    other = tmp_path / there
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.write_bytes(b"{}")
+    with pytest.raises(NodeExistsError, match="what is there is none"):
+        omnizarr.virtualize(
+            tmp_path / "data" / "*.h5", join="time", output=tmp_path / there.partition("/")[0]
+        )
+    assert other.read_bytes() == b"{}"
 
 
 @pytest.mark.parametrize("name", ["refs.json", "refs.parquet"])

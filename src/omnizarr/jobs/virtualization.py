@@ -76,8 +76,8 @@ def virtualize(
     skip
         Arrays and groups to leave out, by name or path.
     output
-        Also write the references: to a ``.json`` file, a ``.parquet`` folder (path or URL), or a
-        session of Icechunk, which the caller commits.
+        Also write the references: to a ``.json`` file, a ``.parquet`` folder (path or URL), which
+        replace older references, or to a session of Icechunk, which the caller commits.
     storage_options, output_options
         Arguments of the stores that hold the files, and the output.
     progress
@@ -95,6 +95,8 @@ def virtualize(
     ------
     UnsupportedError
         If something in a file has no form in Zarr; the message names it, and `skip` leaves it out.
+    NodeExistsError
+        If `output` is there already, and is no references.
     MetadataError
         If a file is damaged, or the files do not fit together: in their arrays, data types, codecs,
         packing or coordinates.
@@ -209,6 +211,7 @@ def _writer(output: Any, options: StorageOptions | None) -> (
     path = os.fspath(output).removeprefix("file://").rstrip("/")
     if not path.endswith((".json", ".parquet", ".parq")):
         raise ValueError(f"output must end with .json or .parquet, found {path!r}")
+    writing.check_replaceable(path, options)
 
     def write(file: VirtualFile, places: Sequence[Place]) -> Group:
         found = writing.references(file)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -23,10 +24,10 @@ from omnizarr.api.consolidating import consolidate_metadata
 from omnizarr.api.creating import create_group
 from omnizarr.api.virtual.facts import Span, VirtualArray, VirtualFile, places
 from omnizarr.conventions.multiscales import ome_versions
-from omnizarr.errors import LimitError, StoreError, UnsupportedError, ZarrError
+from omnizarr.errors import LimitError, NodeExistsError, StoreError, UnsupportedError, ZarrError
 from omnizarr.model.codec import Json
 from omnizarr.model.grids import Shape
-from omnizarr.model.store import Store
+from omnizarr.model.store import ByteRange, Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import request_from
@@ -138,6 +139,36 @@ def _for_xarray(fill: Any) -> Json:
 
 
 # -- reference files ------------------------------------------------------------------------------
+
+
+def check_replaceable(path: str, options: Mapping[str, object] | None) -> None:
+    """Refuse a place that holds something else than references, which would be lost."""
+    folder, name = os.path.split(path)
+    with as_store(folder or ".", mode="a", storage_options=options) as store:
+        if path.endswith(".json"):
+            data = store.get(name, ByteRange(0, limits.current.max_document_bytes))
+            other = name if data is not None and not _is_document(bytes(data)) else None
+        else:
+            other = name if store.get(name, ByteRange(0, 1)) is not None else None
+            inside = (key.removeprefix(f"{name}/") for key in store.list_prefix(f"{name}/"))
+            other = other or next((f"{name}/{key}" for key in inside if not _IN.match(key)), None)
+        if other is not None:
+            raise NodeExistsError(
+                "output is written as references, and what is there is none; delete it, or give"
+                " another path"
+            ).at(store, key=other)
+
+
+_IN = re.compile(r"\.zmetadata$|(.*/)?refs\.\d+\.parq$", re.DOTALL)
+"""The keys below a folder of references."""
+
+
+def _is_document(data: bytes) -> bool:
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "refs" in found
 
 
 def write_json(found: Mapping[str, Any], path: str, options: Mapping[str, object] | None) -> None:
