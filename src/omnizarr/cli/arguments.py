@@ -54,6 +54,13 @@ def cuts(text: str) -> Lengths | dict[str, Lengths]:
     return named
 
 
+def executor(text: str) -> str:
+    """Where a command's work runs. The current client of Dask is Python's alone."""
+    if text not in ("threads", "processes", "ray") and "://" not in text:
+        raise _refused("threads, processes, ray or an address such as tcp://10.0.0.1:8786", text)
+    return text
+
+
 def _cut(text: str) -> Lengths:
     """A length, several with an x between, "auto" or a size."""
     if text.strip() == "auto" or text.strip()[-1:] in ("b", "B"):
