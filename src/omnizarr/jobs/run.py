@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -130,6 +131,17 @@ def run(
             _hand_out(
                 parallel.carrying(function), iter(tasks), finished, Crew(pool, workers), 2 * workers
             )
+
+
+def check_workers(check: Callable[[T], None], work: T, executor: ExecutorLike) -> None:
+    """Let another process take the work of a job and look at it, before anything is deleted or
+    written: not every store can be sent there."""
+    if isinstance(executor, Crew) and not executor.here:
+        run(partial(_checked, check), [Shared(work)], lambda task, found: None, executor=executor)
+
+
+def _checked(check: Callable[[T], None], work: Shared[T]) -> None:
+    check(work.value)
 
 
 class _Given(NamedTuple):
