@@ -209,13 +209,15 @@ def _ended(ended: SimpleQueue[Future[R]], flying: int) -> list[Future[R]]:
 def _once_more(given: _Given, error: BaseException) -> _Given:
     if given.attempts < MOST_ATTEMPTS:
         return given._replace(attempts=given.attempts + 1)
-    from reprlib import repr as short
+    from reprlib import Repr
 
+    shown = Repr()
+    shown.maxother = shown.maxstring = 300  # the name of a file is long
     raise WorkerError(
         f"a task was handed out {given.attempts} times, and each time its worker process died"
-        f" ({type(error).__name__}): task {given.number}, {short(given.task)}. Workers die when"
-        " they take more memory than they have (lower max_memory=, or use fewer at once), or when"
-        " a script that starts processes lacks `if __name__ == '__main__':`"
+        f" ({type(error).__name__}): task {given.number}, {shown.repr(given.task)}. Workers die"
+        " when they take more memory than they have (lower max_memory=, or use fewer at once), or"
+        " when a script that starts processes lacks `if __name__ == '__main__':`"
     ) from error
 
 
