@@ -203,6 +203,37 @@ def test_dimensions_in_another_order() -> None:
     assert twice.shape == (2, 2)
 
 
+@pytest.mark.parametrize(
+    ("own", "other", "message"),
+    [
+        ({"units": "days since 2000-01-01"}, {"units": "days since 2000-01-02"}, "'units'"),
+        ({"units": "m"}, {"units": "km"}, "'units'"),
+        ({"units": "m"}, {"units": b"m"}, None),
+        ({"units": "m"}, {}, None),
+        ({}, {"units": "km"}, None),
+        ({"units": "days since 2000-01-01"}, {"units": "days since 2000-1-1 00:00:00"}, None),
+        ({"scale_factor": 0.5}, {"scale_factor": np.array([0.25])}, "'scale_factor'"),
+        ({"scale_factor": 0.5}, {"scale_factor": np.array([0.5])}, None),
+        ({}, {"scale_factor": 0.5}, "'scale_factor'"),
+        ({}, {"add_offset": 273.15}, "'add_offset'"),
+        ({}, {"add_offset": 0.0}, None),
+    ],
+)
+def test_what_the_numbers_mean(
+    own: dict[str, Any], other: dict[str, Any], message: str | None
+) -> None:
+    xarray = pytest.importorskip("xarray")
+    array = omnizarr.create_array({}, data=[1, 2], chunks=2, attributes=own)
+    given = xarray.DataArray(np.array([3]), dims=("x",), attrs=other)
+    if message is None:
+        omnizarr.append(array, given)
+        assert array[:].tolist() == [1, 2, 3]
+    else:
+        with pytest.raises(MetadataError, match=f"{message}.*convert them first"):
+            omnizarr.append(array, given)
+        assert array.shape == (2,)
+
+
 def test_the_length_before() -> None:
     array = omnizarr.array(np.arange(4), chunks=2)
     assert not omnizarr.append(array, [4, 5], at=4).skipped

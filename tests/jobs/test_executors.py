@@ -122,6 +122,13 @@ def test_a_task_that_kills_its_worker_is_named(monkeypatch: pytest.MonkeyPatch) 
         collected("processes", die, count=1)  # others would be killed with it, and might be named
 
 
+def test_a_long_task_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "MOST_ATTEMPTS", 1)
+    task = 5, Path("a folder with a long name/and another one/0001.nc")
+    with pytest.raises(WorkerError, match=r"0001\.nc"), opened("processes", 1) as crew:
+        run(die, [task], lambda task, result: None, executor=crew)
+
+
 def test_an_error_of_a_task_is_no_lost_worker() -> None:
     with pytest.raises(ZeroDivisionError):
         collected("processes", (1).__truediv__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def test_every_executor(executor: Any, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.copied == 26
     assert done.to_dict() == {"copied": 26, "skipped": 0, "nbytes": done.nbytes}
+    assert json.loads(done.to_json()) == done.to_dict()
     assert (heard[-1].done, heard[-1].total, heard[-1].nbytes) == (26, 26, done.nbytes)
     same = omnizarr.checksum(tmp_path / "a.zarr"), omnizarr.checksum(tmp_path / "b.zarr")
     assert same[0].digest == same[1].digest

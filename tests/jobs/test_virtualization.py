@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import omnizarr
+from omnizarr.api.virtual.files import Place
 from omnizarr.errors import (
     NodeExistsError,
     NodeNotFoundError,
@@ -67,6 +68,12 @@ def test_the_group_works_at_once(tmp_path: Path) -> None:
     references = root.store
     total = sum(len(references.get(key) or b"") for key in references.list() if "rain/0" in key)
     assert total < sum(path.stat().st_size for path in paths)
+
+
+def test_a_place_hides_secrets() -> None:
+    """An error about a lost worker shows the task, which has the place."""
+    place = Place("https://me:hidden@example.org/a.nc?token=hidden", {"token": "hidden"})
+    assert "example.org/a.nc" in repr(place) and "hidden" not in repr(place)
 
 
 @pytest.mark.parametrize(

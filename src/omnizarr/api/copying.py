@@ -16,7 +16,7 @@ from omnizarr.errors import (
     UnsupportedError,
 )
 from omnizarr.keywords import refuse_unknown, suggests
-from omnizarr.model import paths
+from omnizarr.model import json, paths
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import KNOWN, ArrayArguments, check_meta_array
 from omnizarr.nodes.creation.arrays import like, without_replaced
@@ -60,6 +60,16 @@ class Copied(NamedTuple):
     def to_dict(self) -> dict[str, int]:
         """The counts in JSON's types."""
         return self._asdict()
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The counts as JSON.
+
+        Parameters
+        ----------
+        indent
+            Spaces of each level; None for one line.
+        """
+        return json.dumps(self.to_dict(), indent=indent)
 
 
 def logger_of(log: Log) -> Callable[[str], object]:

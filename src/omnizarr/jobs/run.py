@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -132,6 +133,17 @@ def run(
             )
 
 
+def check_workers(check: Callable[[T], None], work: T, executor: ExecutorLike) -> None:
+    """Let another process take the work of a job and look at it, before anything is deleted or
+    written: not every store can be sent there."""
+    if isinstance(executor, Crew) and not executor.here:
+        run(partial(_checked, check), [Shared(work)], lambda task, found: None, executor=executor)
+
+
+def _checked(check: Callable[[T], None], work: Shared[T]) -> None:
+    check(work.value)
+
+
 class _Given(NamedTuple):
     """A task that was handed out."""
 
@@ -197,13 +209,15 @@ def _ended(ended: SimpleQueue[Future[R]], flying: int) -> list[Future[R]]:
 def _once_more(given: _Given, error: BaseException) -> _Given:
     if given.attempts < MOST_ATTEMPTS:
         return given._replace(attempts=given.attempts + 1)
-    from reprlib import repr as short
+    from reprlib import Repr
 
+    shown = Repr()
+    shown.maxother = shown.maxstring = 300  # the name of a file is long
     raise WorkerError(
         f"a task was handed out {given.attempts} times, and each time its worker process died"
-        f" ({type(error).__name__}): task {given.number}, {short(given.task)}. Workers die when"
-        " they take more memory than they have (lower max_memory=, or use fewer at once), or when"
-        " a script that starts processes lacks `if __name__ == '__main__':`"
+        f" ({type(error).__name__}): task {given.number}, {shown.repr(given.task)}. Workers die"
+        " when they take more memory than they have (lower max_memory=, or use fewer at once), or"
+        " when a script that starts processes lacks `if __name__ == '__main__':`"
     ) from error
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +22,12 @@ from omnizarr.api.virtual.facts import VirtualFile
 from omnizarr.api.virtual.files import KINDS, Kind, Place, find, kind_of
 from omnizarr.api.virtual.joining import join as joined
 from omnizarr.api.virtual.joining import known_dimensions, stack, wanted
-from omnizarr.jobs import Progress
-from omnizarr.jobs.run import run
+from omnizarr.jobs import ExecutorLike, Progress, opened, run, workers_for
 from omnizarr.keywords import suggests
 from omnizarr.model.paths import normalize_path
 from omnizarr.nodes.group import Group
 from omnizarr.runtime.progress import Reporter
 from omnizarr.stores.references.store import ReferenceStore
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
 
 _WORKERS = 8
 """Scans at once: mostly requests, and h5py runs one at a time."""
@@ -50,7 +46,7 @@ def virtualize(
     storage_options: StorageOptions | None = None,
     output_options: StorageOptions | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
-    executor: Executor | None = None,
+    executor: ExecutorLike = None,
 ) -> Group:
     """Open HDF5, NetCDF, GeoTIFF, GRIB or npy files as a group, without copying their data.
 
@@ -83,8 +79,8 @@ def virtualize(
     progress
         True draws a bar on a terminal; a function is called with a `Progress` after every file.
     executor
-        Where files are scanned; by default threads. h5py scans one file at a time in each process,
-        so many HDF5 files gain from a `concurrent.futures.ProcessPoolExecutor`.
+        Where files are scanned, as in all jobs; by default threads. h5py scans one file at a time
+        in each process, so many HDF5 files gain from ``"processes"``.
 
     Returns
     -------
@@ -164,7 +160,7 @@ class _Scan(NamedTuple):
 
 
 def _scan_all(
-    scan: _Scan, places: Sequence[Place], progress: Any, executor: Executor | None
+    scan: _Scan, places: Sequence[Place], progress: Any, executor: ExecutorLike
 ) -> list[VirtualFile]:
     files: dict[int, VirtualFile] = {}
     reporter = Reporter(progress, len(places))
@@ -174,8 +170,10 @@ def _scan_all(
         reporter.advance(1, 0, os.path.basename(task[1].shown))
 
     try:
-        run(partial(_numbered, scan), enumerate(places), finished,
-            workers=min(_WORKERS, len(places)), executor=executor)  # fmt: skip
+        with opened(executor) as crew:
+            most = _WORKERS if crew is None else workers_for(0, executor=crew)
+            run(partial(_numbered, scan), enumerate(places), finished,
+                workers=min(most, len(places)), executor=crew)  # fmt: skip
     finally:
         reporter.close()
     return [files[number] for number in range(len(places))]

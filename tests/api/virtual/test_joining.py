@@ -87,6 +87,15 @@ def test_years_of_different_length(last: int, tmp_path: Path) -> None:
         omnizarr.virtualize(paths, join="time", output=tmp_path / "refs.parquet")
 
 
+@pytest.mark.parametrize("lengths", [[0, 4, 4], [4, 0, 4], [4, 4, 0], [0, 0]])
+def test_files_without_records(lengths: list[int], tmp_path: Path) -> None:
+    storage = {"chunks": (2, 6), "maxshape": (None, 6), "compression": "gzip"}
+    paths, values, time = years(tmp_path, lengths, **storage)
+    root = omnizarr.virtualize(paths, join="time")
+    np.testing.assert_array_equal(root["rain"][...], values)
+    np.testing.assert_array_equal(root["time"][...], time)
+
+
 def test_years_without_compression_are_cut_alike(tmp_path: Path) -> None:
     paths, values, _ = years(tmp_path, [365, 366, 365])
     root = omnizarr.virtualize(paths, join="time")

@@ -170,7 +170,7 @@ def test_a_fault_is_no_data() -> None:
         ({"buffer": 0}, "buffer >= 1"),
         ({"batch_size": 1.5}, "batch_size must be a whole number, found 1.5"),
         ({"seed": "7"}, "seed must be a whole number, found '7'"),
-        ({"max_memory": "much"}, "max_memory must be a number of bytes"),
+        ({"max_memory": "1 GB"}, "max_memory must be a whole number, found '1 GB'"),
         ({"shuffle_by": "chunks"}, "'chunk' or 'shard', found 'chunks'"),
     ],
 )

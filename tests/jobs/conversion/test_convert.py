@@ -630,13 +630,16 @@ def test_another_process_cannot_write_into_this_ones_memory(tmp_path: Path) -> N
     hierarchy(tmp_path / "in")
     with ProcessPoolExecutor(1) as pool:
         for store in (zarr.MemoryStore(), zarr.stores.MappingStore({})):
+            zarr.create_array(store, data=[1, 2, 3])
             with pytest.raises(UnsupportedError, match="lives in one process"):
-                zarr.convert(tmp_path / "in", store, zarr_format=3, executor=pool)
-        with (
-            zarr.ZipStore(tmp_path / "out.zip", mode="w") as archive,
-            pytest.raises(UnsupportedError, match="use threads"),
-        ):
-            zarr.convert(tmp_path / "in", archive, zarr_format=3, executor=pool)
+                zarr.convert(
+                    tmp_path / "in", store, zarr_format=3, executor=pool, overwrite=True
+                )  # fmt: skip
+            assert zarr.open_array(store)[:].tolist() == [1, 2, 3], "nothing was deleted"
+        with zarr.ZipStore(tmp_path / "out.zip", mode="w") as archive:
+            with pytest.raises(UnsupportedError, match="use threads"):
+                zarr.convert(tmp_path / "in", archive, zarr_format=3, executor=pool)
+            assert not list(archive.list())
 
 
 def test_wrong_arguments() -> None:

@@ -199,11 +199,13 @@ def test_another_process_cannot_write_into_memory() -> None:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
+    out: dict[str, Any] = {}
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
         pytest.raises(UnsupportedError, match="use threads"),
     ):
-        zarr.pyramid(zarr.array(image((8, 8)), chunks=4), {}, levels=2, executor=pool)
+        zarr.pyramid(zarr.array(image((8, 8)), chunks=4), out, levels=2, executor=pool)
+    assert not out
 
 
 # -- what is written --------------------------------------------------------------------------

@@ -44,6 +44,9 @@ class Place(NamedTuple):
     url: str
     options: Mapping[str, object]
 
+    def __repr__(self) -> str:
+        return f"Place({self.shown!r})"
+
     @property
     def shown(self) -> str:
         """Its name for messages, without secrets."""

@@ -244,6 +244,11 @@ def _joined(
         joined = np.concatenate(values, axis)
         fill = first.fill_value if joined.dtype == first.dtype else None
         return replace(held(joined, first), fill_value=fill)
+    filled = [at for at, array in enumerate(arrays) if array.shape[axis]]
+    if 0 < len(filled) < len(arrays):  # a file without records has no chunks to compare
+        return _joined(
+            path, [arrays[at] for at in filled], [sources[at] for at in filled], name, file
+        )  # fmt: skip
     for array, source in zip(arrays, sources, strict=True):
         if array.values is not None:
             raise UnsupportedError(

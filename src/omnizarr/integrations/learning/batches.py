@@ -19,7 +19,6 @@ from omnizarr.errors import LimitError
 from omnizarr.integrations.learning.order import Order, Share
 from omnizarr.integrations.learning.samples import Arrays, Axis, NDArray, Samples, Sizes
 from omnizarr.integrations.learning.windows import Integers
-from omnizarr.jobs.memory import as_bytes
 from omnizarr.keywords import suggests
 
 Batch = NDArray | dict[str, NDArray]
@@ -59,7 +58,7 @@ class Batches:
         make their numbers differ. Otherwise the first samples of an epoch come twice, until all
         ranks have the same number.
     max_memory
-        Bytes for samples that were read and not given out yet, or text such as ``"512 MiB"``.
+        Bytes for samples that were read and not given out yet.
     rank, world_size
         Which of how many processes this is, each of which gets other samples.
 
@@ -92,11 +91,12 @@ class Batches:
         buffer: int = 8,
         shuffle_by: Literal["chunk", "shard"] = "chunk",
         drop_last: bool = False,
-        max_memory: int | str = 1 << 30,
+        max_memory: int = 1 << 30,
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
         numbers = {"batch_size": batch_size or 0, "seed": seed, "buffer": buffer}
+        numbers["max_memory"] = max_memory
         for name, number in numbers.items():
             if not hasattr(number, "__index__"):
                 raise TypeError(f"{name} must be a whole number, found {number!r}")
@@ -109,7 +109,7 @@ class Batches:
         self.samples = Samples(arrays, axis=axis, patch=patch, stride=stride)
         self.epoch = 0
         self._batch_size = batch_size
-        self._max_memory = max_memory = as_bytes(max_memory)
+        self._max_memory = max_memory
         self._share = Share(rank, world_size)
         self._given = self._skipped = 0
         units = self.samples.units(shuffle_by)

@@ -15,6 +15,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from omnizarr.errors import ConflictError, MetadataError, NodeTypeError, SelectionError, ZarrError
+from omnizarr.jobs.appending.agreement import check_agreement
 from omnizarr.jobs.appending.sources import Source, check_range, source_of
 from omnizarr.jobs.conversion.chunks import Blocks, blocks_for
 from omnizarr.jobs.conversion.regions import Region, overlap, touched
@@ -240,19 +241,8 @@ def _growth(
         axis = (array.dims or ()).index(dim)
     else:
         axis = dim
-    _check_order(given, array)
+    check_agreement(given, array)
     source = source_of(given, array)
     axis = resizing.checked_axis(array, source.shape, axis)
     start = array.shape[axis] if before is None else before[1]
     return Growth(name, array, axis, start, start + source.shape[axis], source)
-
-
-def _check_order(given: Any, array: Array) -> None:
-    """Refuse values whose dimensions have the names of the array's in another order: where lengths
-    agree by chance, they would be stored transposed."""
-    named, stored = names_of(given) or (), array.dims or ()
-    moved = any(name in stored and stored.index(name) != at for at, name in enumerate(named))
-    if moved and named != stored:
-        raise MetadataError(
-            f"the values have the dimensions {named}, the array has {stored}; transpose them first"
-        ).at(array.store, path=array.path)

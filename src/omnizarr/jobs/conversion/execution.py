@@ -37,6 +37,7 @@ from omnizarr.jobs.conversion.region_memory import empty, give_back
 from omnizarr.jobs.conversion.regions import Region, bounds_of
 from omnizarr.jobs.conversion.report import Row
 from omnizarr.jobs.journal import damaged as damaged_journal
+from omnizarr.jobs.run import check_workers
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import ByteRange
@@ -115,6 +116,10 @@ class ArrayWork:
             Array._of(there, target._stored, target._options),
             Array._of(there, target._stored, target._options.changed(write_empty_chunks=True)),
         )
+
+    def open(self) -> None:
+        """Open both ends, as every portion does."""
+        _ = self._ends
 
     @cached_property
     def _most(self) -> ByteRange:
@@ -232,8 +237,10 @@ def execute(plan: ConversionPlan, manner: Manner) -> Executed:
     """Do what the plan says."""
     store = plan.target.store
     store.check_writable()
-    journal, resumed = start(plan, manner)
     arrays = [planned for planned in plan.nodes if planned.is_array]
+    for planned in arrays[:1]:
+        check_workers(ArrayWork.open, ArrayWork(planned), manner.executor)
+    journal, resumed = start(plan, manner)
     finished = _finished(journal)
     total = sum(planned.units for planned in arrays)
     reporter = Reporter(manner.progress, total, _units_done(arrays, finished, journal))

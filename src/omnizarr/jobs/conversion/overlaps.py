@@ -34,5 +34,5 @@ def check_nodes_apart(sources: Iterable[Location], targets: Iterable[Location]) 
 
 def _in_the_way(source: Location, target: Location) -> OverlapError:
     return OverlapError(f"the destination ({target}) and the source ({source}) overlap").advise(
-        "choose another place, or {} to change the format in place", ("destination", None)
+        "choose another place; convert with {} changes the format in place", ("destination", None)
     )

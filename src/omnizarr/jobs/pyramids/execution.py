@@ -31,6 +31,7 @@ from omnizarr.jobs.pyramids.georeference import group_attributes
 from omnizarr.jobs.pyramids.plan import SCRATCH, PyramidPlan, Stored, VariablePlan
 from omnizarr.jobs.pyramids.tiles import Tiles
 from omnizarr.jobs.pyramids.work import StageWork, Tile
+from omnizarr.jobs.run import check_workers
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Store
@@ -84,6 +85,9 @@ def execute(plan: PyramidPlan, tiles: list[list[Tiles]], how: How) -> Executed:
     """Do what the plan says. `tiles` are those of each stage of each variable."""
     store = plan.group.store
     store.check_writable()
+    for variable, stages in zip(plan.variables[:1], tiles, strict=False):
+        for stage in stages[:1]:
+            check_workers(StageWork.open, StageWork(variable, stage.stage), how.executor)
     journal, resumed = _start(plan, how)
     copied = sum(one.units for part in plan.copies for one in part.nodes if one.is_array)
     total = copied + sum(len(stage) for stages in tiles for stage in stages)

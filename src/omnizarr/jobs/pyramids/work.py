@@ -92,6 +92,10 @@ class StageWork:
             tuple(stored.array() for stored in planned.sums.get(stage.last, ())),
         )
 
+    def open(self) -> None:
+        """Open both ends, as every tile does."""
+        _ = self._ends
+
     def do(self, tile: Tile) -> int:
         """Compute and store a tile; the bytes of values that were stored."""
         stage = self._stage
