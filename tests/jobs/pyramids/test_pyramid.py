@@ -184,7 +184,7 @@ def test_dask(tmp_path: Any) -> None:
     zarr.save_array(tmp_path / "a.zarr", values, chunks=(64, 64))
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -407,6 +407,8 @@ def test_refusals() -> None:
     for scale in ([10**400, 1], "ab", [1], [0, 1], 0, [1, float("inf")], {"y": None}):
         with pytest.raises(ValueError, match="scale: expected a number"):
             zarr.pyramid(array, {}, levels=2, axes="yx", scale=scale)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="axes takes names"):
+        zarr.pyramid(array, {}, levels=2, axes=["y", {"name": "x", "unit": 5}])  # type: ignore[dict-item, list-item]
     for factors in ("ab", 2.5):
         with pytest.raises(TypeError, match="factors takes"):
             zarr.pyramid(array, {}, levels=2, factors=factors)  # type: ignore[arg-type]
