@@ -321,6 +321,30 @@ def test_ndpyramid() -> None:
     assert "version" not in found.attrs["multiscales"][0]
 
 
+def test_nodata_of_a_fill_value() -> None:
+    """As xarray has it: in format 2, of arrays with dimension names, but not of coordinates."""
+    values = np.array([[-9, 7], [7, 7]], "i2")
+    found = {}
+    for zarr_format in (2, 3):
+        root = zarr.group(zarr_format=zarr_format)
+        names = ("y", "x")
+        root.create_array("a", data=values, fill_value=-9, dimension_names=names)
+        root.create_array("b", data=values, fill_value=-9, attributes={"_FillValue": 7},
+                          dimension_names=names)  # fmt: skip
+        root.create_array("x", data=[0, 1], dimension_names=("x",), attributes={"bounds": []})
+        store = zarr.MemoryStore()
+        zarr.pyramid(root, store, levels=2, method="max")
+        assert zarr.open(store)["1/b"][0, 0] == -9
+        zarr.pyramid(root, store, levels=2, nodata=0, overwrite=True)
+        assert zarr.open(store)["1/x"][0] == 0  # the mean of 0 and 1, half to even
+        zarr.pyramid(root, store, levels=2, overwrite=True)
+        found[zarr_format] = zarr.open(store)["1/a"][0, 0], zarr.open(store)["1/x"][0]
+        image = zarr.MemoryStore()
+        zarr.pyramid(root["a"], image, levels=2, convention="ome")
+        assert zarr.open(image)["1"][0, 0] == 3
+    assert found == {2: (7, 0), 3: (3, 0)}
+
+
 def test_nodata_of_an_attribute() -> None:
     values = np.array([[1, 3, 255, 255], [1, 255, 255, 255]], "u1")
     store = zarr.MemoryStore()

@@ -111,8 +111,9 @@ def pyramid(
         0.4 in format 2, 0.5 in format 3). By default ``"multiscales"`` for maps and for groups,
         else ``"0.1"``.
     nodata
-        A value that stands for missing ones. ``"auto"`` takes the attribute ``_FillValue``; None
-        knows none but NaN.
+        A value that stands for missing ones. ``"auto"`` takes the attribute ``_FillValue``, or in
+        format 2 the fill value of an array with dimension names, as xarray does (but not of an
+        image of OME-NGFF); None knows none but NaN.
     path, destination_path
         Of the node in `source`, and of the new group in `destination`.
     zarr_format

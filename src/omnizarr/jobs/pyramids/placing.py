@@ -66,6 +66,8 @@ class Placed:
     """Whether the names of the axes are known, not made up."""
     attributes: Mapping[str, Any] | None = None
     """What smaller levels begin with, where it is not the attributes of the largest one."""
+    is_image: bool = False
+    """Whether it is an image of OME-NGFF: fill values mark no missing values there."""
     mapped: frozenset[str] = frozenset()
     """The names of the axes along which a transform places whole blocks."""
 
@@ -135,7 +137,9 @@ def placed_array(
     if wanted.scale is not None:
         scale = _scale(wanted.scale, axes)
     ones, zeros = (1.0,) * array.ndim, (0.0,) * array.ndim
-    return Placed(array, axes, scale or ones, translation or zeros, belongs, named)
+    conventions = (convention, "" if belongs is None else belongs.convention)
+    image = any(each.startswith("ome-") for each in conventions)
+    return Placed(array, axes, scale or ones, translation or zeros, belongs, named, is_image=image)
 
 
 def _scale(given: Any, axes: Sequence[Axis]) -> tuple[float, ...]:

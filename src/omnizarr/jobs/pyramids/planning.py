@@ -138,7 +138,8 @@ def plan_group(source: Group, group: NodeAddress, wanted: Wanted) -> PyramidPlan
         shards=_for_images(wanted.shards, arrays, main.ndim),
     )
     copies = [_copy(source, group.child("0"), wanted)]
-    bounds = {array.attrs.get("bounds") for name, array in arrays.items() if array.dims == (name,)}
+    named = [array.attrs.get("bounds") for name, array in arrays.items() if array.dims == (name,)]
+    bounds = {each for each in named if isinstance(each, str)}
     models = {node.path: node.target_model for node in copies[0].nodes}
     documents = (source._stored.attributes, *(one._stored.attributes for one in arrays.values()))
     placed = replace(placed, mapped=placed_by_transform(documents, placed.names))
@@ -154,8 +155,9 @@ def plan_group(source: Group, group: NodeAddress, wanted: Wanted) -> PyramidPlan
         assert isinstance(model, ArrayModel)
         method = _coordinate_method(name, array, wanted.method, placed.mapped)
         choices = replace(
-            _as_copied(wanted), factors=own, levels=len(geometry.shapes), method=method
-        )
+            _as_copied(wanted), factors=own, levels=len(geometry.shapes), method=method,
+            nodata=None if array.dims == (name,) or name in bounds else wanted.nodata,
+        )  # fmt: skip
         here = replace(placed, array=array, axes=axes)
         zero = Stored(group.child(f"0/{name}"), model)
         variable = _variable(
@@ -243,7 +245,8 @@ def _variable(
     """The levels of one array. `zero` is its largest level, the source or a copy of it."""
     array = placed.array
     check_method(wanted.method, array.dtype)
-    reduction = Reduction(wanted.method, array.dtype, nodata_of(wanted.nodata, array))
+    nodata = nodata_of(wanted.nodata, array, fill_marks=not placed.is_image)
+    reduction = Reduction(wanted.method, array.dtype, nodata)
     geometry = _geometry(zero.array(), placed.axes, wanted)
     levels = [zero]
     for level in range(1, len(geometry.shapes)):
