@@ -267,6 +267,25 @@ def test_levels_are_added_to_an_ome_image() -> None:
     np.testing.assert_array_equal(group["0"][...], image())
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_an_ome_image_stays_one(zarr_format: int) -> None:
+    """Without `convention`; axes, units and scales are kept, and so are other images."""
+    root = zarr.group(zarr_format=zarr_format)
+    root.create_array("0", data=image((8, 8), "u1"), dimension_names=("y", "x"))
+    zarr.Multiscale.describe(root, ["0"], axes="yx", scale=0.5, unit="micrometer", name="a")
+    copy = zarr.MemoryStore()
+    zarr.pyramid(root, copy, levels=2)
+    zarr.pyramid(root["0"], levels=2)
+    for found in (root.multiscale, zarr.open_group(copy).multiscale):
+        assert found.convention == ("ome-0.4" if zarr_format == 2 else "ome-0.5")
+        assert found.scales == ((0.5, 0.5), (1.0, 1.0)) and found.axes[0].unit == "micrometer"
+    place = root.attrs["ome"] if zarr_format == 3 else root.attrs.asdict()
+    several = {**place, "multiscales": [*place["multiscales"], *place["multiscales"]]}
+    root.attrs.put({"ome": several} if zarr_format == 3 else several)
+    with pytest.raises(UnsupportedError, match="describes several images"):
+        zarr.pyramid(root["0"], levels=2, overwrite=True)
+
+
 def test_nearest_stays_where_it_was() -> None:
     store = zarr.MemoryStore()
     array = zarr.array(np.arange(81).reshape(9, 9), chunks=3)
