@@ -157,7 +157,7 @@ def test_wrong_selections() -> None:
         found.world[1, 2, 3]
     with pytest.raises(TypeError, match="a resolution or a level"):
         found.read(resolution=1, level=1)
-    for bounds in ((0,), (0, 1, 2), "ab", ("a", "b"), None, 10**400):
+    for bounds in ((0,), (0, 1, 2), "ab", ("a", "b"), None, 10**400, (np.nan, 1), (0, np.nan)):
         with pytest.raises(SelectionError, match="a number, or a pair of numbers"):
             found.read({"y": bounds})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="a mapping from axis to bounds"):

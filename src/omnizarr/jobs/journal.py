@@ -111,6 +111,10 @@ class Journal:
         self._changed = True
         self.flush()
 
+    def begin_alone(self) -> bool:
+        """The same where there is no journal yet; False if there is one by now."""
+        return self._store.set_if_absent(self._key, self._document())
+
     def done(self, part: str) -> Done:
         return self._done.setdefault(part, Done())
 
@@ -131,6 +135,12 @@ class Journal:
         if not self._changed:
             return
         begin = time.monotonic()
+        self._store.set(self._key, self._document())
+        end = time.monotonic()
+        self._next = end + max(SECONDS, SPARING * (end - begin))
+        self._changed = False
+
+    def _document(self) -> bytes:
         document = {
             "omnizarr_journal": VERSION,
             "job": self._job,
@@ -139,10 +149,7 @@ class Journal:
             "done": {part: done.ranges() for part, done in self._done.items()},
         }
         # Python's own, since thousands of ranges need no look at each number.
-        self._store.set(self._key, standard.dumps(document, separators=(",", ":")).encode("ascii"))
-        end = time.monotonic()
-        self._next = end + max(SECONDS, SPARING * (end - begin))
-        self._changed = False
+        return standard.dumps(document, separators=(",", ":")).encode("ascii")
 
     def remove(self) -> None:
         """The job is complete."""

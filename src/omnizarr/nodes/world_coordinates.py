@@ -70,6 +70,8 @@ def indices(scale: float, first: float, length: int, bounds: Bounds) -> slice | 
         start, stop = bounds
         low = -inf if start is None else float(start)
         high = inf if stop is None else float(stop)
+        if low != low or high != high:
+            raise ValueError("NaN")
     except (OverflowError, TypeError, ValueError):
         raise SelectionError(
             f"bounds are a number, or a pair of numbers or None; found {bounds!r}"

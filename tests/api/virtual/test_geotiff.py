@@ -148,6 +148,8 @@ def test_levels_are_a_pyramid(tmp_path: Path) -> None:
     for level, step in zip(image.levels, (1, 2, 4), strict=True):
         np.testing.assert_array_equal(level[...], data[::step, ::step])
     assert root.attrs["proj:code"] == "EPSG:32633"
+    url = "http://www.opengis.net/def/crs/EPSG/0/32633"  # which GDAL 3.12 reads
+    assert [level.attrs["_CRS"] for level in image.levels] == [{"url": url}] * 3
     omnizarr.convert(root, tmp_path / "a.zarr", zarr_format=3)
     assert not omnizarr.check(tmp_path / "a.zarr").findings
     assert omnizarr.open(tmp_path / "a.zarr", mode="r").multiscale.scales == image.scales

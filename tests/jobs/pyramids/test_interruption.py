@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import omnizarr as zarr
-from omnizarr.errors import MetadataError, NodeExistsError
+from omnizarr.errors import ConflictError, MetadataError, NodeExistsError
 from omnizarr.jobs import Progress, journal
 from omnizarr.jobs.pyramids import stages
 from omnizarr.jobs.pyramids.plan import JOURNAL
@@ -67,12 +67,11 @@ def test_a_fault_at_every_write(method: Any, zarr_format: int) -> None:
             assert all(
                 values_of(inside).get(key) == value for key, value in values_of(expected).items()
             )
-        if at > 1:
-            assert JOURNAL in inside
-            with pytest.raises(NodeExistsError, match="not finished"):
-                zarr.pyramid(source, inside, **{**options, "levels": 3})
+        assert JOURNAL in inside
+        with pytest.raises(NodeExistsError, match="not finished"):
+            zarr.pyramid(source, inside, **{**options, "levels": 3})
         done = zarr.pyramid(source, inside, **options)
-        assert done.resumed is (at > 1)
+        assert done.resumed
         assert values_of(inside) == values_of(expected)
     assert stops > 20
 
@@ -111,6 +110,39 @@ def test_another_budget_goes_on_too() -> None:
     expected = whole(image((256, 256)), (2, 2), 4, "mean", None)
     for level in (1, 2, 3):
         np.testing.assert_array_equal(zarr.open_group(inner)[str(level)][...], expected[level])
+
+
+def test_one_at_a_time() -> None:
+    """A second run would go on with the first one's journal, and delete the sums that it reads."""
+    source = zarr.array(image((256, 256)), chunks=16)
+    out = zarr.MemoryStore()
+    refused = []
+
+    def again(_: Progress) -> None:
+        if not refused:
+            with pytest.raises(ConflictError, match="makes a pyramid here"):
+                zarr.pyramid(source, out, levels=4)
+            refused.append(True)
+
+    zarr.pyramid(source, out, levels=4, progress=again)
+    expected = whole(image((256, 256)), (2, 2), 4, "mean", None)
+    np.testing.assert_array_equal(zarr.open_group(out)["3"][...], expected[3])
+    assert refused and JOURNAL not in out
+
+
+@pytest.mark.parametrize("levels", [3, 4])
+def test_who_has_failed_owns_nothing(levels: int) -> None:
+    """Another process goes on, though this one lives; so after the refusal of another pyramid."""
+    source = zarr.array(image((256, 256)), chunks=16)
+    inner = zarr.MemoryStore()
+    out = FaultStore(inner)
+    out.fail("set", OSError("gone"), key="1/c/5/5")
+    with pytest.raises(OSError, match="gone"):
+        zarr.pyramid(source, out, levels=3)
+    if levels == 4:
+        with pytest.raises(NodeExistsError, match="another pyramid was begun"):
+            zarr.pyramid(source, inner, levels=levels)
+    assert json.loads(bytes(inner[JOURNAL]))["facts"]["owner"] is None
 
 
 def test_begin_anew() -> None:

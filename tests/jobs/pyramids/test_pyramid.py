@@ -184,7 +184,7 @@ def test_dask(tmp_path: Any) -> None:
     zarr.save_array(tmp_path / "a.zarr", values, chunks=(64, 64))
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -269,6 +269,25 @@ def test_levels_are_added_to_an_ome_image() -> None:
     np.testing.assert_array_equal(group["0"][...], image())
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_an_ome_image_stays_one(zarr_format: int) -> None:
+    """Without `convention`; axes, units and scales are kept, and so are other images."""
+    root = zarr.group(zarr_format=zarr_format)
+    root.create_array("0", data=image((8, 8), "u1"), dimension_names=("y", "x"))
+    zarr.Multiscale.describe(root, ["0"], axes="yx", scale=0.5, unit="micrometer", name="a")
+    copy = zarr.MemoryStore()
+    zarr.pyramid(root, copy, levels=2)
+    zarr.pyramid(root["0"], levels=2)
+    for found in (root.multiscale, zarr.open_group(copy).multiscale):
+        assert found.convention == ("ome-0.4" if zarr_format == 2 else "ome-0.5")
+        assert found.scales == ((0.5, 0.5), (1.0, 1.0)) and found.axes[0].unit == "micrometer"
+    place = root.attrs["ome"] if zarr_format == 3 else root.attrs.asdict()
+    several = {**place, "multiscales": [*place["multiscales"], *place["multiscales"]]}
+    root.attrs.put({"ome": several} if zarr_format == 3 else several)
+    with pytest.raises(UnsupportedError, match="describes several images"):
+        zarr.pyramid(root["0"], levels=2, overwrite=True)
+
+
 def test_nearest_stays_where_it_was() -> None:
     store = zarr.MemoryStore()
     array = zarr.array(np.arange(81).reshape(9, 9), chunks=3)
@@ -321,6 +340,30 @@ def test_ndpyramid() -> None:
     found = zarr.open_group(out)
     assert found["1/tavg"].shape == (16, 16)
     assert "version" not in found.attrs["multiscales"][0]
+
+
+def test_nodata_of_a_fill_value() -> None:
+    """As xarray has it: in format 2, of arrays with dimension names, but not of coordinates."""
+    values = np.array([[-9, 7], [7, 7]], "i2")
+    found = {}
+    for zarr_format in (2, 3):
+        root = zarr.group(zarr_format=zarr_format)
+        names = ("y", "x")
+        root.create_array("a", data=values, fill_value=-9, dimension_names=names)
+        root.create_array("b", data=values, fill_value=-9, attributes={"_FillValue": 7},
+                          dimension_names=names)  # fmt: skip
+        root.create_array("x", data=[0, 1], dimension_names=("x",), attributes={"bounds": []})
+        store = zarr.MemoryStore()
+        zarr.pyramid(root, store, levels=2, method="max")
+        assert zarr.open(store)["1/b"][0, 0] == -9
+        zarr.pyramid(root, store, levels=2, nodata=0, overwrite=True)
+        assert zarr.open(store)["1/x"][0] == 0  # the mean of 0 and 1, half to even
+        zarr.pyramid(root, store, levels=2, overwrite=True)
+        found[zarr_format] = zarr.open(store)["1/a"][0, 0], zarr.open(store)["1/x"][0]
+        image = zarr.MemoryStore()
+        zarr.pyramid(root["a"], image, levels=2, convention="ome")
+        assert zarr.open(image)["1"][0, 0] == 3
+    assert found == {2: (7, 0), 3: (3, 0)}
 
 
 def test_nodata_of_an_attribute() -> None:
@@ -409,6 +452,8 @@ def test_refusals() -> None:
     for scale in ([10**400, 1], "ab", [1], [0, 1], 0, [1, float("inf")], {"y": None}):
         with pytest.raises(ValueError, match="scale: expected a number"):
             zarr.pyramid(array, {}, levels=2, axes="yx", scale=scale)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="axes takes names"):
+        zarr.pyramid(array, {}, levels=2, axes=["y", {"name": "x", "unit": 5}])  # type: ignore[dict-item, list-item]
     for factors in ("ab", 2.5):
         with pytest.raises(TypeError, match="factors takes"):
             zarr.pyramid(array, {}, levels=2, factors=factors)  # type: ignore[arg-type]

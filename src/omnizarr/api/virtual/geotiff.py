@@ -1,7 +1,8 @@
 """Where on Earth a TIFF image lies, from the tags of GeoTIFF and GDAL, as attributes.
 
-Written are the conventions `proj:` (the code of the coordinate reference system) and `spatial:`
-(the affine transform), and coordinates of the centres of rows and columns where they are straight.
+Written are the conventions `proj:` (the code of the coordinate reference system, also as GDAL's
+`_CRS`) and `spatial:` (the affine transform), and coordinates of the centres of rows and columns
+where they are straight.
 
 This module knows tags. It must not know tiles, nor files.
 """
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr.conventions.declarations import PROJ, SPATIAL, Convention, declare
-from omnizarr.conventions.geo import geokeys
+from omnizarr.conventions.geo import gdal, geokeys
 from omnizarr.model.codec import Json
 from omnizarr.model.grids import NDArray
 
@@ -79,6 +80,8 @@ def describe(page: Any, scale: Sequence[float], size: tuple[int, int]) -> Placed
             coordinates["y"] = f + (np.arange(size[0]) + 0.5) * e
     found = {"proj:code": code} if code is not None else _other_system(keys)
     attributes |= found
+    if code is not None:  # GDAL before 3.13 does not know proj:code
+        attributes |= gdal.by_code(code)
     if found and "geotiff_keys" not in found:
         used.insert(0, PROJ)
     if keys.get(geokeys.RASTER) == 2:

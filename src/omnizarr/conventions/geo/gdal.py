@@ -56,11 +56,16 @@ def attributes_for(geo: Geo) -> dict[str, Json]:
     """The attributes of an array that state these facts."""
     made = point(geo)
     if geo.crs is not None:
-        made[ATTRIBUTE] = {"wkt": geo.crs.to_wkt(), "projjson": json.loads(geo.crs.to_json())}
-        authority, _, number = (systems.code(geo.crs) or "").partition(":")
-        if authority == "EPSG":
-            made[ATTRIBUTE]["url"] = _URL + number
+        texts = {"wkt": geo.crs.to_wkt(), "projjson": json.loads(geo.crs.to_json())}
+        coded = by_code(systems.code(geo.crs) or "").get(ATTRIBUTE, {})
+        made[ATTRIBUTE] = {**texts, **coded}
     return made
+
+
+def by_code(code: str) -> dict[str, Json]:
+    """The attribute for a code such as "EPSG:32631", which needs no pyproj."""
+    authority, _, number = code.partition(":")
+    return {ATTRIBUTE: {"url": _URL + number}} if authority == "EPSG" else {}
 
 
 def point(geo: Geo) -> dict[str, Json]:

@@ -14,7 +14,6 @@ import numpy as np
 from omnizarr.api.virtual.gdal_metadata import METADATA, ROLES
 from omnizarr.conventions.geo import geokeys
 from omnizarr.errors import ZarrError
-from omnizarr.formats.translation.fill_values import fill_masks
 from omnizarr.jobs.pyramids.nodata import nodata_of
 from omnizarr.nodes.array import Array
 
@@ -84,9 +83,6 @@ def place_tags(array: Array, crs: bool) -> list[Tag]:
 def nodata_tags(array: Array, given: Any) -> list[Tag]:
     """The value that means "no data": the one given, or for "auto" what the array says."""
     value = nodata_of(given, array)
-    if value is None and given == "auto":
-        masks = fill_masks(array._place.format) and array.dims is not None
-        value = array.fill_value if masks else None
     if value is None or np.asarray(value).dtype.kind not in "iuf":
         return []
     number = np.asarray(value)[()]

@@ -18,7 +18,7 @@ import numpy as np
 
 from omnizarr import formats
 from omnizarr.conventions.multiscales import attributes_for
-from omnizarr.errors import MetadataError, NodeExistsError
+from omnizarr.errors import ConflictError, MetadataError, NodeExistsError
 from omnizarr.jobs import Journal, Progress, Reporter, Shared, run, workers_for
 from omnizarr.jobs.conversion.execution import MOST_REQUESTS
 from omnizarr.jobs.conversion.execution import execute as copy
@@ -34,8 +34,8 @@ from omnizarr.jobs.pyramids.work import StageWork, Tile
 from omnizarr.jobs.run import check_workers
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
-from omnizarr.model.store import Store
-from omnizarr.nodes import node
+from omnizarr.model.store import Buffer, Store
+from omnizarr.nodes import node, unfinished
 from omnizarr.nodes.creation import storing
 from omnizarr.nodes.node import NodeAddress, Options
 
@@ -83,12 +83,25 @@ def _do(task: _Task) -> int:
 
 def execute(plan: PyramidPlan, tiles: list[list[Tiles]], how: How) -> Executed:
     """Do what the plan says. `tiles` are those of each stage of each variable."""
-    store = plan.group.store
-    store.check_writable()
+    plan.group.store.check_writable()
     for variable, stages in zip(plan.variables[:1], tiles, strict=False):
         for stage in stages[:1]:
             check_workers(StageWork.open, StageWork(variable, stage.stage), how.executor)
-    journal, resumed = _start(plan, how)
+    with unfinished.owning() as token:
+        return _execute(plan, tiles, how, unfinished.owner(token))
+
+
+def _execute(
+    plan: PyramidPlan, tiles: list[list[Tiles]], how: How, owner: dict[str, Any]
+) -> Executed:
+    store = plan.group.store
+    _claim(plan, owner)
+    try:
+        journal, resumed = _start(plan, how, owner)
+    except BaseException:
+        with suppress(Exception):
+            _release(plan, owner)
+        raise
     copied = sum(one.units for part in plan.copies for one in part.nodes if one.is_array)
     total = copied + sum(len(stage) for stages in tiles for stage in stages)
     done = sum(
@@ -107,7 +120,7 @@ def execute(plan: PyramidPlan, tiles: list[list[Tiles]], how: How) -> Executed:
         _describe(plan)
     except BaseException:
         with suppress(Exception):  # what stopped the work is what the caller must hear of
-            journal.flush()
+            journal.note(unfinished.OWNER, None)
         raise
     finally:
         reporter.close()
@@ -259,7 +272,35 @@ def _store_documents(stored: Stored) -> None:
 # -- beginning, again or anew ---------------------------------------------------------------------
 
 
-def _start(plan: PyramidPlan, how: How) -> tuple[Journal, bool]:
+def _claim(plan: PyramidPlan, owner: dict[str, Any]) -> None:
+    """Make the journal of a run that was interrupted one's own. Two at once would delete sums that
+    the other one reads."""
+    store, key = plan.group.store, plan.journal_key
+    if read_journal(store, key) is None:
+        return
+    before = unfinished.take(store, key, key, owner)
+    if before is None:  # the other run has finished in between
+        store.delete(key)
+    if unfinished.alive(unfinished.owner_of(before)):
+        raise _busy(plan, before)
+
+
+def _release(plan: PyramidPlan, owner: dict[str, Any]) -> None:
+    """Give up a journal whose work does not go on."""
+    store, key = plan.group.store, plan.journal_key
+    found = store.get(key)
+    if found is not None and unfinished.owner_of(found) == owner:
+        store.set(key, unfinished.owned(found, None))
+
+
+def _busy(plan: PyramidPlan, journal: Buffer | None) -> ConflictError:
+    pid = (unfinished.owner_of(journal) or {}).get("pid")
+    return ConflictError(
+        f"{plan.group}: process {pid} makes a pyramid here; wait until it has finished"
+    ).at(plan.group.store, key=plan.journal_key)
+
+
+def _start(plan: PyramidPlan, how: How, owner: dict[str, Any]) -> tuple[Journal, bool]:
     """The journal of this run, and whether it is an earlier one's."""
     store, key = plan.group.store, plan.journal_key
     journal = Journal(store, key, JOB, plan.fingerprint)
@@ -269,8 +310,15 @@ def _start(plan: PyramidPlan, how: How) -> tuple[Journal, bool]:
     check_free(plan, how)
     stale = [] if found is None else found.written
     journal = Journal(store, key, JOB, plan.fingerprint)
-    journal.facts = {_WRITES: [*dict.fromkeys((*stale, *plan.roots))]}
-    journal.begin()
+    journal.facts = {
+        _WRITES: [*dict.fromkeys((*stale, *plan.roots))],
+        unfinished.OWNER: owner,
+    }
+    if found is None and read_journal(store, key) is None:
+        if not journal.begin_alone():
+            raise _busy(plan, store.get(key))
+    else:
+        journal.begin()
     for path in [*dict.fromkeys((*stale, *(plan.roots if how.overwrite else ())))]:
         _remove(store, path)
     for stored in plan.written:

@@ -140,7 +140,7 @@ def _axis(given: Any) -> Axis:
     if isinstance(given, Mapping) and isinstance(given.get("name"), str):
         known = Axis.named(given["name"])
         rest = set(given) - {"name", "type", "unit"}
-        if not rest:
+        if not rest and all(one is None or isinstance(one, str) for one in given.values()):
             return Axis(known.name, given.get("type", known.type), given.get("unit"))
     raise TypeError(f"axes takes names, or mappings with name, type and unit; found {given!r}")
 

@@ -108,11 +108,12 @@ def pyramid(
     convention
         How the group describes the pyramid: ``"0.1"`` (Multiscale Arrays), ``"multiscales"`` (that
         of 2026), ``"ndpyramid"``, ``"ome"`` (OME-NGFF in the version that belongs to the format:
-        0.4 in format 2, 0.5 in format 3). By default ``"multiscales"`` for maps and for groups,
-        else ``"0.1"``.
+        0.4 in format 2, 0.5 in format 3). By default ``"ome"`` for a level of such an image,
+        ``"multiscales"`` for maps and for groups, else ``"0.1"``.
     nodata
-        A value that stands for missing ones. ``"auto"`` takes the attribute ``_FillValue``; None
-        knows none but NaN.
+        A value that stands for missing ones. ``"auto"`` takes the attribute ``_FillValue``, or in
+        format 2 the fill value of an array with dimension names, as xarray does (but not of an
+        image of OME-NGFF); None knows none but NaN.
     path, destination_path
         Of the node in `source`, and of the new group in `destination`.
     zarr_format

@@ -1,4 +1,5 @@
-"""Which value stands for missing ones: what the caller says, or the attribute `_FillValue`.
+"""Which value stands for missing ones: what the caller says, or the attribute `_FillValue`, or the
+fill value where that is what xarray masks.
 
 This module knows one attribute, as CF and xarray write it. It must not know methods.
 """
@@ -13,19 +14,24 @@ from typing import Any
 import numpy as np
 
 from omnizarr.errors import MetadataError
+from omnizarr.formats.translation.fill_values import fill_masks
 from omnizarr.nodes.array import Array
 
 ATTRIBUTE = "_FillValue"
 
 
-def nodata_of(given: Any, array: Array) -> Any:
-    """A value of the array's type, or None. ``"auto"`` takes the attribute, if it makes sense."""
+def nodata_of(given: Any, array: Array, *, fill_marks: bool = True) -> Any:
+    """A value of the array's type, or None. ``"auto"`` takes the attribute, if it makes sense; else
+    the fill value, where format and dimension names say that it marks missing values, unless
+    `fill_marks` is False."""
     dtype = array.dtype
     if given is None or dtype.kind not in "buifcmM":
         return None
     if isinstance(given, str) and given == "auto":
         found = array.attrs.get(ATTRIBUTE)
-        return None if found is None else _as(found, dtype)
+        value = None if found is None else _as(found, dtype)
+        masks = fill_marks and array.dims is not None and fill_masks(array._place.format)
+        return _as(array.fill_value, dtype) if value is None and masks else value
     value = _as(given, dtype)
     if value is None:
         raise MetadataError(

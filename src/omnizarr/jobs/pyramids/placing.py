@@ -66,6 +66,8 @@ class Placed:
     """Whether the names of the axes are known, not made up."""
     attributes: Mapping[str, Any] | None = None
     """What smaller levels begin with, where it is not the attributes of the largest one."""
+    is_image: bool = False
+    """Whether it is an image of OME-NGFF: fill values mark no missing values there."""
     mapped: frozenset[str] = frozenset()
     """The names of the axes along which a transform places whole blocks."""
 
@@ -97,6 +99,13 @@ def attributes_alone(array: Array) -> dict[str, Any]:
         return attributes
 
 
+def belonging(array: Array, attributes: Mapping[str, Any]) -> Pyramid | None:
+    """The pyramid that an array is a level of, as the attributes of its group say."""
+    known, name = read(attributes), paths.name_of(array._place.path)
+    levels = () if known is None else known.levels
+    return known if any(level.path == name for level in levels) else None
+
+
 def placed_array(
     array: Array,
     attributes: Mapping[str, Any],
@@ -106,16 +115,15 @@ def placed_array(
 ) -> Placed:
     """What the caller, the attributes of the group around it, dimension names and coordinates say
     of an array."""
-    known = read(attributes)
+    belongs = belonging(array, attributes)
     name = paths.name_of(array._place.path)
-    level = None
-    if known is not None:
-        level = next((one for one in known.levels if one.path == name), None)
-    belongs = known if level is not None else None
+    levels = () if belongs is None else belongs.levels
+    level = next((one for one in levels if one.path == name), None)
     axes = axes_of(wanted.axes, array.dims, array.ndim)
     named = wanted.axes is not None or array.dims is not None
-    if not named and belongs is not None and len(belongs.axes) == array.ndim:
-        axes, named = belongs.axes, True
+    told = () if belongs is None or wanted.axes is not None else belongs.axes
+    if len(told) == array.ndim and array.dims in (None, tuple(axis.name for axis in told)):
+        axes, named = told, True  # with their units
     if convention.startswith("ome-"):
         axes, named = _axes_of_images(axes, named), True
         names = tuple(axis.name for axis in axes)
@@ -135,7 +143,9 @@ def placed_array(
     if wanted.scale is not None:
         scale = _scale(wanted.scale, axes)
     ones, zeros = (1.0,) * array.ndim, (0.0,) * array.ndim
-    return Placed(array, axes, scale or ones, translation or zeros, belongs, named)
+    conventions = (convention, "" if belongs is None else belongs.convention)
+    image = any(each.startswith("ome-") for each in conventions)
+    return Placed(array, axes, scale or ones, translation or zeros, belongs, named, is_image=image)
 
 
 def _scale(given: Any, axes: Sequence[Axis]) -> tuple[float, ...]:
@@ -174,8 +184,15 @@ def _from_coordinates(
     return tuple(scale), tuple(translation)
 
 
-def convention_for(given: str | None, chosen: Format, array: Array, *, groups: bool) -> Convention:
-    """The convention that is meant. "ome" is the version that belongs to the format."""
+def convention_for(
+    given: str | None, chosen: Format, array: Array, attributes: Mapping[str, Any], *, groups: bool
+) -> Convention:
+    """The convention that is meant: for a level of a pyramid that the attributes of its group
+    describe, by default the one that they follow. "ome" is the version that belongs to the format.
+    """
+    belongs = None if given is not None or groups else belonging(array, attributes)
+    if belongs is not None and belongs.convention.startswith("ome-") and chosen.ome_version:
+        given = "ome"
     if given == "ome":
         if chosen.ome_version is None:
             raise UnsupportedError(f"format {chosen.name} has no OME-NGFF; use zarr_format=2 or 3")

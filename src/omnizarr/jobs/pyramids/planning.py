@@ -16,6 +16,7 @@ from omnizarr.conventions.multiscales import (
     Level,
     Pyramid,
     attributes_for,
+    read_all,
 )
 from omnizarr.errors import ArrayNotFoundError, UnsupportedError
 from omnizarr.jobs.conversion.chunks import Listed
@@ -76,8 +77,13 @@ def plan_beside(array: Array, wanted: Wanted) -> PyramidPlan:
             " give a destination"
         )
     group = place._replace(path=paths.parent(place.path))
-    convention = convention_for(wanted.convention, place.format, array, groups=False)
     attributes = attributes_of(group)
+    if len(read_all(attributes)) > 1:
+        raise UnsupportedError(
+            f"{group}: the group describes several images, of which one would be left; give a"
+            " destination"
+        )
+    convention = convention_for(wanted.convention, place.format, array, attributes, groups=False)
     placed = placed_array(array, attributes, wanted, convention)
     alone = attributes_alone(array)
     mapped = placed_by_transform([alone], placed.names)
@@ -95,8 +101,8 @@ def plan_beside(array: Array, wanted: Wanted) -> PyramidPlan:
 def plan_array(array: Array, group: NodeAddress, wanted: Wanted) -> PyramidPlan:
     """The array and its levels in a new group."""
     place = array._place
-    convention = convention_for(wanted.convention, group.format, array, groups=False)
     around = attributes_of(place._replace(path=paths.parent(place.path))) if place.path else {}
+    convention = convention_for(wanted.convention, group.format, array, around, groups=False)
     placed = placed_array(array, around, wanted, convention)
     name = paths.name_of(place.path) or "data"
     inner = name if convention == "ndpyramid" else ""
@@ -123,7 +129,7 @@ def plan_group(source: Group, group: NodeAddress, wanted: Wanted) -> PyramidPlan
     """Every array of a group at every level: levels are groups."""
     arrays = dict(source.arrays())
     main = arrays[_main(source, arrays)]
-    convention = convention_for(wanted.convention, group.format, main, groups=True)
+    convention = convention_for(wanted.convention, group.format, main, {}, groups=True)
     if convention.startswith("ome-"):
         raise UnsupportedError(
             f"{source._place}: a level of an OME-NGFF image is one array, and the group holds"
@@ -138,7 +144,8 @@ def plan_group(source: Group, group: NodeAddress, wanted: Wanted) -> PyramidPlan
         shards=_for_images(wanted.shards, arrays, main.ndim),
     )
     copies = [_copy(source, group.child("0"), wanted)]
-    bounds = {array.attrs.get("bounds") for name, array in arrays.items() if array.dims == (name,)}
+    named = [array.attrs.get("bounds") for name, array in arrays.items() if array.dims == (name,)]
+    bounds = {each for each in named if isinstance(each, str)}
     models = {node.path: node.target_model for node in copies[0].nodes}
     documents = (source._stored.attributes, *(one._stored.attributes for one in arrays.values()))
     placed = replace(placed, mapped=placed_by_transform(documents, placed.names))
@@ -154,8 +161,9 @@ def plan_group(source: Group, group: NodeAddress, wanted: Wanted) -> PyramidPlan
         assert isinstance(model, ArrayModel)
         method = _coordinate_method(name, array, wanted.method, placed.mapped)
         choices = replace(
-            _as_copied(wanted), factors=own, levels=len(geometry.shapes), method=method
-        )
+            _as_copied(wanted), factors=own, levels=len(geometry.shapes), method=method,
+            nodata=None if array.dims == (name,) or name in bounds else wanted.nodata,
+        )  # fmt: skip
         here = replace(placed, array=array, axes=axes)
         zero = Stored(group.child(f"0/{name}"), model)
         variable = _variable(
@@ -243,7 +251,8 @@ def _variable(
     """The levels of one array. `zero` is its largest level, the source or a copy of it."""
     array = placed.array
     check_method(wanted.method, array.dtype)
-    reduction = Reduction(wanted.method, array.dtype, nodata_of(wanted.nodata, array))
+    nodata = nodata_of(wanted.nodata, array, fill_marks=not placed.is_image)
+    reduction = Reduction(wanted.method, array.dtype, nodata)
     geometry = _geometry(zero.array(), placed.axes, wanted)
     levels = [zero]
     for level in range(1, len(geometry.shapes)):
