@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from shlex import quote
 
 from omnizarr import errors
 from omnizarr.cli.output import Unwritable
@@ -12,12 +14,18 @@ from omnizarr.cli.places import Problem, Problems
 
 def _typed(name: str, value: object) -> str:
     """An argument of a function, as the option that a person types."""
+    if isinstance(value, dict):  # options of a format
+        return " ".join(f"--option {quote(_given(*item))}" for item in value.items())
     if (name, value) in _SPECIAL:
         return _SPECIAL[name, value]
     flag = f"--{name.replace('_', '-')}"
     if value is True:
         return flag
     return " ".join(f"{flag} {each}" for each in (value if isinstance(value, tuple) else (value,)))
+
+
+def _given(name: str, value: object) -> str:
+    return f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 
 _SPECIAL: dict[tuple[str, object], str] = {

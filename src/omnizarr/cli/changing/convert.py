@@ -122,6 +122,7 @@ def run(arguments: Any, out: Output) -> int:
             path=place.path,
             destination_path=there,
             remove_source=arguments.remove_source,
+            options=dict(arguments.option),
             **choices(arguments),
         )
     if reason and not (arguments.json or arguments.quiet):

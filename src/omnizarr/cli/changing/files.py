@@ -28,7 +28,8 @@ _FOR_ZARR = {
 def add_option(parser: Any) -> None:
     parser.add_argument(
         "--option", metavar="KEY=VALUE", action="append", default=[], type=_option,
-        help="of a file that is written, such as unlimited='[\"time\"]'; may be repeated",
+        help="of a file that is written, such as unlimited='[\"time\"]', or of a table that is"
+        " read, such as delimiter=';'; may be repeated",
     )  # fmt: skip
 
 
@@ -94,6 +95,7 @@ def convert(arguments: Any, out: Output) -> int:
             path=arguments.path,
             destination_path=there,
             storage_options=dict(given) if given and urls.is_url(arguments.source) else None,
+            options=dict(arguments.option),
             **command.choices(arguments),
         )
     if reason and not (arguments.json or arguments.quiet):
