@@ -46,6 +46,7 @@ _PLAINLY = (
     ("use fill_value=None", "give the array no fill value"),
     ("fill_value=None", "no fill value"),
     ("order='C'", "order C"),
+    ("say which with to=", "say which with --to"),
     ("json_attributes=True", "--option json_attributes=true"),
     (
         "export one of the groups or arrays with path=",

@@ -67,6 +67,26 @@ def test_what_is_refused(run: Run, file: Path, tmp_path: Path) -> None:
     assert run("convert", damaged, tmp_path / "d.zarr").status == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["x.grib"], "files of the format grib are read, not written"),
+        (["x.csv.gz"], "hint: write x.csv, and compress it"),
+        (["x.hdf"], "say which with --to, or use one of .h5"),
+        (["x.nc", "--to", "netcd"], "hint: did you mean netcdf?"),
+        (["x.h5", "--option", "unlimited"], "expected KEY=VALUE, found 'unlimited'"),
+    ],
+)
+def test_destinations_that_are_not_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zarr.save_array("a.zarr", RAMP)
+    done = run("convert", "a.zarr", *words)
+    assert done.status == 2 and message in done.err, done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.zarr"]
+
+
 def test_options_of_the_format(run: Run, tmp_path: Path) -> None:
     zarr.create_array(str(tmp_path / "a.zarr"), data=RAMP, dimension_names=["t", "x"])
     done = run("convert", tmp_path / "a.zarr", tmp_path / "c.h5", "--option", 'unlimited=["t"]')

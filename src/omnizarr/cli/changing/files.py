@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from io import StringIO
 from typing import Any
@@ -35,8 +37,8 @@ def add_option(parser: Any) -> None:
 
 def _option(text: str) -> tuple[str, object]:
     name, mark, value = text.partition("=")
-    if not mark:
-        raise ValueError(text)
+    if not mark or not name:
+        raise ArgumentTypeError(f"expected KEY=VALUE, found {text!r}")
     try:
         return name, json.loads(value)
     except ValueError:
@@ -70,6 +72,24 @@ def writes(arguments: Any) -> bool:
     return there is not None and any(
         there.lower().endswith(each.suffixes) for each in known.values()
     )
+
+
+def unwritable(destination: str) -> Iterator[Problem]:
+    """What speaks against a new folder of that name: it ends as a file of another format does,
+    which is not written."""
+    if os.path.lexists(destination):
+        return
+    plain, end = os.path.splitext(destination.lower())
+    packed = end in (".gz", ".bz2", ".zst")
+    known = omnizarr.file_formats()
+    for name, suffixes in ((each.name, each.suffixes) for each in known.values()):
+        if packed and plain.endswith(suffixes):
+            hint = f"write {os.path.splitext(destination)[0]}, and compress it"
+            yield Problem(f"{destination}: files are written without compression around them", hint)
+            return
+        if destination.lower().endswith(suffixes) and not known[name].writes:
+            hint = "omnizarr formats lists those that are; --to 3 makes it a folder of that name"
+            yield Problem(f"{destination}: files of the format {name} are read, not written", hint)
 
 
 def convert(arguments: Any, out: Output) -> int:
