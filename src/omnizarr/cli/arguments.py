@@ -31,6 +31,13 @@ def lengths(text: str) -> tuple[int, ...]:
     return shape
 
 
+def executor(text: str) -> str:
+    """Where tasks run: `threads`, `processes`, `dask`, `ray`, or `tcp://10.0.0.1:8786`."""
+    if text not in ("threads", "processes", "dask", "ray") and "://" not in text:
+        raise _refused("threads, processes, or the address of a Dask scheduler", text)
+    return text
+
+
 Lengths = int | str | tuple[int, ...]
 
 

@@ -55,6 +55,8 @@ def test_refusals(run: Run, maps: Path, tmp_path: Path) -> None:
     assert done.status == 2 and "no dimension has that name" in done.err
     done = run("rechunk", maps, out, "--chunks", "time=-1", "--max-memory", "1kB")
     assert done.status == 2 and "--max-memory" in done.err
+    done = run("rechunk", maps, out, "--executor", "process")
+    assert done.status == 2 and "argument --executor: expected threads, processes" in done.err
     assert not out.exists() or not list(out.iterdir())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import places, urls
-from omnizarr.cli.arguments import cuts
+from omnizarr.cli.arguments import cuts, executor
 from omnizarr.cli.changing import convert
 from omnizarr.cli.output import Output
 from omnizarr.cli.places import locate
@@ -55,7 +55,10 @@ def add_arguments(parser: Any) -> None:
     add("--dry-run", action="store_true", help="show the plan and what it costs, and do nothing")
     add("--no-resume", action="store_true", help="begin anew instead of going on")
     add("--workers", metavar="N", type=convert.positive, help="how many regions at once")
-    add("--executor", metavar="E", help="threads, processes, or a Dask scheduler's address")
+    add(
+        "--executor", metavar="E", type=executor,
+        help="threads, processes, or a Dask scheduler's address",
+    )  # fmt: skip
     add("--quiet", action="store_true", help="print nothing when all goes well")
 
 
