@@ -36,6 +36,8 @@ _SPECIAL: dict[tuple[str, object], str] = {
 _IN_PYTHON = re.compile(r"""\b(zarr_format|convention|axes)=['"]?([\w.-]+)['"]?""")
 """Arguments in the middle of a message, where the library does not give them apart."""
 _OPTIONS = {"zarr_format": "--to", "convention": "--convention", "axes": "--axes"}
+_ONE_NODE = re.compile(r"(?<!named )with path=")
+"""What an export says; where a store says so, the node is an argument."""
 _PLAINLY = (
     (
         "pass follow_symlinks=True if you trust it",
@@ -48,10 +50,6 @@ _PLAINLY = (
     ("order='C'", "order C"),
     ("say which with to=", "say which with --to"),
     ("json_attributes=True", "--option json_attributes=true"),
-    (
-        "export one of the groups or arrays with path=",
-        "name one of the groups or arrays with --path",
-    ),
 )
 _A_FILE = re.compile(r"; (open|read) it with (omnizarr\.virtualize|numpy\.load).*$")
 """What the library says to a program about a file of another format."""
@@ -60,6 +58,7 @@ _A_FILE = re.compile(r"; (open|read) it with (omnizarr\.virtualize|numpy\.load).
 def _shell(text: str) -> str:
     """A message as it reads on a command line."""
     text = _IN_PYTHON.sub(lambda found: f"{_OPTIONS[found[1]]} {found[2]}", text)
+    text = _ONE_NODE.sub("with --path", text)
     for python, plain in _PLAINLY:
         text = text.replace(python, plain)
     return text

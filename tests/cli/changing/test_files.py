@@ -72,6 +72,7 @@ def test_what_is_refused(run: Run, file: Path, tmp_path: Path) -> None:
     [
         (["x.grib"], "files of the format grib are read, not written"),
         (["x.csv.gz"], "hint: write x.csv, and compress it"),
+        (["x.npy"], "export one of its arrays with --path"),
         (["x.hdf"], "say which with --to, or use one of .h5"),
         (["x.nc", "--to", "netcd"], "hint: did you mean netcdf?"),
         (["x.h5", "--option", "unlimited"], "expected KEY=VALUE, found 'unlimited'"),
@@ -81,7 +82,7 @@ def test_destinations_that_are_not_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    zarr.save_array("a.zarr", RAMP)
+    zarr.create_group("a.zarr")
     done = run("convert", "a.zarr", *words)
     assert done.status == 2 and message in done.err, done.err
     assert [path.name for path in tmp_path.iterdir()] == ["a.zarr"]
