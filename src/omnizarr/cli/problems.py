@@ -38,6 +38,7 @@ _IN_PYTHON = re.compile(r"""\b(zarr_format|convention|axes)=['"]?([\w.-]+)['"]?"
 _OPTIONS = {"zarr_format": "--to", "convention": "--convention", "axes": "--axes"}
 _ONE_NODE = re.compile(r"(?<!named )with path=")
 """What an export says; where a store says so, the node is an argument."""
+_SKIP = re.compile(r"leave it out with skip=\['([^'\\]+)'\]")
 _PLAINLY = (
     (
         "pass follow_symlinks=True if you trust it",
@@ -58,6 +59,7 @@ _A_FILE = re.compile(r"; (open|read) it with (omnizarr\.virtualize|numpy\.load).
 def _shell(text: str) -> str:
     """A message as it reads on a command line."""
     text = _IN_PYTHON.sub(lambda found: f"{_OPTIONS[found[1]]} {found[2]}", text)
+    text = _SKIP.sub(lambda found: f"--exclude {quote(found[1])} leaves it out", text)
     text = _ONE_NODE.sub("with --path", text)
     for python, plain in _PLAINLY:
         text = text.replace(python, plain)

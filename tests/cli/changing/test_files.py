@@ -109,6 +109,15 @@ def test_tables_of_one_column_and_of_one_value(run: Run, tmp_path: Path) -> None
         np.testing.assert_array_equal(zarr.open(back, mode="r")["data"], expected)
 
 
+def test_a_type_without_a_form_is_left_out_by_name(run: Run, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as root:
+        root.create_dataset("a b", data=np.arange(3, dtype="g"))
+        root.create_dataset("c", data=RAMP)
+    done = run("convert", tmp_path / "x.h5", tmp_path / "x.zarr")
+    assert done.status == 2 and "hint: --exclude 'a b' leaves it out" in done.err
+    assert run("convert", tmp_path / "x.h5", tmp_path / "x.zarr", "--exclude", "a b").status == 0
+
+
 def test_options_of_a_table(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes("zip;ort\n00123;Köln\n".encode("latin-1"))
     refused = run("convert", tmp_path / "x.csv", tmp_path / "x.zarr", "--option", "delimiter=;")
