@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from shlex import quote
 
 from omnizarr import errors
 from omnizarr.cli.output import Unwritable
@@ -12,12 +14,18 @@ from omnizarr.cli.places import Problem, Problems
 
 def _typed(name: str, value: object) -> str:
     """An argument of a function, as the option that a person types."""
+    if isinstance(value, dict):  # options of a format
+        return " ".join(f"--option {quote(_given(*item))}" for item in value.items())
     if (name, value) in _SPECIAL:
         return _SPECIAL[name, value]
     flag = f"--{name.replace('_', '-')}"
     if value is True:
         return flag
     return " ".join(f"{flag} {each}" for each in (value if isinstance(value, tuple) else (value,)))
+
+
+def _given(name: str, value: object) -> str:
+    return f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 
 _SPECIAL: dict[tuple[str, object], str] = {
@@ -28,6 +36,9 @@ _SPECIAL: dict[tuple[str, object], str] = {
 _IN_PYTHON = re.compile(r"""\b(zarr_format|convention|axes)=['"]?([\w.-]+)['"]?""")
 """Arguments in the middle of a message, where the library does not give them apart."""
 _OPTIONS = {"zarr_format": "--to", "convention": "--convention", "axes": "--axes"}
+_ONE_NODE = re.compile(r"(?<!named )with path=")
+"""What an export says; where a store says so, the node is an argument."""
+_SKIP = re.compile(r"leave it out with skip=\['([^'\\]+)'\]")
 _PLAINLY = (
     (
         "pass follow_symlinks=True if you trust it",
@@ -38,11 +49,8 @@ _PLAINLY = (
     ("use fill_value=None", "give the array no fill value"),
     ("fill_value=None", "no fill value"),
     ("order='C'", "order C"),
+    ("say which with to=", "say which with --to"),
     ("json_attributes=True", "--option json_attributes=true"),
-    (
-        "export one of the groups or arrays with path=",
-        "name one of the groups or arrays with --path",
-    ),
 )
 _A_FILE = re.compile(r"; (open|read) it with (omnizarr\.virtualize|numpy\.load).*$")
 """What the library says to a program about a file of another format."""
@@ -51,6 +59,8 @@ _A_FILE = re.compile(r"; (open|read) it with (omnizarr\.virtualize|numpy\.load).
 def _shell(text: str) -> str:
     """A message as it reads on a command line."""
     text = _IN_PYTHON.sub(lambda found: f"{_OPTIONS[found[1]]} {found[2]}", text)
+    text = _SKIP.sub(lambda found: f"--exclude {quote(found[1])} leaves it out", text)
+    text = _ONE_NODE.sub("with --path", text)
     for python, plain in _PLAINLY:
         text = text.replace(python, plain)
     return text

@@ -108,6 +108,28 @@ def test_groups_scalars_and_what_is_empty(tmp_path: Path) -> None:
         omnizarr.virtualize(path, group="c")
 
 
+def test_text_that_spaces_fill_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Fortran writes it: h5py has none of these spaces."""
+    kind = h5py.h5t.C_S1.copy()
+    kind.set_size(5)
+    kind.set_strpad(h5py.h5t.STR_SPACEPAD)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for name, chunks in (("plain", None), ("chunks", (2,))):
+            plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            if chunks:
+                plist.set_chunk(chunks)
+                plist.set_deflate(4)
+            space = h5py.h5s.create_simple((3,))
+            made = h5py.h5d.create(file.id, name.encode(), kind, space, plist)
+            text = np.array([b"ab   ", b"c", b"defgh"], "S5")
+            made.write(h5py.h5s.ALL, h5py.h5s.ALL, text, kind)
+    root = equal(tmp_path / "x.h5")
+    assert root["plain"][...].tolist() == root["chunks"][...].tolist() == [b"ab", b"c", b"defgh"]
+    monkeypatch.setattr("omnizarr.api.virtual.hdf5.MOST_TEXT", 2)
+    with pytest.raises(UnsupportedError, match="padded with spaces"):
+        omnizarr.virtualize(tmp_path / "x.h5")
+
+
 def test_fill_values_are_those_of_the_attribute(tmp_path: Path) -> None:
     path = tmp_path / "data.h5"
     with h5py.File(path, "w") as file:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import omnizarr as zarr
@@ -65,6 +67,27 @@ def test_what_is_refused(run: Run, file: Path, tmp_path: Path) -> None:
     assert run("convert", damaged, tmp_path / "d.zarr").status == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["x.grib"], "files of the format grib are read, not written"),
+        (["x.csv.gz"], "hint: write x.csv, and compress it"),
+        (["x.npy"], "export one of its arrays with --path"),
+        (["x.hdf"], "say which with --to, or use one of .h5"),
+        (["x.nc", "--to", "netcd"], "hint: did you mean netcdf?"),
+        (["x.h5", "--option", "unlimited"], "expected KEY=VALUE, found 'unlimited'"),
+    ],
+)
+def test_destinations_that_are_not_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zarr.create_group("a.zarr")
+    done = run("convert", "a.zarr", *words)
+    assert done.status == 2 and message in done.err, done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.zarr"]
+
+
 def test_options_of_the_format(run: Run, tmp_path: Path) -> None:
     zarr.create_array(str(tmp_path / "a.zarr"), data=RAMP, dimension_names=["t", "x"])
     done = run("convert", tmp_path / "a.zarr", tmp_path / "c.h5", "--option", 'unlimited=["t"]')
@@ -84,6 +107,47 @@ def test_tables_of_one_column_and_of_one_value(run: Run, tmp_path: Path) -> None
         assert done.status == 0, done.err
         expected = np.atleast_1d(np.load(tmp_path / f"{name}.npy"))
         np.testing.assert_array_equal(zarr.open(back, mode="r")["data"], expected)
+
+
+def test_a_type_without_a_form_is_left_out_by_name(run: Run, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as root:
+        root.create_dataset("a b", data=np.arange(3, dtype="g"))
+        root.create_dataset("c", data=RAMP)
+    done = run("convert", tmp_path / "x.h5", tmp_path / "x.zarr")
+    assert done.status == 2 and "hint: --exclude 'a b' leaves it out" in done.err
+    assert run("convert", tmp_path / "x.h5", tmp_path / "x.zarr", "--exclude", "a b").status == 0
+
+
+def test_options_of_a_table(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes("zip;ort\n00123;Köln\n".encode("latin-1"))
+    refused = run("convert", tmp_path / "x.csv", tmp_path / "x.zarr", "--option", "delimiter=;")
+    assert refused.status == 2 and "--option encoding=latin-1 reads" in refused.err
+    options = ["delimiter=;", "encoding=latin-1", 'types={"zip": "string"}']
+    words = [word for option in options for word in ("--option", option)]
+    assert run("convert", tmp_path / "x.csv", tmp_path / "x.zarr", *words).status == 0
+    root = zarr.open_group(tmp_path / "x.zarr", mode="r")
+    assert (root["zip"][0], root["ort"][0]) == ("00123", "Köln")
+
+
+def test_what_a_table_does_not_take(run: Run, file: Path, tmp_path: Path) -> None:
+    table = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a b": [1], "lists": [[1]]}), table)
+    for words, message in (
+        ([], "--option 'columns=[\"a b\"]' reads the others"),
+        (["--verify"], "verify is not taken for a table"),
+        (["--exclude", "a"], "exclude is not taken for a table"),
+        (["--chunks", "2,3"], "chunks of a table are a number of rows; found (2, 3)"),
+        (["--option", "colums=[]"], "did you mean 'columns'?"),
+    ):
+        done = run("convert", table, tmp_path / "x.zarr", *words)
+        assert done.status == 2 and message in done.err and "unexpected" not in done.err
+    for source in (file, tmp_path / "a.zarr"):
+        zarr.save_array(str(tmp_path / "a.zarr"), RAMP)
+        done = run("convert", source, tmp_path / "x.zarr", "--option", "delimiter=;")
+        assert done.status == 2 and "options are for the reading of a table" in done.err
+    assert not (tmp_path / "x.zarr").exists()
+    done = run("convert", table, tmp_path / "x.csv")
+    assert done.status == 2 and "is a table" in done.err and "kind=" not in done.err
 
 
 def test_files_are_named_where_a_store_is_wanted(run: Run, file: Path, tmp_path: Path) -> None:

@@ -180,6 +180,15 @@ def test_what_makes_no_table() -> None:
     assert "no array" in parquet.obstacles(root, {})[0]
     root["a"], root["b"] = [1, 2], [1, 2, 3]
     assert "different shapes" in parquet.obstacles(root, {})[0]
+
+
+@pytest.mark.parametrize("length", [2, 4])
+@pytest.mark.parametrize("name", ["x", "z"])
+def test_coordinates_that_fit_nothing_are_not_left_out(name: str, length: int) -> None:
+    root = omnizarr.group()
+    root.create_array("a", data=np.arange(3), dimension_names=["x"])
+    root.create_array(name, data=np.arange(10, 10 + length), dimension_names=[name])
+    assert f"different shapes (a (3,), {name} ({length},))" in parquet.obstacles(root, {})[0]
     root["c/d"] = [1]
     assert "no groups" in arrow.obstacles(root, {})[0]
     raw = omnizarr.create_array({}, data=np.zeros(2, "V3"))

@@ -151,9 +151,11 @@ def test_what_has_no_form_is_told_at_once(tmp_path: Path) -> None:
         "good": [1, 2],
     })  # fmt: skip
     pq.write_table(table, tmp_path / "x.parquet")
-    with pytest.raises(UnsupportedError, match=r"'list'.*'map'.*'price'.*columns=\['good'\]"):
+    with pytest.raises(UnsupportedError, match=r"'list'.*'map'.*'price'.*'columns': \['good'\]"):
         read(tmp_path / "x.parquet", tmp_path / "x.zarr")
     assert not (tmp_path / "x.zarr").exists()
+    with pytest.raises(ValueError, match="decimals must be 'text' or 'float', found 'exact'"):
+        read(tmp_path / "x.parquet", tmp_path / "x.zarr", decimals="exact")  # type: ignore[arg-type]
     for decimals in ("text", "float"):
         read(
             tmp_path / "x.parquet", tmp_path / "x.zarr", columns=["good", "price"],
@@ -312,6 +314,41 @@ def test_csv_that_is_compressed_or_has_tabs(tmp_path: Path) -> None:
         read(tmp_path / "z.csv", tmp_path / "z.zarr", delimiter=";")
     read(tmp_path / "z.csv", tmp_path / "z.zarr", delimiter=";", encoding="latin-1")
     assert values(group_of(tmp_path / "z.zarr"), "ä") == ["ü"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delimiter": ";;"}, "delimiter must be one character, found ';;'"),
+        ({"encoding": "latin-99"}, "unknown encoding: latin-99"),
+        ({"null_values": "NA"}, "null_values must be a list of texts, found 'NA'"),
+        ({"types": ["string"]}, "types must be types by the names of columns"),
+        ({"types": {"zpi": "string"}}, "there is no column 'zpi'; did you mean 'zip'"),
+        ({"types": {"zip": "strin"}}, "No type alias for strin"),
+        ({"columns": "zip"}, "columns must be a list of names, found 'zip'"),
+        ({"delimeter": ";"}, "a table has no option 'delimeter'; .* did you mean 'delimiter'"),
+    ],
+)
+def test_wrong_options(options: Any, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("zip\n00123\n")
+    with pytest.raises((ValueError, UnsupportedError, MetadataError), match=message):
+        omnizarr.convert(tmp_path / "x.csv", tmp_path / "x.zarr", options=options)
+    assert not (tmp_path / "x.zarr").exists()
+
+
+def test_options_of_a_conversion(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes("zip;ort\n00123;Köln\n".encode("latin-1"))
+    options = {"delimiter": ";", "encoding": "latin-1", "types": {"zip": "string"}}
+    omnizarr.convert(tmp_path / "x.csv", tmp_path / "x.zarr", options=options)
+    root = group_of(tmp_path / "x.zarr")
+    assert values(root, "zip") == ["00123"] and values(root, "ort") == ["Köln"]
+    np.save(tmp_path / "x.npy", [1])
+    with pytest.raises(
+        UnsupportedError, match=r"options are for the reading of a table, which .*x\.npy"
+    ):
+        omnizarr.convert(tmp_path / "x.npy", tmp_path / "y.zarr", options=options)
+    with pytest.raises(UnsupportedError, match="is a table, which is not written as another file"):
+        omnizarr.export(tmp_path / "x.csv", tmp_path / "x.parquet")
 
 
 def test_against_pandas(tmp_path: Path) -> None:
@@ -478,9 +515,9 @@ def test_the_report_of_a_conversion(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [(row.path, row.chunks) for row in done.nodes] == [("", 0), ("a", 2), ("b", 2)]
     assert done.nodes[1].notes == ("int64 column", "1 missing, see a_valid")
     assert done.nodes[1].bytes_written == 16 and done.bytes_written > 16
-    with pytest.raises(TypeError, match="shards is not taken"):
+    with pytest.raises(UnsupportedError, match="shards is not taken"):
         convert_table(tmp_path / "x.parquet", {}, refused={"shards": (5,), "drop": ()})
-    with pytest.raises(TypeError, match="number of rows"):
+    with pytest.raises(UnsupportedError, match="number of rows"):
         convert_table(tmp_path / "x.parquet", {}, chunks={"a": 5})
     with pytest.raises(TypeError, match="in place"):
         convert_table(tmp_path / "x.parquet", None)

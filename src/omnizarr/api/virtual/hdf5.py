@@ -53,6 +53,7 @@ _HIDDEN = frozenset({
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 _NON_COORDINATE = "_nc4_non_coord_"
 _COMPACT, _CONTIGUOUS, _CHUNKED, _VIRTUAL = range(4)
+_SPACES = 2  # H5T_STR_SPACEPAD, as Fortran writes text
 _BLOSC = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 
 
@@ -206,6 +207,9 @@ class _Scan:
         limit = WANTED_BYTES if path in self._wanted else 0
         if not shape or is_coordinate(path, dimensions):
             limit = HELD_BYTES
+        if text is not None and dataset.id.get_type().get_strpad() == _SPACES:
+            _check_text(dataset)
+            limit = prod(shape) * dtype.itemsize  # the bytes have spaces that are no part of it
         plist = dataset.id.get_create_plist()
         if prod(shape) * dtype.itemsize <= limit or plist.get_layout() == _COMPACT:
             values = np.asarray(dataset[...]).astype(dtype, copy=False)
@@ -338,12 +342,16 @@ def _plain(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(dtype.str) if dtype.kind != "b" else np.dtype(bool)
 
 
-def _text(dataset: Any) -> NDArray:
+def _check_text(dataset: Any) -> None:
     if dataset.size and dataset.size > MOST_TEXT:
         raise UnsupportedError(
-            f"{dataset.size} elements of text of any length, which would be copied; at most"
-            f" {MOST_TEXT} are"
+            f"{dataset.size} elements of text of any length, or padded with spaces, which would be"
+            f" copied; at most {MOST_TEXT} are"
         )
+
+
+def _text(dataset: Any) -> NDArray:
+    _check_text(dataset)
     if dataset.shape is None:
         return np.zeros(0, np.dtypes.StringDType())
     try:

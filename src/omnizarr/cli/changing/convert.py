@@ -13,7 +13,15 @@ from omnizarr.cli import codec_texts, places, spots, urls
 from omnizarr.cli.arguments import integer, lengths
 from omnizarr.cli.changing import files, rm
 from omnizarr.cli.output import Output, Unwritable, dim
-from omnizarr.cli.places import Given, Problem, Problems, StoredAt, find, open_store
+from omnizarr.cli.places import (
+    Given,
+    Problem,
+    Problems,
+    StoredAt,
+    find,
+    near,
+    open_store,
+)
 from omnizarr.cli.titles import names
 from omnizarr.errors import MetadataError, ZarrError
 from omnizarr.stores import Store, store_kind
@@ -122,6 +130,7 @@ def run(arguments: Any, out: Output) -> int:
             path=place.path,
             destination_path=there,
             remove_source=arguments.remove_source,
+            options=dict(arguments.option),
             **choices(arguments),
         )
     if reason and not (arguments.json or arguments.quiet):
@@ -273,6 +282,15 @@ def _problems(arguments: Any) -> Iterator[Problem]:
             "omnizarr convert old.zarr new.zarr --to 3",
         )
         return
+    if arguments.to is not None and arguments.to not in names():
+        formats = [*names(), *omnizarr.file_formats(writes=True)]
+        meant = near(arguments.to, formats)
+        yield Problem(
+            f"--to takes {', '.join(formats)}; found {arguments.to!r}",
+            f"did you mean {meant}?" if meant else "omnizarr formats lists them",
+        )
+    elif arguments.to is None and arguments.destination is not None:
+        yield from files.unwritable(arguments.destination)
     changes = {
         "--drop": arguments.drop,
         "--exclude": arguments.exclude,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from io import StringIO
 from typing import Any
@@ -28,14 +30,15 @@ _FOR_ZARR = {
 def add_option(parser: Any) -> None:
     parser.add_argument(
         "--option", metavar="KEY=VALUE", action="append", default=[], type=_option,
-        help="of a file that is written, such as unlimited='[\"time\"]'; may be repeated",
+        help="of a file that is written, such as unlimited='[\"time\"]', or of a table that is"
+        " read, such as delimiter=';'; may be repeated",
     )  # fmt: skip
 
 
 def _option(text: str) -> tuple[str, object]:
     name, mark, value = text.partition("=")
-    if not mark:
-        raise ValueError(text)
+    if not mark or not name:
+        raise ArgumentTypeError(f"expected KEY=VALUE, found {text!r}")
     try:
         return name, json.loads(value)
     except ValueError:
@@ -71,6 +74,24 @@ def writes(arguments: Any) -> bool:
     )
 
 
+def unwritable(destination: str) -> Iterator[Problem]:
+    """What speaks against a new folder of that name: it ends as a file of another format does,
+    which is not written."""
+    if os.path.lexists(destination):
+        return
+    plain, end = os.path.splitext(destination.lower())
+    packed = end in (".gz", ".bz2", ".zst")
+    known = omnizarr.file_formats()
+    for name, suffixes in ((each.name, each.suffixes) for each in known.values()):
+        if packed and plain.endswith(suffixes):
+            hint = f"write {os.path.splitext(destination)[0]}, and compress it"
+            yield Problem(f"{destination}: files are written without compression around them", hint)
+            return
+        if destination.lower().endswith(suffixes) and not known[name].writes:
+            hint = "omnizarr formats lists those that are; --to 3 makes it a folder of that name"
+            yield Problem(f"{destination}: files of the format {name} are read, not written", hint)
+
+
 def convert(arguments: Any, out: Output) -> int:
     """From a file to Zarr."""
     from omnizarr.cli.changing import convert as command
@@ -94,6 +115,7 @@ def convert(arguments: Any, out: Output) -> int:
             path=arguments.path,
             destination_path=there,
             storage_options=dict(given) if given and urls.is_url(arguments.source) else None,
+            options=dict(arguments.option),
             **command.choices(arguments),
         )
     if reason and not (arguments.json or arguments.quiet):

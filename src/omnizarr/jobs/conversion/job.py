@@ -78,6 +78,7 @@ def convert(
     max_memory: MemoryLike = None,
     storage_options: StorageOptions | None = None,
     destination_options: StorageOptions | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Conversion:
     """Write an array or a group, with everything below it, in another format.
 
@@ -153,6 +154,9 @@ def convert(
         `limits.worker_bytes`, or what one chunk needs.
     storage_options, destination_options
         Options for the stores of URLs, source and destination.
+    options
+        How a table is read: ``columns``, ``decimals``, and of CSV ``delimiter``, ``encoding``,
+        ``null_values``, ``types`` (the page "Convert npy, CSV, Parquet, Arrow").
 
     Returns
     -------
@@ -193,10 +197,16 @@ def convert(
             source, destination, chunks=chunks, compressors=compressors, zarr_format=zarr_format,
             dry_run=dry_run, path=destination_path, overwrite=overwrite, progress=progress,
             storage_options=storage_options, destination_options=destination_options,
+            reading=options,
             refused={"path": path, "dialect": dialect, "drop": drop, "exclude": exclude,
                      "verify": verify, "on_damage": on_damage, "shards": shards,
                      "remove_source": remove_source},
         )  # fmt: skip
+    if options:
+        raise UnsupportedError(
+            f"options are for the reading of a table, which {source!r} is not; found"
+            f" {', '.join(options)}"
+        )
     named = formats.with_dialect(zarr_format, dialect)
     target = formats.get_format(config.get("default_zarr_format") if named is None else named)
     if destination is None and isinstance(target, formats.Registering):

@@ -29,6 +29,7 @@ from omnizarr.errors import (
 from omnizarr.jobs.exporting.formats import has_suffix, options_of, writers
 from omnizarr.jobs.exporting.report import ExportedArray, ExportReport
 from omnizarr.jobs.importing import opened
+from omnizarr.jobs.importing.table_conversion import is_table
 from omnizarr.jobs.memory import MemoryLike, as_bytes
 from omnizarr.keywords import nearest, refuse_unknown
 from omnizarr.model.store import Store
@@ -220,6 +221,10 @@ def _node(
             raise TypeError(f"path needs a group, found an array; path is {path!r}")
         yield source[path] if path else source
         return
+    if is_table(source):
+        raise UnsupportedError(
+            f"{source!r} is a table, which is not written as another file"
+        ).advise("convert it to Zarr, and that to the file")
     with opened(source, storage_options) as foreign:
         if foreign is not None:
             yield foreign[path] if path else foreign

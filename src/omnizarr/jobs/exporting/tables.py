@@ -112,7 +112,12 @@ def table_of(node: Array | Group, *, dictionaries: bool = False) -> Table:
         return _wide(node, arrays, dictionaries)
     coordinates = {name: array for name, array in arrays.items() if array.dims == (name,)}
     others = {name: array for name, array in arrays.items() if name not in coordinates}
-    if len({(array.shape, array.dims) for array in others.values()}) != 1:
+    first = next(iter(others.values()), None)
+    lengths_of = {} if first is None else dict(zip(first.dims or (), first.shape, strict=False))
+    left_over = [
+        name for name, array in coordinates.items() if array.shape != (lengths_of.get(name),)
+    ]
+    if left_over or len({(array.shape, array.dims) for array in others.values()}) != 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:8])
         raise UnsupportedError(
             f"its arrays have different shapes ({shapes}), so that they make no table: export one"

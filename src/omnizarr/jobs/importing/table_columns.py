@@ -100,9 +100,13 @@ def columns_of(schema: Any, decimals: Decimals | None) -> list[Column]:
             attributes[NAME] = each.name
         columns.append(Column(name, dtype, each.type, decimals, attributes))
     if refused:
-        raise UnsupportedError(
+        found = UnsupportedError(
             f"columns that have no form as an array of one dimension: {'; '.join(refused)}"
-        ).advise(f"name those to read with columns={[each.name for each in columns]!r}")
+        )
+        others = [str(each.attributes.get(NAME, each.name)) for each in columns]
+        if not others:
+            raise found
+        raise found.advise("{} reads the others", ("options", {"columns": others}))
     return columns
 
 
@@ -148,7 +152,7 @@ def _dtype(pa: Any, kind: Any, decimals: Decimals | None) -> Any:
     if types.is_decimal(kind) and decimals is not None:
         return str if decimals == "text" else "f8"
     if types.is_decimal(kind):
-        raise UnsupportedError("decimals='text' keeps all digits, decimals='float' rounds")
+        raise UnsupportedError("the option decimals=text keeps all digits, decimals=float rounds")
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return np.dtype(kind.to_pandas_dtype())
     if types.is_date(kind):

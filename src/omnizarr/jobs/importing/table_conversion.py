@@ -12,12 +12,16 @@ from typing import Any, TypeGuard
 
 from omnizarr.api.virtual.files import find
 from omnizarr.config import config
+from omnizarr.errors import UnsupportedError
 from omnizarr.formats import FormatName
 from omnizarr.jobs.conversion.report import Conversion, Row
 from omnizarr.jobs.importing.table_sources import kind_of
 from omnizarr.jobs.importing.tables import ImportedTable, read
+from omnizarr.keywords import nearest
 from omnizarr.stores import StoreLike
 
+READING = ("columns", "decimals", "delimiter", "encoding", "null_values", "types")
+"""Options of `convert` for the reading of a table."""
 _ENDS_OF_URLS = (".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
@@ -48,10 +52,11 @@ def convert_table(
     zarr_format: FormatName | None = None,
     dry_run: bool = False,
     refused: Mapping[str, object] | None = None,
+    reading: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Conversion:
     """What `convert` does with a table. `refused`: arguments that a table does not take, which
-    must have no value; `options`: others of `read`.
+    must have no value; `reading`: what a caller says of the table; `options`: others of `read`.
 
     >>> with open("a.csv", "w") as file:
     ...     _ = file.write("a\\n1\\n")
@@ -60,14 +65,22 @@ def convert_table(
     """
     for name, value in (refused or {}).items():
         if value:
-            raise TypeError(f"{name} is not taken for a table; convert the result once more")
+            raise UnsupportedError(f"{name} is not taken for a table").advise(
+                "convert the result once more"
+            )
     if destination is None:
         raise TypeError("a table is not converted in place; give a destination")
+    for name in reading or {}:
+        if name not in READING:
+            known = ", ".join(READING)
+            raise UnsupportedError(
+                f"a table has no option {name!r}; it has {known}{nearest(name, READING)}"
+            )
     chosen = zarr_format or config.get("default_zarr_format")
     report = read(
         source, destination, rows=_rows(chunks), zarr_format=chosen, dry_run=dry_run,
         compressors="auto" if isinstance(compressors, str) and compressors == "keep"
-        else compressors, **options,
+        else compressors, **options, **(reading or {}),
     )  # fmt: skip
     found = _conversion(report, chosen, dry_run)
     if dry_run:
@@ -81,7 +94,7 @@ def _rows(chunks: Any) -> int | None:
         chunks = chunks[0]
     if chunks is None or (isinstance(chunks, int) and not isinstance(chunks, bool)):
         return chunks
-    raise TypeError(f"chunks of a table are a number of rows; found {chunks!r}")
+    raise UnsupportedError(f"chunks of a table are a number of rows; found {chunks!r}")
 
 
 def _conversion(report: ImportedTable, chosen: FormatName, dry_run: bool) -> Conversion:

@@ -10,6 +10,7 @@ This module knows files of tables. It must not know Zarr.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -20,6 +21,7 @@ from typing import IO, Any, Literal
 from omnizarr import limits
 from omnizarr.api.virtual.files import Place
 from omnizarr.errors import LimitError, MetadataError, UnsupportedError, ZarrError
+from omnizarr.keywords import nearest
 from omnizarr.runtime.optional_packages import package
 
 TableKind = Literal["parquet", "arrow", "csv"]
@@ -34,6 +36,7 @@ _PACKED_ENDS = ("", ".gz", ".bz2", ".zst")
 _ENDS_OF_STREAMS = (".arrow", ".arrows", ".ipc", ".feather")
 _AT_COLUMN = re.compile(r"In CSV column #(\d+)")
 _PURPOSE = "reading tables"
+_LATIN = "options", {"encoding": "latin-1"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,20 @@ class CsvOptions:
     """What means "missing" where it stands without quotes."""
     types: Mapping[str, object] = field(default_factory=dict)
     """Types of Arrow by the names of columns, as pyarrow or text."""
+
+    def __post_init__(self) -> None:
+        delimiter: object = self.delimiter
+        if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
+            raise ValueError(f"delimiter must be one character, found {delimiter!r}")
+        try:
+            codecs.lookup(self.encoding)
+        except (LookupError, TypeError) as error:
+            raise ValueError(f"encoding: {error}") from error
+        nulls = self.null_values
+        if isinstance(nulls, str) or not all(isinstance(each, str) for each in nulls):
+            raise ValueError(f"null_values must be a list of texts, found {nulls!r}")
+        if not isinstance(self.types, Mapping):
+            raise ValueError(f"types must be types by the names of columns, found {self.types!r}")
 
 
 @dataclass(frozen=True)
@@ -124,7 +141,7 @@ def _told(pa: Any, place: Place, kind: TableKind) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         found = MetadataError(f"{place.shown!r} cannot be read as {kind}: {error}")
         if isinstance(error, UnicodeError):
-            found = found.advise("say what its text is: encoding='latin-1'")
+            found = found.advise("{} reads another encoding", _LATIN)
         raise found from error
 
 
@@ -188,7 +205,7 @@ class _Csv:
         binary = [each.name for each in schema if self._pa.types.is_binary(each.type)]
         if binary and not set(binary) & set(self._options.types):
             raise MetadataError(f"the column {binary[0]!r} is not text in UTF-8").advise(
-                "say what it is: encoding='latin-1'"
+                "{} reads another encoding", _LATIN
             )
 
         def batches(columns: Sequence[str]) -> Iterator[Any]:
@@ -242,6 +259,11 @@ class _Csv:
                 with self._reader() as reader:
                     schema, rows = reader.schema, 0
                     names = schema.names
+                    for name in self._options.types:
+                        if name not in names:
+                            raise MetadataError(
+                                f"there is no column {name!r}{nearest(name, names)}"
+                            )
                     self._types = {each.name: each.type for each in schema}
                     for batch in reader:
                         rows += batch.num_rows

@@ -188,7 +188,9 @@ def read(
         raise UnsupportedError(f"{place.shown!r} is no Parquet, Arrow or CSV file").advise(
             "if it is, say so with kind="
         )
-    csv = CsvOptions(delimiter, encoding, tuple(null_values), types or {})
+    if decimals not in (None, "text", "float"):
+        raise ValueError(f"decimals must be 'text' or 'float', found {decimals!r}")
+    csv = CsvOptions(delimiter, encoding, null_values, types or {})
     chosen = formats.get_format(zarr_format or config.get("default_zarr_format"))
     normal = paths.normalize_path(path)
     with opened(place, found, csv) as source:
@@ -265,8 +267,8 @@ def _chosen(known: Sequence[str], wanted: Sequence[str] | None, place: Place) ->
         raise MetadataError(f"{place.shown!r} has several columns of one name: {twice or 'many'}")
     if wanted is None:
         return list(known)
-    if isinstance(wanted, str):
-        raise TypeError(f"columns must be a list of names, found one str: {wanted!r}")
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+        raise ValueError(f"columns must be a list of names, found {wanted!r}")
     for name in wanted:
         if name not in known:
             shown = ", ".join(map(repr, known[:20]))
