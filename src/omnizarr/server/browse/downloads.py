@@ -48,8 +48,18 @@ def _npy(values: npt.NDArray[Any]) -> bytes:
     out = io.BytesIO()
     if values.dtype.kind == "T":
         values = values.astype(str)
+    if not _is_read_back(values.dtype):
+        raise BadRequest(f"NumPy has no {values.dtype} in .npy files; take CSV")
     np.save(out, values, allow_pickle=False)
     return out.getvalue()
+
+
+def _is_read_back(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy finds a data type again in the header of a file."""
+    try:
+        return bool(np.lib.format.descr_to_dtype(np.lib.format.dtype_to_descr(dtype)) == dtype)
+    except TypeError:  # float8_e5m2 calls itself '<f1', which NumPy has not
+        return False
 
 
 def _csv(values: npt.NDArray[Any]) -> bytes:
