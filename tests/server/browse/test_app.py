@@ -115,6 +115,14 @@ def test_types_that_javascript_has_not(dtype: str, sent: str, ask: Ask) -> None:
     assert header["dtype"] == sent and values.tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("fill", ["NaT", 5])
+def test_a_duration_that_fills(fill: Any, ask: Ask) -> None:
+    array = zarr.create_array({}, shape=3, dtype="m8[h]", fill_value=np.timedelta64(fill, "h"))
+    facts = ask(array).json("node")
+    assert facts["fill_value"] == str(array.fill_value)
+    assert facts["problems"] == [] and facts["chunks"] == [3]
+
+
 def test_text_and_records(sample: zarr.Group, ask: Ask) -> None:
     page = ask(sample)
     assert page.values("words")[0]["texts"] == ["one", "<script>alert(1)</script>", "ü"]
@@ -187,6 +195,16 @@ def test_downloads(sample: zarr.Group, ask: Ask) -> None:
     )
     people = client.get("/api/download", params={"path": "people", "as": "csv"}).text
     assert people == "number,height\n1,2.5\n2,3.5\n"
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2"])
+def test_types_that_npy_has_not(dtype: str, ask: Ask) -> None:
+    array = zarr.create_array({}, shape=2, dtype=dtype)
+    array[:] = np.array([0.5, 2.0])
+    page = ask(array)
+    assert dtype in page.json("download", status=400, **{"as": "npy"})["error"]
+    text = page.client.get("/api/download", params={"as": "csv"}).text
+    assert [float(line) for line in text.split()] == [0.5, 2]
 
 
 def test_labels_are_whole(ask: Ask) -> None:
@@ -269,6 +287,13 @@ def test_a_huge_array_opens_at_once(huge: zarr.Array, ask: Ask) -> None:
     assert (found["height"], found["width"], found["per_cell"]) == (80, 80, [2, 2])
 
 
+def test_the_longest_dimension(ask: Ask) -> None:
+    length = 2**63 - 1
+    array = zarr.create_array({}, shape=(length,), chunks=(1000,), dtype="i1")
+    header, values = ask(array).values("", f"0:{length}", size="100")
+    assert header["parts"][0][1] == values.size > 1
+
+
 def test_what_is_too_large_is_refused(huge: zarr.Array, ask: Ask) -> None:
     page = ask(huge)
     assert page.json("download", status=413, **{"as": "npy"})["error"]
@@ -309,6 +334,11 @@ def test_what_has_no_meaning_is_told(name: str, query: Any, sample: zarr.Group, 
 def test_a_path_that_leads_nowhere(path: str, sample: zarr.Group, ask: Ask) -> None:
     response = ask(sample).client.get("/api/node", params={"path": path})
     assert response.status_code in (404, 422) and response.json()["error"]
+
+
+def test_a_hint_is_given_once(sample: zarr.Group, ask: Ask) -> None:
+    found = ask(sample).json("node", status=404, path="cuonts")
+    assert "'counts'" in found["hint"] and "'counts'" not in found["error"]
 
 
 def test_a_damaged_chunk_is_told(ask: Ask) -> None:

@@ -112,10 +112,12 @@ def _failed(error: Exception) -> Response:
             status = 422
         case _:
             status = 500
-    text = str(error) or type(error).__name__
+    text, hint = str(error), None
+    if isinstance(error, ZarrError):
+        text, hint = ": ".join([*map(str, error.where), error.reason]), error.hint
+    text = text or type(error).__name__
     if status == 500:
         text = f"unexpected {type(error).__name__}: {text}"
-    hint = error.hint if isinstance(error, ZarrError) else None
     return JSONResponse({"error": text, "hint": hint}, status_code=status, headers=_FRESH)
 
 

@@ -36,6 +36,8 @@ def _plain(value: object, depth: int, left: list[int]) -> Any:
             return value
         case np.bool_():
             return bool(value)
+        case np.timedelta64():  # which is one of NumPy's integers
+            return str(value)
         case str():
             return value if len(value) <= _LONGEST else value[:_LONGEST] + CUT
         case int() | np.integer():

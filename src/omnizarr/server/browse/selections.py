@@ -21,7 +21,7 @@ DECODED = 128 << 20
 LARGEST = 1 << 30
 """Bytes of chunks that are never decoded for one answer."""
 
-_PART = re.compile(r"(\d{1,18})|(\d{0,18}):(\d{0,18})(?::(\d{1,18}))?", re.ASCII)
+_PART = re.compile(r"(\d{1,19})|(\d{0,19}):(\d{0,19})(?::(\d{1,19}))?", re.ASCII)
 
 
 class BadRequest(ValueError):
