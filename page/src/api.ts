@@ -5,7 +5,8 @@ export interface Children { path: string; total: number; offset: number; childre
 export interface Dim {
   name: string | null; length: number; type: string | null; units: string | null; coordinates: string | null;
 }
-export interface Codec { name: string; configuration: Record<string, unknown> }
+/** Of codecs inside another one, such as a shard's, the configuration is as stored: it may be absent. */
+export interface Codec { name: string; configuration?: Record<string, unknown> }
 export interface Pyramid {
   levels: { path: string; shape: number[] }[];
   axes: { name: string; type: string | null; unit: string | null }[];

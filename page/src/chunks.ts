@@ -17,6 +17,7 @@ export async function chunks(host: HTMLElement, facts: api.Facts): Promise<void>
   const told = el("p", { className: "readout", role: "status", "aria-live": "polite" }, "\u00a0");
   const one = el("section", { className: "below", "aria-label": "One chunk" });
   fill(host, tools, told, stage, one);
+  if (facts.shape.includes(0)) { fill(stage, el("p", { className: "note" }, "The array has no elements.")); return; }
 
   const load = async () => {
     const dims = facts.dims.map((d, i): [string, string] => [String(i), d.name ?? `dimension ${i}`]);

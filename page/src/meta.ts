@@ -23,7 +23,7 @@ export function summary(facts: Facts): HTMLElement {
 }
 
 export function codecs(list: NonNullable<Facts["codecs"]>): string {
-  return list.map(({ name, configuration }) => {
+  return list.map(({ name, configuration = {} }) => {
     const inner = configuration["codecs"];
     if (Array.isArray(inner)) return `${name} [${codecs(inner as NonNullable<Facts["codecs"]>)}]`;
     const words = Object.entries(configuration)

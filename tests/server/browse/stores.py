@@ -37,7 +37,7 @@ def write(path: Path | str | dict[str, Any], zarr_format: Any = 3, scale: int = 
     rgb = np.stack([x * 2, y * 3, (x + y)], axis=-1).astype("u1")
     place(root, "rgb", rgb, ["y", "x", "c"])
     place(root, "counts", np.arange(40, dtype="i8") ** 5, ["bin"])
-    if zarr_format == "n5":
+    if zarr_format in ("n5", "nczarr"):  # which have neither truth values nor complex numbers
         return root
     place(root, "mask", (x - 48) ** 2 + (y - 32) ** 2 < 400, ["y", "x"])
     place(root, "wave", np.exp(1j * (x + y) / 9).astype("c8"), ["y", "x"])
@@ -55,7 +55,7 @@ def place(
 
 
 def write_more(root: zarr.Group) -> None:
-    """Kinds that few formats have: text, records, times; a pyramid; a sharded array."""
+    """Kinds that few formats have: text, records, times; a pyramid; sharded arrays; no elements."""
     words = np.array(["one", "<script>alert(1)</script>", "ü"], dtype=np.dtypes.StringDType())
     root.create_array("words", data=words)
     people = np.array([(1, 2.5), (2, 3.5)], dtype=[("number", "i4"), ("height", "f8")])
@@ -87,3 +87,8 @@ def write_more(root: zarr.Group) -> None:
     )  # fmt: skip
     sharded[:220, :310] = np.random.default_rng(1).normal(size=(220, 310))
     sharded[300:400, 450:600] = 1.0
+    labels = (np.indices((120, 160)).sum(0) // 20).astype("u1")
+    root.create_array("labels", data=labels, chunks=(20, 20), shards=(60, 80))
+    root.create_array("empty", shape=0, dtype="f4")
+    hours = np.array([1, 2, "NaT"], dtype="m8[h]")
+    root.create_array("hours", data=hours)

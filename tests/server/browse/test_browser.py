@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+import omnizarr as zarr
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -20,15 +23,27 @@ SCRIPT = "<img src=x onerror=\"document.title='taken'\"><script>document.title='
 pytestmark = pytest.mark.peers
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory, stores: Any) -> dict[str, Any]:
-    """What the browser found."""
+FORMATS = (0, 1, 2, 3, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5", "nczarr")
+
+
+def asked(script: str, *arguments: str) -> dict[str, Any]:
+    """What a script found with the browser."""
     node = shutil.which("node")
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if node is None or program is None:
         pytest.skip("Node.js or Chromium is absent (root gets Chromium by `make peers`)")
     if not ENVIRONMENT.exists():
         pytest.fail(f"{ENVIRONMENT} does not exist: run `make peers`")
+    command = [node, str(HERE / script), str(ENVIRONMENT), program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr[-4000:]
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory, stores: Any) -> dict[str, Any]:
+    """What the browser found."""
     folder = tmp_path_factory.mktemp("page")
     root = stores.write(folder / "data.zarr")
     stores.write_more(root)
@@ -41,25 +56,23 @@ def found(tmp_path_factory: pytest.TempPathFactory, stores: Any) -> dict[str, An
         many.create_array(f"a{number}", shape=3, dtype="i1")
     shots = folder / "shots"
     shots.mkdir()
-    with served(folder / "data.zarr") as url:
-        command = [node, str(HERE / "browser.mjs"), str(ENVIRONMENT), program, url, str(shots)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-4000:]
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+    with served(folder / "data.zarr") as [url]:
+        return asked("browser.mjs", url, str(shots))
 
 
 class served:
-    """The page of a store in a process of its own, as long as a block takes."""
+    """The pages of stores in a process of its own, as long as a block takes."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, *paths: Path) -> None:
+        self.paths = paths
 
-    def __enter__(self) -> str:
-        command = [sys.executable, str(HERE / "serve.py"), str(self.path)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    def __enter__(self) -> list[str]:
+        command = [sys.executable, str(HERE / "serve.py"), *map(str, self.paths)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
+        return [self.process.stdout.readline().strip() for _ in self.paths]
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
@@ -70,6 +83,46 @@ def test_every_view_draws(found: dict[str, Any]) -> None:
     assert found["problems"] == []
     assert found["texts"]["scalar"].strip() == "42"
     assert "<script>alert(1)</script>" in found["texts"]["words"]
+
+
+def of_every_format(folder: Path, stores: Any) -> list[Path]:
+    """A store of every format, an archive, and files of others."""
+    paths = [folder / f"{zarr_format}.zarr" for zarr_format in FORMATS]
+    for zarr_format, path in zip(FORMATS, paths, strict=True):
+        if zarr_format in (0, 1):  # arrays alone
+            data = np.arange(240.0).reshape(12, 20)
+            zarr.create_array(path, data=data, chunks=(5, 7), zarr_format=zarr_format)
+        else:
+            stores.write(path, zarr_format)
+    stores.write_more(zarr.open_group(folder / "3.zarr"))
+    archive = folder / "archive.zip"
+    zarr.convert(folder / "2.zarr", archive)
+    h5py, tifffile = pytest.importorskip("h5py"), pytest.importorskip("tifffile")
+    with h5py.File(folder / "file.h5", "w") as file:
+        chunked = {"chunks": (2, 5, 10), "compression": "gzip", "shuffle": True}
+        file.create_dataset("group/values", data=np.arange(1200.0).reshape(6, 10, 20), **chunked)
+        file["names"] = ["a", "ü"]
+        file["number"] = 3
+    image = np.arange(64 * 96 * 3, dtype="u1").reshape(64, 96, 3)
+    tifffile.imwrite(folder / "image.tif", image, photometric="rgb", tile=(16, 32))
+    return [*paths, archive, folder / "file.h5", folder / "image.tif"]
+
+
+def test_every_view_of_every_node_of_every_format(tmp_path: Path, stores: Any) -> None:
+    paths = of_every_format(tmp_path, stores)
+    with served(*paths) as urls:
+        walked = asked("walk.mjs", *urls)
+    of = {path.name: walked[url] for path, url in zip(paths, urls, strict=True)}
+    assert {name: each["problems"] for name, each in of.items() if each["problems"]} == {}
+    tabs = ["Chunks", "chunk", "Attributes", "Metadata"]
+    drawn = ["first", "Picture", "Line", "Table", "point", *tabs]
+    for name in ("0.zarr", "1.zarr"):
+        assert of[name]["seen"] == {"/": drawn}
+    for name in ("2.zarr", "3.zarr", "n5.zarr", "nczarr.zarr", "archive.zip"):
+        assert of[name]["seen"]["air/temperature"] == drawn
+        assert of[name]["seen"]["rgb"][:3] == ["first", "Colours", "Picture"]
+    assert of["file.h5"]["seen"]["names"] == ["first", *tabs]
+    assert of["3.zarr"]["seen"]["empty"] == ["first", "Line", "Table", "Chunks", *tabs[2:]]
 
 
 def test_nothing_is_asked_of_another_host(found: dict[str, Any]) -> None:
