@@ -64,6 +64,20 @@ def test_an_array_and_a_file_of_another_format(tmp_path: Path) -> None:
         assert answer(told["url"], "api/node?path=b")["shape"] == [4]
 
 
+def test_a_file_that_cannot_be_read(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not referred to `omnizarr browse`."""
+    file = tmp_path / "data.h5"
+    file.write_bytes(b"\x89HDF\r\n\x1a\n")
+    done = run("browse", file, "--no-open")
+    assert done.status == 2 and "cannot be opened as HDF5" in done.err
+    assert "omnizarr browse FILE" not in done.err
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    done = run("browse", file, "--no-open")
+    assert done.status == 2 and "pip install 'omnizarr[virtual]'" in done.err
+
+
 def test_what_cannot_be_shown(run: Any, tmp_path: Path) -> None:
     done = run("browse", tmp_path / "none.zarr", "--no-open")
     assert done.status == 2 and "no such file" in done.err

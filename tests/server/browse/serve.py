@@ -1,4 +1,5 @@
-"""Pages for the tests: `python serve.py STORE…` prints an address for each, and serves until it is ended."""
+"""Pages for the tests: `python serve.py STORE…` prints an address for each, and serves until it is
+ended."""
 
 from __future__ import annotations
 
