@@ -78,6 +78,19 @@ def test_a_client_that_takes_nothing(
     assert received < 64 << 20
 
 
+def test_clients_that_go_before_they_are_answered(
+    parser: str, listen: Callable[..., Place], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "big").write_bytes(bytes(32 << 20))
+    place = listen(tmp_path)
+    for _ in range(20):
+        with place.connect() as client:
+            client.sendall(b"GET /big HTTP/1.1\r\nhost: x\r\n\r\n" * 3)
+            client.recv(1000)
+    assert place.get("/big", range="bytes=0-3") == (206, bytes(4))
+    assert capfd.readouterr().err == ""
+
+
 def test_a_connection_is_kept(parser: str, listen: Callable[..., Place]) -> None:
     place = listen(zarr.MemoryStore({"key": b"value"}))
     with place.connect() as client:

@@ -22,6 +22,21 @@ MOST_HEAD = 32 * 1024
 """The longest request, with all of its headers."""
 
 
+class Connection:
+    """A transport to which nothing is written once it is closed: a client may go at any time, and
+    uvloop's transport raises then."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+    def write(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 @cache
 def guarded_protocol() -> type[Any]:
     """The protocol class for `uvicorn.Config(http=…)`."""
@@ -37,7 +52,7 @@ def guarded_protocol() -> type[Any]:
         _ended = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:
-            super().connection_made(transport)
+            super().connection_made(Connection(transport))
             self._await_head()
 
         def connection_lost(self, exc: Exception | None) -> None:
