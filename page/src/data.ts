@@ -285,7 +285,7 @@ export class Data {
   }
 
   private async axis(dim: number, [start, number, by]: [number, number, number], ratio: number): Promise<Axis> {
-    if (dim < 0) return { dim: { name: "", length: 1, type: null, units: null, coordinates: null }, start: 0, by: 1, labels: null, scale: null };
+    if (dim < 0) return { dim: { name: "", length: 1, type: null, units: null, coordinates: null, centres: null }, start: 0, by: 1, labels: null, scale: null };
     const own = this.facts.dims[dim]!, levels = this.facts.multiscale;
     const [from, step] = [Math.round(start * ratio), Math.max(1, Math.round(by * ratio))];
     const labels = own.coordinates && number <= 4900
