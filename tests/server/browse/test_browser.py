@@ -142,6 +142,7 @@ def test_pointer_keyboard_and_address(found: dict[str, Any]) -> None:
     assert "no member" in texts["missing"]
     assert "1.0 : 1" in texts["chunk"] or "100 × 150" in texts["chunk"]
     assert texts["python"].startswith("import omnizarr\nvalues = omnizarr.open(")
+    assert "[3:6, 0:2, 0:5]" in texts["uneven"] and texts["theme"] == "dark"
     assert '["air/temperature"][1, :, :]' in texts["python"]
     compile(texts["python"], "page", "exec", dont_inherit=True)
 
