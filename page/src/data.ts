@@ -100,7 +100,7 @@ export class Data {
       drawn && button("−", () => this.picture?.zoom(1.5), { "aria-label": "Zoom out" }),
       drawn && button("+", () => this.picture?.zoom(0.66), { "aria-label": "Zoom in" }),
       drawn && button("All", () => this.picture?.reset(), { title: "Show all (0, or double click)" }),
-      exports(facts, this.line, () => this.selection(), this.picture ? () => this.picture!.canvas : null));
+      exports(facts, this.line, () => this.selection(), drawn ? () => this.picture!.canvas : null));
   }
 
   private limit(key: "low" | "high"): HTMLElement {

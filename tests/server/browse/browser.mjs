@@ -132,6 +132,22 @@ for (const [name, options] of [["dark", { colorScheme: "dark" }], ["phone", PHON
   found.texts.uneven = await page.locator(".onechunk").textContent();
   await page.context().close();
 }
+{
+  const page = await opened("#path=words");
+  await page.locator("summary", { hasText: "Take" }).click();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: ".csv" }).click()]);
+  found.texts.words_file = file.suggestedFilename();
+  await page.context().close();
+}
+{
+  const page = await opened("#path=air/packed&at=3,0,0");
+  await page.locator("summary", { hasText: "Take" }).click();
+  await page.getByRole("button", { name: "Python" }).click();
+  found.texts.packed = await page.locator(".menu pre").textContent();
+  const [picture] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: ".png" }).click()]);
+  found.texts.png = picture.suggestedFilename();
+  await page.context().close();
+}
 // Addresses that somebody wrote, and a frame that may keep nothing.
 for (const rest of ["map=__proto__", "point=99999,3", "point=-1,-5", "rows=7&columns=9&tab=chunks", "window=9,1,5,2", "at=1e30,-4,x", "view=x&tab=x"]) {
   const page = await opened(`#path=air/temperature&${rest}`);

@@ -46,8 +46,6 @@ def _npy(values: npt.NDArray[Any]) -> bytes:
     if values.dtype.hasobject:
         raise BadRequest("values of this type have no .npy file without pickle; take CSV")
     out = io.BytesIO()
-    if values.dtype.kind == "T":
-        values = values.astype(str)
     if not _is_read_back(values.dtype):
         raise BadRequest(f"NumPy has no {values.dtype} in .npy files; take CSV")
     np.save(out, values, allow_pickle=False)
