@@ -4,6 +4,8 @@ export interface Child { path: string; name: string; kind: "array" | "group" | "
 export interface Children { path: string; total: number; offset: number; children: Child[] }
 export interface Dim {
   name: string | null; length: number; type: string | null; units: string | null; coordinates: string | null;
+  /** On a map: the first centre of a cell, and the step to the next one. */
+  centres: [number, number] | null;
 }
 /** Of codecs inside another one, such as a shard's, the configuration is as stored: it may be absent. */
 export interface Codec { name: string; configuration?: Record<string, unknown> }

@@ -1,6 +1,6 @@
 // Axes of pictures and lines: which ticks there are, and what stands at them.
 import type { Dim, Labels } from "./api";
-import { exact, plain, short, show, step, ticks } from "./format";
+import { exact, mark, plain, show, step, ticks } from "./format";
 
 /** Labels of every n-th position of a dimension. */
 export interface Axis { dim: Dim; start: number; by: number; labels: Labels | null; scale: number | null }
@@ -19,7 +19,13 @@ export function label(axis: Axis, index: number): string {
   if (text !== undefined) return plain(text);
   const value = labels?.values?.[at];
   if (value !== undefined) return typeof value === "number" ? exact(value) : value;
-  return axis.scale ? show(index * axis.scale) : String(index);
+  const line = straight(axis);
+  return line ? exact(+(line[0] + index * line[1]).toPrecision(12)) : String(index);
+}
+
+/** The first value and the step of an axis without labels whose values are evenly spaced. */
+function straight({ dim, scale }: Axis): [number, number] | null {
+  return dim.centres ?? (scale ? [0, scale] : null);
 }
 
 /** Ticks between two positions, each in the middle of its element. */
@@ -30,13 +36,18 @@ export function axisTicks(axis: Axis, from: number, to: number, wanted: number):
     if (found) return found;
   }
   if (axis.scale && !axis.labels?.texts) {
-    return ticks(from * axis.scale, to * axis.scale, wanted).map((v) => ({ at: v / axis.scale! , text: short(v) }));
+    return ticks(from * axis.scale, to * axis.scale, wanted).map((v) => ({ at: v / axis.scale! , text: mark(v) }));
+  }
+  if (axis.dim.centres && !axis.labels) {
+    const [first, by] = axis.dim.centres;
+    const [a, b] = [from, to].map((at) => first + (at - 0.5) * by) as [number, number];
+    return ticks(Math.min(a, b), Math.max(a, b), wanted).map((v) => ({ at: (v - first) / by + 0.5, text: mark(v) }));
   }
   const by = Math.max(1, Math.round(step(to - from, wanted)));
   const found: Tick[] = [];
   for (let i = Math.ceil(Math.ceil(from) / by) * by; i < to && found.length < 50; i += by) {
     const value = axis.labels?.texts ? null : axis.labels?.values?.[Math.round((i - axis.start) / axis.by)];
-    found.push({ at: i + 0.5, text: typeof value === "number" ? short(value) : label(axis, i) });
+    found.push({ at: i + 0.5, text: typeof value === "number" ? show(value) : label(axis, i) });
   }
   return found;
 }
@@ -54,6 +65,6 @@ function ofValues(axis: Axis, values: number[], from: number, to: number, wanted
     let i = 0;
     while (i < values.length - 2 && (up ? values[i + 1]! < value : values[i + 1]! > value)) i++;
     const at = axis.start + (i + (value - values[i]!) / (values[i + 1]! - values[i]!)) * axis.by + 0.5;
-    return at >= from - 0.5 && at <= to + 0.5 ? [{ at, text: short(value) }] : [];
+    return at >= from - 0.5 && at <= to + 0.5 ? [{ at, text: mark(value) }] : [];
   });
 }

@@ -39,7 +39,8 @@ export function complete(facts: Facts): View {
     if (!ok(columns) || columns === rows) columns = rows === right ? down : right;
   }
   const at = facts.shape.map((length, dim) => Math.max(0, Math.min(length - 1, Math.round(state.at[dim] ?? 0))));
-  change({ rows, columns, at });
+  const shown = state.point?.every((index, i) => index >= 0 && index < (facts.shape[i ? columns : rows] ?? 0));
+  change({ rows, columns, at, point: shown ? state.point : null });
   return view;
 }
 

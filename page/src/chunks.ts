@@ -11,7 +11,7 @@ import { text } from "./views/table";
 export async function chunks(host: HTMLElement, facts: api.Facts): Promise<void> {
   const ndim = facts.shape.length;
   let rows = ndim > 1 ? ndim - 2 : -1, columns = ndim - 1, slice = false, by = "bytes";
-  if (state.rows >= 0 && state.columns >= 0 && state.rows !== state.columns) ({ rows, columns } = state);
+  if (state.rows >= 0 && state.columns >= 0 && state.rows !== state.columns && Math.max(state.rows, state.columns) < ndim) ({ rows, columns } = state);
   const tools = el("div", { className: "tools", role: "toolbar", "aria-label": "Chunk map" });
   const stage = el("div", { className: "stage" });
   const told = el("p", { className: "readout", role: "status", "aria-live": "polite" }, "\u00a0");
@@ -30,11 +30,11 @@ export async function chunks(host: HTMLElement, facts: api.Facts): Promise<void>
       ndim > 2 && check("Only the slice of the data view", slice, (v) => { slice = v; void load(); }));
     fill(stage, el("p", { className: "note" }, "listing the store …"));
     try {
-      const unit = (facts.shards ?? facts.chunks ?? []).map((n) => (Array.isArray(n) ? n[0]! : n));
-      const at = facts.shape.map((_, d) => (slice && d !== rows && d !== columns ? Math.floor((state.at[d] ?? 0) / (unit[d] || 1)) : "*"));
+      const unit = facts.shards ?? facts.chunks ?? [];
+      const at = facts.shape.map((_, d) => (slice && d !== rows && d !== columns ? chunkAt(unit[d]!, state.at[d] ?? 0) : "*"));
       const map = await api.chunkMap(facts.path, rows, columns, at.join(","));
       draw(stage, map, by, told, (r, c) => {
-        const index = facts.shape.map((_, d) => (d === rows ? r * map.per_cell[0]! : d === columns ? c * map.per_cell[1]! : Math.floor((state.at[d] ?? 0) / (unit[d] || 1))));
+        const index = facts.shape.map((_, d) => (d === rows ? r * map.per_cell[0]! : d === columns ? c * map.per_cell[1]! : chunkAt(unit[d]!, state.at[d] ?? 0)));
         void decode(one, facts, index, map);
       });
     } catch (error) {
@@ -42,6 +42,14 @@ export async function chunks(host: HTMLElement, facts: api.Facts): Promise<void>
     }
   };
   await load();
+}
+
+/** Which chunk of a dimension has a position: all have one length, or each its own. */
+function chunkAt(lengths: number | number[], position: number): number {
+  if (!Array.isArray(lengths)) return Math.floor(position / (lengths || 1));
+  let index = 0;
+  for (let end = lengths[0]!; end <= position && index < lengths.length - 1; end += lengths[index]!) index++;
+  return index;
 }
 
 function draw(

@@ -11,7 +11,7 @@ export const NAMES = Object.keys(POINTS);
 
 /** 256 colours as red, green, blue. */
 export function table(name: string): Uint8Array {
-  const points = (POINTS[name] ?? POINTS.viridis!).split(" ")
+  const points = POINTS[NAMES.includes(name) ? name : "viridis"]!.split(" ")
     .map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
   const out = new Uint8Array(768);
   for (let i = 0; i < 256; i++) {

@@ -100,7 +100,7 @@ export class Data {
       drawn && button("−", () => this.picture?.zoom(1.5), { "aria-label": "Zoom out" }),
       drawn && button("+", () => this.picture?.zoom(0.66), { "aria-label": "Zoom in" }),
       drawn && button("All", () => this.picture?.reset(), { title: "Show all (0, or double click)" }),
-      exports(facts, this.line, () => this.selection(), this.picture ? () => this.picture!.canvas : null));
+      exports(facts, this.line, () => this.selection(), drawn ? () => this.picture!.canvas : null));
   }
 
   private limit(key: "low" | "high"): HTMLElement {
@@ -285,7 +285,7 @@ export class Data {
   }
 
   private async axis(dim: number, [start, number, by]: [number, number, number], ratio: number): Promise<Axis> {
-    if (dim < 0) return { dim: { name: "", length: 1, type: null, units: null, coordinates: null }, start: 0, by: 1, labels: null, scale: null };
+    if (dim < 0) return { dim: { name: "", length: 1, type: null, units: null, coordinates: null, centres: null }, start: 0, by: 1, labels: null, scale: null };
     const own = this.facts.dims[dim]!, levels = this.facts.multiscale;
     const [from, step] = [Math.round(start * ratio), Math.max(1, Math.round(by * ratio))];
     const labels = own.coordinates && number <= 4900

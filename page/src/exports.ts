@@ -1,14 +1,23 @@
 // Taking values away: files, a picture, the line of Python that gives them.
 import * as api from "./api";
-import { button, el, fill } from "./dom";
+import { button, byId, el, fill } from "./dom";
 import { state } from "./state";
 
-/** The selection as Python writes it; the whole array is `[...]`. */
-export function python(facts: api.Facts, line: string, chosen: string): string {
-  const node = facts.path ? `${line || "root"}[${JSON.stringify(facts.path)}]` : line || "root";
+/** Pixels of the menu, as the style sheet has them. */
+const WIDEST = 420;
+
+/** The selection as Python writes it; the whole array is `[...]`. Packed values are read by the group, as they are meant. */
+export function python(facts: api.Facts, line: string, chosen: string, raw: boolean): string {
+  const top = line || "root", quoted = (path: string) => `[${JSON.stringify(path)}]`;
   const parts = chosen.split(",").map((part, dim) => (part === `0:${facts.shape[dim]}` ? ":" : part));
   const inner = !facts.shape.length ? "()" : parts.every((part) => part === ":") ? "..." : parts.join(", ");
-  return `import omnizarr\nvalues = ${node}[${inner}]\n`;
+  if (facts.packed && !raw && facts.path) {
+    const above = facts.path.split("/").slice(0, -1).join("/");
+    const group = above ? top + quoted(above) : top;
+    return `import numpy\nimport omnizarr\nvalues = ${group}.netcdf${quoted(facts.name)}.read(numpy.s_[${inner}])\n`;
+  }
+  const note = facts.packed && !raw ? "  # as stored" : "";
+  return `import omnizarr\nvalues = ${facts.path ? top + quoted(facts.path) : top}[${inner}]${note}\n`;
 }
 
 export function exports(
@@ -39,11 +48,13 @@ export function exports(
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
   const copy = async () => {
-    const text = python(facts, line, chosen());
+    const text = python(facts, line, chosen(), state.raw);
     fill(shown, text); shown.hidden = false;
     try { await navigator.clipboard.writeText(text); told.textContent = "copied"; } catch { told.textContent = "select and copy it"; }
   };
   const shown = el("pre", { hidden: true, tabIndex: 0 });
+  // To the left, where there is room beside the tree.
+  box.addEventListener("toggle", () => menu.classList.toggle("right", box.getBoundingClientRect().right - WIDEST < byId("main").getBoundingClientRect().left));
   fill(menu, el("p", { className: "note" }, "What is shown, at full resolution:"),
     file("npy", ".npy"), file("csv", ".csv"), file("nc", ".nc (NetCDF)"),
     canvas && button("picture (.png)", () => canvas().toBlob((blob) => { if (blob) keep(blob, "png"); })),

@@ -34,6 +34,12 @@ export function short(value: number): string {
   return String(+value.toPrecision(4));
 }
 
+/** A tick as text, with all of its digits: rounded ones would be alike, or wrong. */
+export function mark(value: number): string {
+  const [text, power] = [String(value), value.toExponential()].map((t) => t.replace("e+", "e")) as [string, string];
+  return text.length < 9 || text.length <= power.length ? text : power;
+}
+
 export function bytes(value: number | string | null): string {
   if (value === null || typeof value === "string") return value ?? "?";
   let size = value;

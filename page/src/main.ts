@@ -30,14 +30,21 @@ async function begin(): Promise<void> {
   } catch (error) { failed(error); }
 }
 
+/** The colours that were chosen; browsers that block cookies refuse to keep them for a frame in a notebook. */
+function kept(theme?: string): string | null {
+  try {
+    if (theme) localStorage.setItem("omnizarr-theme", theme);
+    return localStorage.getItem("omnizarr-theme");
+  } catch { return null; }
+}
+
 function theme(): void {
-  const root = document.documentElement;
-  const kept = localStorage.getItem("omnizarr-theme");
-  if (kept === "dark" || kept === "light") root.dataset.theme = kept;
+  const root = document.documentElement, before = kept();
+  if (before === "dark" || before === "light") root.dataset.theme = before;
   byId("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
-    localStorage.setItem("omnizarr-theme", root.dataset.theme);
+    kept(root.dataset.theme);
     data?.redraw();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => data?.redraw());

@@ -123,6 +123,8 @@ def test_addresses() -> None:
         listen_at("127.0.0.1", 70_000)
     with pytest.raises(StoreError, match="cannot listen"):
         listen_at("999.1.1.1", 0)
+    with pytest.raises(StoreError, match="no address of this machine; host="):
+        listen_at("192.0.2.1", 0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others on Windows")

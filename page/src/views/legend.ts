@@ -1,7 +1,7 @@
 // The colour bar, the histogram and the numbers about what is shown.
 import { table } from "../colours";
 import { colour, el, sized } from "../dom";
-import { clamp, count, short, show, ticks } from "../format";
+import { clamp, count, mark, short, show, ticks } from "../format";
 import { histogram, placed, type Range, type Stats } from "../stats";
 
 export function legend(found: Stats, limits: Range, map: string, units: string, note: string): HTMLElement {
@@ -52,11 +52,14 @@ function drawBar(canvas: HTMLCanvasElement, limits: Range, map: string): void {
   const marks = limits.log
     ? ticks(Math.log10(limits.low), Math.log10(limits.high), 3).map((v) => 10 ** v)
     : ticks(limits.low, limits.high, 4);
-  for (const mark of marks) {
-    const x = placed(mark, limits) * WIDTH;
+  let last = -Infinity;
+  for (const value of marks) {
+    const x = placed(value, limits) * WIDTH, text = limits.log ? short(value) : mark(value);
     if (x < -1 || x > WIDTH + 1) continue;
-    const half = context.measureText(short(mark)).width / 2;
+    const half = context.measureText(text).width / 2, middle = clamp(x, half, WIDTH - half);
+    if (middle - half < last) continue;
     context.fillRect(clamp(x, 0, WIDTH - 1), 12, 1, 3);
-    context.fillText(short(mark), clamp(x, half, WIDTH - half), 17);
+    context.fillText(text, middle, 17);
+    last = middle + half + 6;
   }
 }

@@ -5,6 +5,7 @@ This module knows sockets, uvicorn and Ctrl-C. It must not know what the applica
 
 from __future__ import annotations
 
+import errno
 import socket
 import sys
 import threading
@@ -117,6 +118,9 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         failure = ListenError(f"cannot listen at {host!r}, port {port}: {error.strerror}")
+        if error.errno == errno.EADDRNOTAVAIL:
+            advice = "it is no address of this machine; {} lets everybody in who can reach it"
+            raise failure.advise(advice, ("host", "0.0.0.0")) from error
         raise failure.advise("{} takes a free one", ("port", 0)) from error
     return listening
 

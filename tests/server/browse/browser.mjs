@@ -17,9 +17,10 @@ const found = { problems: [], elsewhere: [], accessibility: [], texts: {} };
 const PHONE = { viewport: { width: 390, height: 780 } };
 
 // `bypassCSP` lets axe-core in; the views that look for scripts keep the policy.
-async function opened(hash, options = {}) {
+async function opened(hash, { storage = true, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 780 }, ...options });
   const page = await context.newPage();
+  if (!storage) await page.addInitScript(() => Object.defineProperty(window, "localStorage", { get() { throw new DOMException("denied", "SecurityError"); } }));
   page.setDefaultTimeout(60_000);
   page.on("request", (r) => { if (!r.url().startsWith(url) && !/^(blob|data):/.test(r.url())) found.elsewhere.push(r.url()); });
   page.on("console", (m) => { if (["error", "warning"].includes(m.type())) found.problems.push(`${hash}: ${m.text()}`); });
@@ -122,6 +123,41 @@ for (const [name, options] of [["dark", { colorScheme: "dark" }], ["phone", PHON
   found.texts.chunk = await page.locator(".onechunk").textContent();
   await page.getByRole("button", { name: "Show it" }).click();
   await page.waitForSelector("canvas.picture");
+  await page.context().close();
+}
+{
+  const page = await opened("#path=uneven&tab=chunks&at=5,0,0");
+  await page.locator("canvas.map").click({ position: { x: 5, y: 5 } });
+  await page.waitForSelector(".onechunk");
+  found.texts.uneven = await page.locator(".onechunk").textContent();
+  await page.context().close();
+}
+{
+  const page = await opened("#path=words");
+  await page.locator("summary", { hasText: "Take" }).click();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: ".csv" }).click()]);
+  found.texts.words_file = file.suggestedFilename();
+  await page.context().close();
+}
+{
+  const page = await opened("#path=air/packed&at=3,0,0");
+  await page.locator("summary", { hasText: "Take" }).click();
+  await page.getByRole("button", { name: "Python" }).click();
+  found.texts.packed = await page.locator(".menu pre").textContent();
+  const [picture] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: ".png" }).click()]);
+  found.texts.png = picture.suggestedFilename();
+  await page.context().close();
+}
+// Addresses that somebody wrote, and a frame that may keep nothing.
+for (const rest of ["map=__proto__", "point=99999,3", "point=-1,-5", "rows=7&columns=9&tab=chunks", "window=9,1,5,2", "at=1e30,-4,x", "view=x&tab=x"]) {
+  const page = await opened(`#path=air/temperature&${rest}`);
+  if (await page.locator(".problem").count()) found.problems.push(`${rest}: ${await page.locator(".problem").first().textContent()}`);
+  await page.context().close();
+}
+{
+  const page = await opened("#path=counts", { storage: false });
+  await page.locator("#theme").click();
+  found.texts.theme = await page.evaluate(() => document.documentElement.dataset.theme);
   await page.context().close();
 }
 {

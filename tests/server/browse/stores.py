@@ -92,3 +92,5 @@ def write_more(root: zarr.Group) -> None:
     root.create_array("empty", shape=0, dtype="f4")
     hours = np.array([1, 2, "NaT"], dtype="m8[h]")
     root.create_array("hours", data=hours)
+    uneven = np.arange(6 * 10 * 12).reshape(6, 10, 12)
+    root.create_array("uneven", data=uneven, chunks=((1, 2, 3), (2, 8), (5, 5, 2)))

@@ -149,6 +149,26 @@ def test_pyramids(sample: zarr.Group, ask: Ask) -> None:
     assert page.json("node", path="image")["multiscale"]["convention"] == "ome-0.5"
 
 
+def test_axes_of_maps(ask: Ask) -> None:
+    pytest.importorskip("pyproj")
+    root = zarr.create_group({})
+    grid = {"proj:code": "EPSG:32631", "spatial:dimensions": ["y", "x"]}
+    straight = grid | {"spatial:transform": [10, 0, 500000, 0, -20, 4600000]}
+    turned = grid | {"spatial:transform": [10, 1, 500000, 1, -20, 4600000]}
+    names = ["band", "y", "x"]
+    root.create_array("a", shape=(2, 3, 4), dtype="i1", attributes=straight, dimension_names=names)
+    root.create_array("b", shape=(3, 4), dtype="i1", attributes=turned, dimension_names=names[1:])
+    page = ask(root)
+    found = page.json("node", path="a")
+    assert found["map"]["code"] == "EPSG:32631"
+    centres = [dim["centres"] for dim in found["dims"]]
+    assert centres == [None, [4599990, -20], [500005, 10]]
+    assert [dim["centres"] for dim in page.json("node", path="b")["dims"]] == [None, None]
+    root["a"].geo.set(crs="EPSG:32631", transform=(10, 0, 500000, 0, -20, 4600000))
+    found = ask(root).json("node", path="a")["dims"][2]
+    assert (found["coordinates"], found["centres"]) == ("x", None)
+
+
 def test_the_map_of_shards(sample: zarr.Group, ask: Ask) -> None:
     page = ask(sample)
     found = page.json("chunks", path="sharded", rows=0, columns=1)

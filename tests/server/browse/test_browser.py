@@ -138,12 +138,22 @@ def test_pointer_keyboard_and_address(found: dict[str, Any]) -> None:
     assert texts["readout"].startswith("lat ") and "lon " in texts["readout"]
     assert texts["readout"].rstrip().endswith("K")
     assert texts["slider"] == "2024-02-28 06:00"
-    assert texts["file"] == "temperature.csv"
+    assert texts["file"] == "temperature.csv" and texts["png"] == "packed.png"
+    assert texts["words_file"] == "words.csv"
     assert "no member" in texts["missing"]
     assert "1.0 : 1" in texts["chunk"] or "100 × 150" in texts["chunk"]
     assert texts["python"].startswith("import omnizarr\nvalues = omnizarr.open(")
+    assert "[3:6, 0:2, 0:5]" in texts["uneven"] and texts["theme"] == "dark"
     assert '["air/temperature"][1, :, :]' in texts["python"]
     compile(texts["python"], "page", "exec", dont_inherit=True)
+
+
+def test_the_line_of_python_reads_what_is_shown(found: dict[str, Any]) -> None:
+    names: dict[str, Any] = {}
+    exec(found["texts"]["packed"], names)
+    values = names["values"]
+    assert values.shape == (90, 180) and np.isnan(values[0, 0])
+    assert -50 < np.nanmin(values) < np.nanmax(values) < 40
 
 
 def test_text_of_a_store_never_runs(found: dict[str, Any]) -> None:

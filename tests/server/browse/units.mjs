@@ -13,6 +13,7 @@ const page = await import(`data:text/javascript;base64,${Buffer.from(made.output
 
 const cell = (data, type = "number") => page.text({ data, type, shape: [1] }, 0);
 const axis = (values) => ({ dim: { name: "x" }, start: 0, by: 1, labels: { values, texts: null }, scale: null });
+const onMap = { dim: { name: "y", centres: [4599995, -10] }, start: 0, by: 1, labels: null, scale: null };
 const stats = page.stats(Float64Array.of(1, NaN, Infinity, -Infinity, 3));
 console.log(JSON.stringify({
   doubles: [123456789.123456789, 4512345.67, 0.1, 1e-7, 1e300, -0, NaN, Infinity, 0.1 + 0.2].map((v) => cell(Float64Array.of(v))),
@@ -21,5 +22,7 @@ console.log(JSON.stringify({
   complex: cell(Float64Array.of(4512345.67, -0.1), "complex"),
   pointer: page.label(axis([4512345.67]), 0),
   stats: [stats.count, stats.missing, stats.infinite, stats.min, stats.max],
+  map: [page.label(onMap, 20), page.axisTicks(onMap, 0, 100, 3).map(({ at, text }) => `${text} ${at}`)],
+  marks: [page.axisTicks(axis([4600005, 4600015]), 0, 2, 3).map((tick) => tick.text), [0, -0.25, 5e7, 1e21, 1e-7, 4550000].map(page.mark)],
   turned: page.plain("a\u202eb\u2066c"), kept: page.plain("é\u200dمرحبا"), label: page.label({ ...axis(null), labels: { values: null, texts: ["\u202ex"] } }, 0),
 }));

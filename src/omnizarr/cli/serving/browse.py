@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import omnizarr
-from omnizarr.api.virtual.files import find, kind_of
 from omnizarr.cli import places, urls
 from omnizarr.cli.arguments import integer
 from omnizarr.cli.output import Output, bold, dim
@@ -81,8 +80,8 @@ def _found(arguments: Any, stack: ExitStack) -> tuple[str, str, Any]:
     )
     try:
         place, node = stack.enter_context(looked_up)
-    except (Problem, ZarrError):
-        virtual = _virtual(arguments)
+    except (Problem, ZarrError) as error:
+        virtual = _virtual(arguments, error)
         if virtual is None:
             raise
         return virtual
@@ -90,16 +89,17 @@ def _found(arguments: Any, stack: ExitStack) -> tuple[str, str, Any]:
     return str(place), f'omnizarr.open({place.shown!r}{inner}, mode="r")', node
 
 
-def _virtual(arguments: Any) -> tuple[str, str, Any] | None:
+def _virtual(arguments: Any, no_store: Exception) -> tuple[str, str, Any] | None:
     """A file of another format (HDF5, NetCDF, GeoTIFF, GRIB), if it is one."""
     path = os.path.expanduser(arguments.path)
     if urls.is_url(path) or not os.path.isfile(path):
         return None
     try:
-        kind_of(find(path, None)[0])
-    except ZarrError:
+        group = omnizarr.virtualize(path)
+    except (ZarrError, ValueError):
+        if "omnizarr.virtualize" in str(no_store):  # its format is known: this says what fails
+            raise
         return None
-    group = omnizarr.virtualize(path)
     line = f"omnizarr.virtualize({path!r})"
     if arguments.node:
         return f"{path}/{arguments.node}", f"{line}[{arguments.node!r}]", group[arguments.node]

@@ -48,7 +48,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def run(arguments: Any, out: Output) -> int:
-    source, path, shown = _source(arguments)
+    source, path, shown, is_node = _source(arguments)
 
     def announce(url: str) -> None:
         if arguments.json:
@@ -57,7 +57,7 @@ def run(arguments: Any, out: Output) -> int:
             out.line(url)
         else:
             out.line(bold(url), f"  {shown}")
-            if arguments.as_format is None:
+            if arguments.as_format is None and is_node:
                 out.line(dim(f"as format 2: {url}v2/   as format 3: {url}v3/"))
             out.line(dim("Ctrl-C ends it"))
         out.flush()
@@ -87,11 +87,12 @@ def _port(text: str) -> int:
     return integer(text, least=0)
 
 
-def _source(arguments: Any) -> tuple[Any, str, str]:
-    """What is served: a store or the path of a foreign file, a path inside, and its name."""
+def _source(arguments: Any) -> tuple[Any, str, str, bool]:
+    """What is served: a store or the path of a foreign file, a path inside, its name, and whether
+    there is a node, and not a folder of other things."""
     given, inside = arguments.path, (arguments.node or "").strip("/")
     if _is_plain_file(given):
-        return given, inside, given
+        return given, inside, given, True
     try:
         place = locate(given, arguments.node, arguments.storage_option)
     except (NodeNotFoundError, Problem):
@@ -99,8 +100,8 @@ def _source(arguments: Any) -> tuple[Any, str, str]:
             raise
         # A folder that is no node may hold some.
         place = StoredAt(os.path.expanduser(given), inside)
-        return open_store(place.file, {}, "r"), inside, str(place)
-    return place.open(), place.path, str(place)
+        return open_store(place.file, {}, "r"), inside, str(place), False
+    return place.open(), place.path, str(place), True
 
 
 def _is_plain_file(path: str) -> bool:

@@ -52,17 +52,16 @@ def no_type(array: Array) -> str:
                 " (astype), or export it as .parquet or .csv")  # fmt: skip
     if dtype.hasobject:
         return "npy stores Python's objects and bytes of any length as pickles, which run code"
-    if not is_of_numpy(dtype):
+    if not _is_of_numpy(dtype):
         return f"npy has no type for elements of {dtype}: convert them, to float32 say"
     return ""
 
 
-def is_of_numpy(dtype: np.dtype[Any]) -> bool:
-    """Whether an npy file says what the type is, and NumPy reads it back."""
+def _is_of_numpy(dtype: np.dtype[Any]) -> bool:
     if dtype.names is not None:
-        return all(is_of_numpy(dtype[name]) for name in dtype.names)
+        return all(_is_of_numpy(dtype[name]) for name in dtype.names)
     if dtype.subdtype is not None:
-        return is_of_numpy(dtype.subdtype[0])
+        return _is_of_numpy(dtype.subdtype[0])
     try:
         return bool(np.lib.format.descr_to_dtype(np.lib.format.dtype_to_descr(dtype)) == dtype)
     except TypeError:  # float8_e5m2 calls itself '<f1', which NumPy has not

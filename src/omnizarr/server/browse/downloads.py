@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.jobs.exporting.npy import is_of_numpy
 from omnizarr.server.browse.netcdf_file import netcdf
 from omnizarr.server.browse.selections import BadRequest, TooMuch, shape_of
 from omnizarr.server.browse.values import exact, itemsize, read
@@ -47,12 +46,18 @@ def _npy(values: npt.NDArray[Any]) -> bytes:
     if values.dtype.hasobject:
         raise BadRequest("values of this type have no .npy file without pickle; take CSV")
     out = io.BytesIO()
-    if values.dtype.kind == "T":
-        values = values.astype(str)
-    if not is_of_numpy(values.dtype):
+    if not _is_read_back(values.dtype):
         raise BadRequest(f"NumPy has no {values.dtype} in .npy files; take CSV")
     np.save(out, values, allow_pickle=False)
     return out.getvalue()
+
+
+def _is_read_back(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy finds a data type again in the header of a file."""
+    try:
+        return bool(np.lib.format.descr_to_dtype(np.lib.format.dtype_to_descr(dtype)) == dtype)
+    except TypeError:  # float8_e5m2 calls itself '<f1', which NumPy has not
+        return False
 
 
 def _csv(values: npt.NDArray[Any]) -> bytes:

@@ -84,7 +84,7 @@ def _of_array(array: Any, path: str, group: Any) -> dict[str, Any]:
             dim["name"] = dim["name"] or axis["name"]
             dim["units"] = dim["units"] or axis["unit"]
             dim["type"] = axis["type"]
-    facts["map"] = _map(array)
+    facts["map"] = _map(array, group, facts["dims"])
     return facts | {"problems": problems}
 
 
@@ -143,6 +143,7 @@ def dimensions(array: Any, path: str, group: Any) -> list[dict[str, Any]]:
             "type": None,
             "units": None,
             "coordinates": None,
+            "centres": None,
             **_coordinate_facts(group, path, name, length),
         }
         for name, length in zip(names, array.shape, strict=True)
@@ -213,16 +214,36 @@ def _multiscale(group: Any, above: str, level: str | None = None) -> dict[str, A
 _MAPPED = ("grid_mapping", "_CRS", "proj:code", "proj:wkt2", "proj:projjson", "spatial:transform")
 
 
-def _map(array: Any) -> dict[str, Any] | None:
-    """The reference system, where the attributes have one and pyproj is installed."""
-    if not any(key in array.attrs for key in _MAPPED):
+def _map(array: Any, group: Any, dims: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The reference system, where the attributes have one and pyproj is installed. Dimensions of y
+    and x that have no coordinates get the centres of the cells, by the transform."""
+    above = {} if group is None or array.ndim < 2 else group.attrs
+    if not any(key in array.attrs or key in above for key in _MAPPED):
         return None
     try:
-        crs = array.geo.crs
-        code = None if crs is None else crs.to_string()[:200]
-        return None if crs is None else {"crs": crs.name, "code": code}
+        geo = array.geo
+        for dim, centres in _centres(geo, dims):
+            if dim["coordinates"] is None:
+                dim["centres"] = centres
+        crs = geo.crs
+        if crs is None:
+            return None
+        code = crs.to_string()[:200]
+        return {"crs": crs.name, "code": code}
     except Exception as error:  # pyproj has errors of its own, and the page has the attributes
         return {"problem": str(error)[:500]}
+
+
+def _centres(geo: Any, dims: list[dict[str, Any]]) -> list[tuple[dict[str, Any], list[float]]]:
+    """The dimensions of y and x, each with its first centre and the step to the next one."""
+    transform, by_name = geo.transform, {dim["name"]: dim for dim in dims}
+    if transform is None or transform.b or transform.d:  # turned: no axis has centres of its own
+        return []
+    y, x = (
+        by_name[name] if name else dims[at] for name, at in zip(geo.dims, (-2, -1), strict=True)
+    )
+    a, _, c, _, e, f = map(float, transform)
+    return [(y, [f + e / 2, e]), (x, [c + a / 2, a])]
 
 
 def grid_of(array: Any) -> tuple[int, ...]:
