@@ -31,6 +31,9 @@ def lengths(text: str) -> tuple[int, ...]:
     return shape
 
 
+Lengths = int | str | tuple[int, ...]
+
+
 def cuts(text: str) -> Lengths | dict[str, Lengths]:
     """Chunk lengths of arrays: `10,20`, `-1,100`, `auto`, `10MB`, or by name: `time=1,lat=-1`. A
     name is that of a dimension, or the path of an array (`a/b=10x20`)."""
