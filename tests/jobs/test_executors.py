@@ -71,14 +71,26 @@ def test_how_many_tasks_are_given() -> None:
         assert workers_for(1 << 40, 8, executor=crew) == 1
 
 
+class Deserted:
+    """A client of a Dask cluster that has no workers."""
+
+    status = "running"
+
+    def nthreads(self) -> dict[str, int]:
+        return {}
+
+    def get_executor(self, **_: Any) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1)
+
+
+def test_a_closed_client_takes_no_tasks() -> None:
+    client = Deserted()
+    client.status = "closed"
+    with pytest.raises(WorkerError, match="client is closed; make a new one"), opened(client):
+        pass
+
+
 def test_a_cluster_without_workers_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    class Deserted:
-        def nthreads(self) -> dict[str, int]:
-            return {}
-
-        def get_executor(self, **_: Any) -> ThreadPoolExecutor:
-            return ThreadPoolExecutor(1)
-
     def until_told(_: int) -> None:
         end = time.monotonic() + 60
         while not caplog.records and time.monotonic() < end:

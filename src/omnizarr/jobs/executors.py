@@ -164,6 +164,8 @@ class Cluster(Crew):
     cancels = False
 
     def __init__(self, client: HasExecutor) -> None:
+        if getattr(client, "status", None) == "closed":
+            raise _ended("its Dask client is closed")
         # Not pure: the key of a pure task is a digest of all that it needs.
         count = sum(dict(client.nthreads()).values())
         super().__init__(client.get_executor(pure=False), 2 * max(1, count))
