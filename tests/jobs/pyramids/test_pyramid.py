@@ -639,6 +639,22 @@ def test_levels_of_a_group_are_where_its_arrays_are(
     assert [each for each in zarr.check(store) if each.level != "dialect"] == []
 
 
+def test_the_only_element_of_a_level_is_in_the_middle_of_its_block() -> None:
+    """An axis that has one element sooner than the others stays so."""
+    store = zarr.MemoryStore()
+    zarr.pyramid(scene(), store, levels=5)  # 9 x 8 elements become one of 16 x 8
+    made = zarr.open(store)["4"]
+    assert made["red"].geo.transform == (80, 0, 500000, 0, -160, 4600000)
+    assert (made["y"][0], made["x"][0]) == (4600000 - 80, 500000 + 40)
+    for method in METHODS:
+        whole_group, alone = zarr.MemoryStore(), zarr.MemoryStore()
+        zarr.pyramid(scene(), whole_group, levels=5, method=method)
+        zarr.pyramid(scene()["red"], alone, levels=5, method=method)
+        for level in range(5):
+            expected = zarr.open(alone)[str(level)][...]
+            np.testing.assert_array_equal(zarr.open(whole_group)[f"{level}/red"][...], expected)
+
+
 @pytest.mark.parametrize("convention", [None, "cf", "gdal", "spatial"])
 @pytest.mark.parametrize("beside", [True, False])
 def test_levels_of_one_array_are_where_it_is(convention: str | None, beside: bool) -> None:

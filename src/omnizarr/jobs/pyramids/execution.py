@@ -229,9 +229,12 @@ def _space_evenly(variable: VariablePlan) -> None:
     source = variable.source.array(variable.options)
     for level in range(1, len(variable.levels)):
         factor, array = variable.geometry.total(level)[0], variable.levels[level].array()
-        if source.shape[0] % factor and array.shape[0] > 1:
+        if source.shape[0] % factor and source.shape[0] > 1:
             first, last = (float(one) for one in source[-2:])
-            array[-1] = float(array[-2]) + factor * (last - first)
+            if array.shape[0] > 1:
+                array[-1] = float(array[-2]) + factor * (last - first)
+            elif variable.reduction.method == "mean":
+                array[0] = float(source[0]) + (factor - 1) / 2 * (last - first)
 
 
 def _write_edges(variable: VariablePlan) -> None:

@@ -85,17 +85,24 @@ def scaled(region: Region, factors: Factors, shape: Shape) -> Region:
 
 
 def geometry_of(
-    shape: Shape, factors: Factors, levels: int | None, chunks: Shape, wanted: str = "levels"
+    shape: Shape,
+    factors: Factors,
+    levels: int | None,
+    chunks: Shape,
+    wanted: str = "levels",
+    *,
+    padded: bool = False,
 ) -> Geometry:
     """Levels until nothing is longer than `SMALLEST` or a chunk, or as many as are wanted. An axis
-    of one element does not shrink further."""
+    of one element does not shrink further; where none does, levels are repeated if `padded`, for
+    variables beside a larger one."""
     if levels is not None and (type(levels) is not int or not 1 <= levels <= MOST_LEVELS):
         raise ValueError(f"{wanted} takes a whole number from 1 to {MOST_LEVELS}, found {levels!r}")
     enough = [max(SMALLEST, chunk) for chunk in chunks]
     shapes, steps = [shape], []
     while True:
         step = tuple(f if n > 1 else 1 for f, n in zip(factors, shapes[-1], strict=True))
-        if all(f == 1 for f in step):
+        if all(f == 1 for f in step) and not (padded and levels is not None):
             break
         if levels is None:
             long = (n > most for n, most, f in zip(shapes[-1], enough, step, strict=True) if f > 1)

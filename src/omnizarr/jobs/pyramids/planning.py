@@ -167,7 +167,7 @@ def plan_group(source: Group, group: NodeAddress, wanted: Wanted) -> PyramidPlan
         here = replace(placed, array=array, axes=axes)
         zero = Stored(group.child(f"0/{name}"), model)
         variable = _variable(
-            name, Stored(array._place, array._stored), zero, here, choices, group, _number
+            name, Stored(array._place, array._stored), zero, here, choices, group, _number, True
         )
         variables.append(replace(variable, is_bounds=name in bounds and array.shape[1:] == (2,)))
     groups = []
@@ -230,9 +230,9 @@ def _coordinate_method(name: str, array: Array, method: Method, mapped: frozense
 # -- levels -------------------------------------------------------------------------------------
 
 
-def _geometry(array: Array, axes: Sequence[Axis], wanted: Wanted) -> Geometry:
-    factors = shrinking(axes, wanted.factors)
-    return geometry_of(array.shape, factors, wanted.levels, _lengths(array.chunks))
+def _geometry(array: Array, axes: Sequence[Axis], wanted: Wanted, padded: bool = False) -> Geometry:
+    factors, chunks = shrinking(axes, wanted.factors), _lengths(array.chunks)
+    return geometry_of(array.shape, factors, wanted.levels, chunks, padded=padded)
 
 
 def _lengths(chunks: Any) -> Shape:
@@ -247,13 +247,14 @@ def _variable(
     wanted: Wanted,
     group: NodeAddress,
     names: Callable[[int], str],
+    padded: bool = False,
 ) -> VariablePlan:
     """The levels of one array. `zero` is its largest level, the source or a copy of it."""
     array = placed.array
     check_method(wanted.method, array.dtype)
     nodata = nodata_of(wanted.nodata, array, fill_marks=not placed.is_image)
     reduction = Reduction(wanted.method, array.dtype, nodata)
-    geometry = _geometry(zero.array(), placed.axes, wanted)
+    geometry = _geometry(zero.array(), placed.axes, wanted, padded)
     levels = [zero]
     for level in range(1, len(geometry.shapes)):
         place = group.child(paths.join(names(level), name))
