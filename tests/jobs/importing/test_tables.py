@@ -301,6 +301,22 @@ def test_types_of_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read(tmp_path / "y.csv", tmp_path / "z.zarr", types={"zip": "int64"})
 
 
+def test_whole_numbers_of_csv_are_not_rounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_sources, "_BLOCK", 256)
+    large = "123456789012345678901"
+    for name, begin in (("early", ""), ("late", "1,1,1\n" * 100)):
+        (tmp_path / f"{name}.csv").write_text(
+            f"id,both,float\n{begin}{large},{2**64 - 1},0.5\n2,-1,{large}\n"
+        )
+        read(tmp_path / f"{name}.csv", tmp_path / f"{name}.zarr")
+        root = group_of(tmp_path / f"{name}.zarr")
+        assert values(root, "id")[-2:] == [large, "2"]
+        assert values(root, "both")[-2:] == [str(2**64 - 1), "-1"]
+        assert values(root, "float")[-2:] == [0.5, float(large)]
+
+
 def test_csv_that_is_compressed_or_has_tabs(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "x.csv.gz", "wt") as file:
         file.write("a,b\n1,x\n2,y\n")

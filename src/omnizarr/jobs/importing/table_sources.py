@@ -35,6 +35,8 @@ _ENDS_OF_CSV = (".csv", ".tsv", ".tab")
 _PACKED_ENDS = ("", ".gz", ".bz2", ".zst")
 _ENDS_OF_STREAMS = (".arrow", ".arrows", ".ipc", ".feather")
 _AT_COLUMN = re.compile(r"In CSV column #(\d+)")
+_INTEGER = r"^\s*[+-]?[0-9]+\s*$"
+_WHOLE = re.compile(r"invalid value '\s*[+-]?[0-9]+\s*'")
 _PURPOSE = "reading tables"
 _LATIN = "options", {"encoding": "latin-1"}
 
@@ -253,18 +255,18 @@ class _Csv:
 
     def _examined(self) -> tuple[Any, int]:
         """The types that hold all values, and the number of rows."""
-        names: list[str] = []
+        with self._reader() as reader:
+            begin = reader.schema
+        names: list[str] = begin.names
+        for name in self._options.types:
+            if name not in names:
+                raise MetadataError(f"there is no column {name!r}{nearest(name, names)}")
+        self._types = {each.name: each.type for each in begin}
+        self._types |= dict.fromkeys(self._whole(begin), self._pa.int64())
         while True:
             try:
                 with self._reader() as reader:
                     schema, rows = reader.schema, 0
-                    names = schema.names
-                    for name in self._options.types:
-                        if name not in names:
-                            raise MetadataError(
-                                f"there is no column {name!r}{nearest(name, names)}"
-                            )
-                    self._types = {each.name: each.type for each in schema}
                     for batch in reader:
                         rows += batch.num_rows
                     return schema, rows
@@ -273,19 +275,41 @@ class _Csv:
                 if found is None or int(found[1]) >= len(names):
                     raise
                 name = names[int(found[1])]
-                wider = self._wider(self._types[name])
+                wider = self._wider(self._types[name], _WHOLE.search(str(error)) is not None)
                 if wider is None or name in self._options.types:
                     raise
                 self._types[name] = wider
 
-    def _wider(self, kind: Any) -> Any:
+    def _whole(self, schema: Any) -> list[str]:
+        """The columns of floats that have whole numbers alone in the first block: they are larger
+        than integers, and a float would round them."""
+        types = self._pa.types
+        floats = [
+            each.name for each in schema
+            if types.is_float64(each.type) and each.name not in self._options.types
+        ]  # fmt: skip
+        if not floats:
+            return []
+        kept = self._types
+        self._types = kept | dict.fromkeys(floats, self._pa.string())
+        with self._reader() as reader:
+            batch = next(iter(reader), None)
+        self._types = kept
+        pc = package("pyarrow.compute", "arrow", _PURPOSE)
+        return [
+            name for name in floats if batch is not None
+            and pc.all(pc.match_substring_regex(batch[name], _INTEGER), min_count=1).as_py()
+        ]  # fmt: skip
+
+    def _wider(self, kind: Any, whole: bool) -> Any:
+        """The next type of a column. `whole`: what does not fit is a whole number."""
         pa, types = self._pa, self._pa.types
         if types.is_null(kind):
             return pa.int64()
-        if types.is_int64(kind):
+        if types.is_int64(kind) and whole:
             return pa.uint64()
-        if types.is_uint64(kind):
-            return pa.float64()
+        if types.is_integer(kind):
+            return pa.string() if whole else pa.float64()
         if types.is_date32(kind):
             return pa.timestamp("s")
         if types.is_timestamp(kind) and kind.unit == "s" and kind.tz is None:
