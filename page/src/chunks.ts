@@ -177,7 +177,7 @@ async function decode(host: HTMLElement, facts: api.Facts, index: number[], map:
       const of = (d: number) => (d < 0 ? [0, 1] : parts[d]!);
       go({ path: facts.path, rows, columns, at: parts.map((p) => p[0]!), window: [...of(rows), ...of(columns)] as [number, number, number, number] });
     };
-    fill(host, el("h3", {}, `${map.unit} ${index.join(", ") || "0"}`), el("div", { className: "onechunk" }, picture,
+    fill(host, el("h2", {}, `${map.unit} ${index.join(", ") || "0"}`), el("div", { className: "onechunk" }, picture,
       el("dl", {}, ...about.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))), ndim > 0 && button("Show it in the data view", jump));
     host.scrollIntoView({ block: "nearest" });
   } catch (error) {

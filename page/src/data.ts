@@ -407,7 +407,7 @@ export class Data {
         chosen: shifting ? (i) => { const to = [...state.at]; to[along] = i; change({ at: to }); this.drawSliders(); this.load(0); void this.series(); } : undefined,
       });
       const names = dims.map((i): [string, string] => [String(i), facts.dims[i]!.name ?? `dimension ${i}`]);
-      fill(this.below, el("div", { className: "tools" }, el("h3", {}, `At ${this.describe(...point).split(": ")[0]}`),
+      fill(this.below, el("div", { className: "tools" }, el("h2", {}, `At ${this.describe(...point).split(": ")[0]}`),
         select("Along", String(along), names, (v) => { change({ along: Number(v) }); void this.series(); }),
         button("Close", () => { change({ point: null }); this.picture!.mark = null; this.picture!.draw(); fill(this.below); })), canvas);
     } catch (error) {

@@ -66,7 +66,7 @@ export function metadata(host: HTMLElement, facts: Facts): void {
         el("th", { scope: "row" }, dim.name ?? String(i)), el("td", {}, count(dim.length)),
         el("td", {}, facts.chunks ? times([facts.chunks[i]!]) : "?"),
         el("td", {}, dim.coordinates ? link(dim.coordinates, dim.coordinates) : "none"), el("td", {}, dim.units ?? "")))))) : null;
-  fill(host, dims, el("h3", {}, "As it is stored"), el("pre", { className: "document", tabIndex: 0 }, JSON.stringify(facts.document, null, 2)));
+  fill(host, dims, el("h2", {}, "As it is stored"), el("pre", { className: "document", tabIndex: 0 }, JSON.stringify(facts.document, null, 2)));
 }
 
 /** The members of a group, a page at a time. */

@@ -126,7 +126,9 @@ async function find(text: string, signal: AbortSignal): Promise<void> {
     const said = found.hits.length ? `${found.hits.length} found${end}` : `none of ${count(found.looked)} names has it`;
     fill(tree(), el("p", { className: "empty", role: "status" }, said), found.hits.length ? list : null);
     mark();
-  } catch { /* a newer search runs, or the server is gone */ }
+  } catch (error) {
+    if (!signal.aborted) fill(tree(), el("p", { className: "empty", role: "status" }, (error as Error).message));
+  }
 }
 
 function keyed(event: KeyboardEvent): void {

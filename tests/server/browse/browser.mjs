@@ -114,6 +114,9 @@ for (const [name, options] of [["dark", { colorScheme: "dark" }], ["phone", PHON
   found.texts.file = file.suggestedFilename();
   await page.getByRole("searchbox").fill("temp");
   await page.waitForFunction(() => document.getElementById("tree").textContent.includes("1 found"));
+  await page.route("**/api/search*", (route) => route.fulfill({ status: 200, body: "cut" }));
+  await page.getByRole("searchbox").fill("tempe");
+  await page.waitForFunction(() => document.getElementById("tree").textContent.includes("JSON"));
   await page.context().close();
 }
 {
