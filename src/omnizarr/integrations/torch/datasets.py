@@ -134,8 +134,7 @@ class ChunkedDataset(IterableDataset[Any]):
         make their numbers differ. Otherwise the first samples of an epoch come twice, until all
         ranks have the same number.
     max_memory
-        Bytes, in each worker, for samples that were read and not given out yet, or text such as
-        ``"512 MiB"``.
+        Bytes, in each worker, for samples that were read and not given out yet.
     rank, world_size
         Which of how many processes this is; those of `torch.distributed` if left out.
 
@@ -165,7 +164,7 @@ class ChunkedDataset(IterableDataset[Any]):
         buffer: int = 8,
         shuffle_by: Literal["chunk", "shard"] = "chunk",
         drop_last: bool = False,
-        max_memory: int | str = 1 << 30,
+        max_memory: int = 1 << 30,
         rank: int | None = None,
         world_size: int | None = None,
     ) -> None:
