@@ -23,6 +23,7 @@ from omnizarr.stores import Store, ZipStore, as_store, store_kind
 _ZIP = b"PK"
 _JOURNALS = {
     ".omnizarr-convert.json": ("conversion", "convert"),
+    ".omnizarr-import.json": ("conversion of a table", "convert"),
     ".omnizarr-copy.json": ("copy", "cp"),
     ".omnizarr-sync.json": ("synchronization", "sync"),
 }

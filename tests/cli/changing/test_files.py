@@ -129,6 +129,13 @@ def test_options_of_a_table(run: Run, tmp_path: Path) -> None:
     assert (root["zip"][0], root["ort"][0]) == ("00123", "Köln")
 
 
+def test_a_table_whose_conversion_was_killed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.zarr").mkdir()
+    (tmp_path / "x.zarr" / ".omnizarr-import.json").write_text("{}")
+    done = run("tree", tmp_path / "x.zarr")
+    assert done.status == 2 and "run the same omnizarr convert again" in done.err
+
+
 def test_what_a_table_does_not_take(run: Run, file: Path, tmp_path: Path) -> None:
     table = tmp_path / "x.parquet"
     pq.write_table(pa.table({"a b": [1], "lists": [[1]]}), table)

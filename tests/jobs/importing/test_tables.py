@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import omnizarr
+from omnizarr.api.virtual.files import find
 from omnizarr.errors import (
     LimitError,
     MetadataError,
@@ -180,6 +181,22 @@ def test_chunks_have_a_sensible_number_of_rows(tmp_path: Path) -> None:
     pq.write_table(long, tmp_path / "y.parquet")
     read(tmp_path / "y.parquet", tmp_path / "y.zarr")
     assert group_of(tmp_path / "y.zarr")["a"].chunks[0] <= 4096
+
+
+def test_what_was_read_of_parquet_is_not_kept(tmp_path: Path) -> None:
+    rows = 1 << 18
+    table = pa.table({"a": np.random.default_rng(0).integers(0, 2**62, 8 * rows)})
+    pq.write_table(
+        table, tmp_path / "x.parquet", row_group_size=rows, compression="none", use_dictionary=False
+    )
+    [place] = find(tmp_path / "x.parquet", None)
+    tracemalloc.start()
+    try:
+        with table_sources.opened(place, "parquet", table_sources.CsvOptions()) as source:
+            assert sum(batch.num_rows for batch in source.batches(["a"])) == 8 * rows
+        assert tracemalloc.get_traced_memory()[1] < table.nbytes / 2
+    finally:
+        tracemalloc.stop()
 
 
 def test_formats_and_places(tmp_path: Path) -> None:

@@ -152,10 +152,11 @@ def _told(pa: Any, place: Place, kind: TableKind) -> Iterator[None]:
 
 def _parquet(pa: Any, file: IO[bytes]) -> Table:
     parquet = package("pyarrow.parquet", "arrow", _PURPOSE)
-    plain = parquet.ParquetFile(file)
+    # Else all that was read would be kept until the file is closed.
+    plain = parquet.ParquetFile(file, pre_buffer=False)
     # A dictionary stands for much more than it takes. Text stays in it until its size is checked.
     coded = [each.name for each in plain.schema_arrow if _is_text(pa, each.type)]
-    found = parquet.ParquetFile(file, read_dictionary=coded)
+    found = parquet.ParquetFile(file, read_dictionary=coded, pre_buffer=False)
 
     def batches(columns: Sequence[str]) -> Iterator[Any]:
         return iter(found.iter_batches(BATCH_ROWS, columns=list(columns)))

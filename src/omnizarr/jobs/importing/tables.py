@@ -52,6 +52,8 @@ ORDER, METADATA = "columns", "arrow_metadata"
 of the file's schema."""
 _MOST_ROWS, _LEAST_ROWS = 1 << 17, 1 << 8
 _BLOCK_BYTES = 64 * limits.MIB
+"""What the chunks of all columns have together, at most."""
+_HELD_BYTES = 32 * limits.MIB
 """How much is gathered before it is written, if that is a chunk."""
 
 
@@ -249,7 +251,7 @@ class _Stream:
         self.source = source
         self.batches = batches if first is None else chain([first], batches)
         self.chunk = rows or min(_MOST_ROWS, max(_LEAST_ROWS, _power(_BLOCK_BYTES // width)))
-        self.at_once = max(1, _BLOCK_BYTES // width // self.chunk)
+        self.at_once = max(1, _HELD_BYTES // width // self.chunk)
 
 
 def _width(columns: list[Column], batch: Any) -> int:
@@ -347,7 +349,7 @@ class _Writer:
                 parts.append((values, valid))
             at += count
             self._waiting += count
-            full = self._held >= _BLOCK_BYTES and self._waiting % self._chunk == 0
+            full = self._held >= _HELD_BYTES and self._waiting % self._chunk == 0
             if self._waiting == self._block or full:
                 self.flush()
 
