@@ -7,7 +7,7 @@ module knows those three. It must not know chunks or members.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,20 @@ from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.freshness import Freshness
 from omnizarr.nodes.metadata import Metadata
 from omnizarr.nodes.node import N, NodeAddress, Options, StorePath
+from omnizarr.runtime.optional_packages import package
 
 if TYPE_CHECKING:
     from omnizarr.nodes.creation.arguments import Synchronizer
 
 T = TypeVar("T")
+
+
+class Page(Protocol):
+    """A page that shows a node in the browser."""
+
+    url: str
+    stop: Callable[[], None]
+    """Ends its server."""
 
 
 class NodeFacts(Generic[N]):
@@ -277,6 +286,34 @@ class NodeFacts(Generic[N]):
         if face is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute '_async_array'")
         return face.__omnizarr_awaited__(self)
+
+    @suggests
+    def browse(self, *, height: int = 600) -> Page:
+        """Show the node, with all that is below it, in a frame of the notebook.
+
+        It is the page of the command ``omnizarr browse``, which needs ``omnizarr[serve]``.
+
+        Parameters
+        ----------
+        height
+            Height of the frame, in pixels.
+
+        Returns
+        -------
+        Page
+            What the notebook displays. Its server, which other machines do not reach, runs until
+            ``stop()`` is called.
+
+        Examples
+        --------
+        >>> page = omnizarr.zeros((4, 6)).browse()
+        >>> page
+        <omnizarr page at http://127.0.0.1:...>
+        >>> page.stop()
+        """
+        # The server is above this layer: it is looked up like a package that may be absent.
+        page: Page = package("omnizarr.server.browse", "serve", "browse").show(self, height=height)
+        return page
 
     # -- attributes ---------------------------------------------------------------------------
     @property

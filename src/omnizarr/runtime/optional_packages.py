@@ -15,6 +15,8 @@ def package(name: str, extra: str, purpose: str) -> Any:
     """The module `name`, which `pip install 'omnizarr[extra]'` brings."""
     try:
         return importlib.import_module(name)
+    except MissingPackageError:  # a part of omnizarr, which has said what it needs
+        raise
     except ImportError as error:
         missing = MissingPackageError(f"{purpose} needs the package {name.partition('.')[0]}")
         raise missing.advise(f"pip install 'omnizarr[{extra}]'") from error

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.request import urlopen
 
 import omnizarr as zarr
-from omnizarr.server.browse import show
 
 
 def test_a_server_runs_until_it_is_stopped() -> None:
-    page = show(zarr.zeros((3, 4)), height=321)
+    page: Any = zarr.zeros((3, 4)).browse(height=321)
     try:
         with urlopen(f"{page.url}api/node", timeout=60) as response:
             assert b'"shape":[3,4]' in response.read()
