@@ -55,3 +55,22 @@ def test_refusals(run: Run, store: Path, tmp_path: Path) -> None:
     assert "from 0 on" in run("diff", store, store, "--atol", "-1").err
     zarr.create_array(tmp_path / "a.zarr", data=np.arange(3))
     assert run("diff", store, tmp_path / "a.zarr").status == 1
+
+
+def test_a_file_and_what_it_was_converted_to(run: Run, tmp_path: Path) -> None:
+    file, converted = tmp_path / "a.h5", tmp_path / "a.zarr"
+    root = zarr.group()
+    root["x"] = np.arange(12.0).reshape(3, 4)
+    root["x"].attrs["units"] = "m"
+    zarr.export(root, file)
+    assert run("convert", file, converted, "--quiet").status == 0
+    done = run("diff", file, converted, "--no-storage")
+    assert (done.status, done.err) == (0, ""), done.out
+    zarr.open_array(converted / "x")[1, 2] = 99
+    found = run("diff", converted, file, "--no-storage", "--json")
+    assert found.status == 1
+    [values] = found.document["differences"]
+    assert values["path"] == "x" and values["examples"] == [[[1, 2], 99.0, 6.0]]
+    (tmp_path / "a.txt").write_text("no data")
+    done = run("diff", tmp_path / "a.txt", converted)
+    assert done.status == 2 and "a.txt" in done.err and "Traceback" not in done.err

@@ -12,6 +12,7 @@ from omnizarr.api.opening import open as open_node
 from omnizarr.jobs import MemoryLike, Reporter, run, workers_for
 from omnizarr.jobs.differences.report import Differences, NodeDifference, ValuePair
 from omnizarr.jobs.differences.values import Found, compare
+from omnizarr.jobs.importing.files import opened as opened_file
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.nodes.array import Array
@@ -41,7 +42,8 @@ def diff(
     Parameters
     ----------
     first, second
-        A path, a URL, a mapping or a store; or an array or group.
+        A path, a URL, a mapping or a store; or an array or group; or a file that `virtualize`
+        opens: HDF5, NetCDF, GeoTIFF, GRIB.
     path, second_path
         The nodes in `first` and in `second`; by default the same.
     metadata_only
@@ -117,6 +119,9 @@ def _opened(stack: ExitStack, given: Any, path: str, options: StorageOptions | N
     start = paths.normalize_path(path)
     if isinstance(given, Array | Group):
         return given[start] if start else given
+    file = stack.enter_context(opened_file(given, options))
+    if file is not None:
+        return file[start] if start else file
     store = as_store(given, mode="r", storage_options=options)
     if store is not given:
         stack.callback(store.close)
