@@ -28,7 +28,7 @@ from omnizarr.errors import (
 )
 from omnizarr.jobs.exporting.formats import has_suffix, options_of, writers
 from omnizarr.jobs.exporting.report import ExportedArray, ExportReport
-from omnizarr.jobs.importing import opened
+from omnizarr.jobs.importing.files import opened
 from omnizarr.jobs.importing.table_conversion import is_table
 from omnizarr.jobs.memory import MemoryLike, as_bytes
 from omnizarr.keywords import nearest, refuse_unknown

@@ -6,7 +6,3 @@ slices  data without compression, in chunks of a reasonable size
 
 This package knows files and groups. It must not know what is done with them.
 """
-
-from omnizarr.jobs.importing.files import opened
-
-__all__ = ["opened"]
