@@ -141,7 +141,7 @@ def conflict(place: NodeAddress, data: Buffer | None) -> ConflictError:
     """The error for a mark whose owner lives, or may live."""
     found = owner_of(data)
     who = f"process {found.get('pid')} on {str(found.get('machine'))[:40].partition(' ')[0]}"
-    if alive(found):
+    if alive(found) is not None:  # it may have finished since the caller looked
         text = f"{place}: an append is under way ({who}); wait until it has finished"
     else:
         text = (
