@@ -4,9 +4,9 @@
 
 Data of so many gigabytes are created, rechunked, converted to another format, made into a pyramid
 of four levels, and verified, on a Dask `LocalCluster` of `--workers` processes with one thread
-each, or with ``--executor processes`` or ``threads``; ``all`` does it with each. Every
-`--every` seconds, more or less, a worker process is killed with SIGKILL, if a task has ended since
-the last one was killed. The process that runs the job is killed too, once while it rechunks and
+each, or with ``--executor processes`` or ``threads``; ``all`` does it with each. A worker process
+is killed with SIGKILL when the first task has ended, and then every `--every` seconds, more or
+less, if a task has ended since the last one was killed. The process that runs the job is killed too, once while it rechunks and
 once while it computes levels, and started again: it must resume. At the end every value is compared
 with NumPy's. Printed are the seconds of each step, the workers killed, how much was done when the
 job was killed, and the highest memory of a worker beside the budget. The exit status is not 0 if a
@@ -150,9 +150,9 @@ class Watch:
         self._findings, self._pids, self._every = findings, pids, every
         self._folder = folder
         self._stop = threading.Event()
-        self._before = (0, 0)
         self.steps = 0
         """Tasks that ended in this process's jobs; of another's, it sees the files."""
+        self._before = self._done()
         self.killing = threading.Event()
         self.job = 0
         """The process that runs the job, where that is another one: it is no worker."""
@@ -168,16 +168,16 @@ class Watch:
             thread.join()
 
     def _watch(self) -> None:
-        due = time.monotonic() + self._every
+        due = 0.0
         while not self._stop.wait(0.02):
             pids = [pid for pid in self._pids() if pid != self.job]
             self._findings.peak = max([self._findings.peak, *map(private, pids)])
             if time.monotonic() >= due and self.killing.is_set() and pids:
-                due = time.monotonic() + self._every * random.uniform(0.5, 1.5)
                 done = self._done()
                 if done == self._before:
                     continue
                 self._before = done
+                due = time.monotonic() + self._every * random.uniform(0.5, 1.5)
                 try:
                     os.kill(random.choice(pids), signal.SIGKILL)
                 except ProcessLookupError:

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.peers]
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-@pytest.mark.parametrize(("executor", "every"), [("dask", "2"), ("processes", "4")])
+@pytest.mark.parametrize(("executor", "every"), [("dask", "2"), ("processes", "1")])
 def test_workers_and_the_job_are_killed(executor: str, every: str, tmp_path: Path) -> None:
     """In an interpreter of its own: a cluster leaves threads and warnings behind."""
     command = [sys.executable, "-m", "tests.campaigns.jobs_cluster", "--executor", executor]
