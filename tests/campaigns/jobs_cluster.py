@@ -6,12 +6,12 @@ Data of so many gigabytes are created, rechunked, converted to another format, m
 of four levels, and verified, on a Dask `LocalCluster` of `--workers` processes with one thread
 each, or with ``--executor processes`` or ``threads``; ``all`` does it with each. A worker process
 is killed with SIGKILL when the first task has ended, and then every `--every` seconds, more or
-less, if a task has ended since the last one was killed. The process that runs the job is killed too, once while it rechunks and
-once while it computes levels, and started again: it must resume. At the end every value is compared
-with NumPy's. Printed are the seconds of each step, the workers killed, how much was done when the
-job was killed, and the highest memory of a worker beside the budget. The exit status is not 0 if a
-value is wrong, a killed job was not resumed, or a worker took more than the budget. Everything
-talks to 127.0.0.1.
+less, if a task has ended since the last one was killed. The process that runs the job is killed
+too, once while it rechunks and once while it computes levels, and started again: it must resume. At
+the end every value is compared with NumPy's. Printed are the seconds of each step, the workers
+killed, how much was done when the job was killed, and the highest memory of a worker beside the
+budget. The exit status is not 0 if a value is wrong, a killed job was not resumed, or a worker took
+more than the budget. Everything talks to 127.0.0.1.
 """
 
 from __future__ import annotations
