@@ -81,7 +81,7 @@ class Chunks:
         self,
         root: bytes,
         follow_links: bool,
-        runs: Sequence[tuple[int, ...]],
+        runs: Sequence[tuple[int, ...]] | tuple[int, ...],
         points: Sequence[tuple[Any, ...]],
         out: npt.NDArray[Any],
         threads: int | None,
@@ -92,7 +92,7 @@ class Chunks:
     def write(
         self,
         root: bytes,
-        runs: Sequence[tuple[int, ...]],
+        runs: Sequence[tuple[int, ...]] | tuple[int, ...],
         points: Sequence[tuple[Any, ...]],
         array: npt.NDArray[Any],
         elided: bytes | None,
@@ -105,7 +105,7 @@ class Chunks:
     def select(
         self,
         shape: Sequence[int],
-        runs: Sequence[tuple[int, ...]],
+        runs: Sequence[tuple[int, ...]] | tuple[int, ...],
         points: Sequence[tuple[Any, ...]],
         /,
     ) -> Selection | None: ...

@@ -93,6 +93,33 @@ type Encoded<'py> = (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>);
 type ReadFiles = (Vec<Vec<usize>>, usize, usize);
 type RunArguments = Vec<(usize, usize, usize, usize, usize)>;
 
+/// Equally spaced indices along axes.
+enum Runs {
+    /// A box: its first index along every axis. It is as long as the array.
+    From(Vec<usize>),
+    Listed(RunArguments),
+}
+
+impl Runs {
+    fn new(given: &Bound<'_, PyAny>) -> PyResult<Runs> {
+        Ok(match given.cast::<PyTuple>() {
+            Ok(starts) => Runs::From(starts.extract()?),
+            Err(_) => Runs::Listed(given.extract()?),
+        })
+    }
+
+    fn listed(self, shape: &[usize]) -> RunArguments {
+        match self {
+            Runs::From(starts) => {
+                let length = |axis| shape.get(axis).copied().unwrap_or(0);
+                let run = |(axis, start)| (axis, start, 1, length(axis), 0);
+                starts.into_iter().enumerate().map(run).collect()
+            }
+            Runs::Listed(runs) => runs,
+        }
+    }
+}
+
 #[pymethods]
 impl Chunks {
     /// `chunk` is (shape, order of the axes as stored, size of an element, codecs, groups of bytes
@@ -137,9 +164,10 @@ impl Chunks {
     /// Read what a selection takes into `out`, from files: the coordinates of chunks that were left,
     /// how many are missing and were filled, and how many bytes were read; or None if all were left.
     ///
-    /// `root` is the path before a chunk's key. `runs` are (axis, start, step, length, place), `points`
-    /// are (axes, an array of indices for each, places). `scratch` is how much memory
-    /// up to four threads may take beside `out`. `check` is called now and then.
+    /// `root` is the path before a chunk's key. `runs` are (axis, start, step, length, place), or for a
+    /// box a tuple of its first indices; `points` are (axes, an array of indices for each, places).
+    /// `scratch` is how much memory up to four threads may take beside `out`. `check` is called now
+    /// and then.
     #[cfg(target_os = "linux")]
     #[pyo3(signature = (root, follow_links, runs, points, out, threads, scratch, check, /))]
     #[allow(clippy::too_many_arguments)] // one call for all: that is the point
@@ -148,13 +176,14 @@ impl Chunks {
         py: Python<'_>,
         root: &Bound<'_, PyBytes>,
         follow_links: bool,
-        runs: RunArguments,
+        runs: &Bound<'_, PyAny>,
         points: Vec<Bound<'_, PyTuple>>,
         out: &Bound<'_, PyAny>,
         threads: Option<usize>,
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<ReadFiles>> {
+        let runs = Runs::new(runs)?;
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         // From here on no Python code runs until the end: the array stays as it is.
         let view = self.view(out, true)?;
@@ -188,7 +217,7 @@ impl Chunks {
         &self,
         py: Python<'_>,
         root: &Bound<'_, PyBytes>,
-        runs: RunArguments,
+        runs: &Bound<'_, PyAny>,
         points: Vec<Bound<'_, PyTuple>>,
         array: &Bound<'_, PyAny>,
         elided: Option<Vec<u8>>,
@@ -197,6 +226,7 @@ impl Chunks {
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<(Vec<Vec<usize>>, usize)>> {
+        let runs = Runs::new(runs)?;
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         // From here on no Python code runs until the end: the array stays as it is.
         let view = self.view(array, false)?;
@@ -222,9 +252,10 @@ impl Chunks {
     fn select(
         &self,
         shape: Vec<usize>,
-        runs: RunArguments,
+        runs: &Bound<'_, PyAny>,
         points: Vec<Bound<'_, PyTuple>>,
     ) -> PyResult<Option<Selection>> {
+        let runs = Runs::new(runs)?;
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
         self.selection(&shape, runs, &points)
     }
@@ -311,13 +342,13 @@ impl Chunks {
     fn selection(
         &self,
         shape: &[usize],
-        runs: RunArguments,
+        runs: Runs,
         points: &[Points],
     ) -> PyResult<Option<Selection>> {
         if shape.len() != self.layout.shape.len() {
             return Err(refused("shape", format!("{} dimensions", shape.len())));
         }
-        let factors = checked(shape, runs, points)?;
+        let factors = checked(shape, runs.listed(shape), points)?;
         Ok(Cuts::new(&factors, self.grid()).map(|cuts| Selection {
             cuts,
             grid: self.grid().clone(),

@@ -79,15 +79,16 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     files, factors = source.store.files(source.prefix), plan.factors
     if files is None or factors is None:
         return None
-    selection, amounts = _listed(factors), _amounts()
-    done = own.read(
-        files.path, files.follow_symlinks, *selection, working, *amounts, parallel.check
-    )
+    path, follow_symlinks, tally = files
+    runs, points = _listed(factors)
+    workers, scratch = _amounts()
+    check = parallel.check
+    done = own.read(path, follow_symlinks, runs, points, working, workers, scratch, check)
     if done is None:
         return None
     left, filled, nbytes = done
-    if files.tally is not None:
-        files.tally(len(plan) - filled - len(left), nbytes)
+    if tally is not None:
+        tally(len(plan) - filled - len(left), nbytes)
     return _coordinates(left)
 
 

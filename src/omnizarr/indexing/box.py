@@ -9,19 +9,14 @@ This module knows keys, grids and integers. It must not know stores, codecs or d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import islice
+from collections.abc import Iterator
 from typing import Any
 
 from omnizarr import limits
-from omnizarr.indexing.pieces import Run
+from omnizarr.indexing.pieces import Groups, Points, Run
 from omnizarr.indexing.plan import ChunkPart, Plan, only_part
 from omnizarr.indexing.transform import Constant, Stride, Transform
 from omnizarr.model.grids import Grid, NDArray, Shape
-
-# Makes a run from a tuple of its fields, without a Python frame.
-_run: Callable[[tuple[int, ...]], Run] = partial(tuple.__new__, Run)
 
 
 class Box(Plan):
@@ -29,32 +24,30 @@ class Box(Plan):
     part of the result; nothing else tells the working array from the result, so each is a view of
     the other."""
 
-    __slots__ = ("_dropped", "_found", "target")
+    __slots__ = ("_found", "_items", "_starts", "target")
     target: Shape
 
     def __init__(
-        self, grid: Grid, runs: list[Run], dropped: int, shape: Shape, target: Shape
+        self, grid: Grid, items: tuple[Any, ...], starts: Shape, shape: Shape, target: Shape
     ) -> None:
         self.grid = grid
         self.shape = shape
-        self._runs = runs
-        self._points = []
-        self._groups = []
-        self._chosen = None
-        self._dropped = dropped
-        """A bit for each axis that an integer selects from."""
+        self._items = items
+        """What selects along each axis: an integer or a slice."""
+        self._starts = starts
         self.target = target
+        self._chosen = None
         self._found: ChunkPart | None = None
 
     @property
     def transform(self) -> Transform:
         axes: list[Constant | Stride] = []
         dimension = 0
-        for axis, start, step, _, _ in self._runs:
-            if self._dropped >> axis & 1:
+        for item, start in zip(self._items, self._starts, strict=True):
+            if type(item) is int:
                 axes.append(Constant(start))
             else:
-                axes.append(Stride(dimension, start, step))
+                axes.append(Stride(dimension, start, 1))
                 dimension += 1
         return Transform(self.grid.array_shape, self.target, tuple(axes))
 
@@ -70,13 +63,21 @@ class Box(Plan):
     view = working
 
     @property
+    def factors(self) -> tuple[Shape, list[Points]]:
+        return self._starts, []
+
+    def _cut(self) -> tuple[list[Run], list[Groups]]:
+        each = enumerate(zip(self._starts, self.shape, strict=True))
+        return [Run(axis, start, 1, count, 0) for axis, (start, count) in each], []
+
+    @property
     def _only(self) -> ChunkPart | None:
         """The part, if there is only one. The native core does not ask."""
         if self.empty or self._chosen is not None:
             return None
         if self._found is None:
             grid = self.grid
-            self._found = only_part(self._runs, grid.axes, grid.array_shape)
+            self._found = only_part(self._cut()[0], grid.axes, grid.array_shape)
         return self._found
 
     @property
@@ -92,15 +93,15 @@ def box(key: Any, grid: Grid) -> Box | None:
     """The plan of `array[key]` for an array that the grid cuts; None if the key has anything but
     integers within their axes and slices of step 1, or too many of them."""
     items: tuple[Any, ...] = key if type(key) is tuple else (key,)
-    axes = grid.axes
-    if len(items) > len(axes) or len(axes) > limits.current.max_dimensions:
+    lengths = grid.array_shape
+    if len(items) < len(lengths):
+        items += (slice(None),) * (len(lengths) - len(items))
+    if len(items) > len(lengths) or len(lengths) > limits.current.max_dimensions:
         return None
-    runs: list[Run] = []
+    starts: list[int] = []
     shape: list[int] = []
     target: list[int] = []
-    dropped = 0
-    for number, (item, axis) in enumerate(zip(items, axes, strict=False)):
-        length = axis.length
+    for item, length in zip(items, lengths):  # noqa: B905 - as many; `strict` takes its time
         if type(item) is slice:
             try:
                 start, stop, step = item.indices(length)
@@ -112,13 +113,8 @@ def box(key: Any, grid: Grid) -> Box | None:
             target.append(count)
         elif type(item) is int and -length <= item < length:
             start, count = item if item >= 0 else item + length, 1
-            dropped |= 1 << number
         else:
             return None
+        starts.append(start)
         shape.append(count)
-        runs.append(_run((number, start, 1, count, 0)))
-    for axis in islice(axes, len(items), None):
-        runs.append(_run((len(shape), 0, 1, axis.length, 0)))
-        shape.append(axis.length)
-        target.append(axis.length)
-    return Box(grid, runs, dropped, tuple(shape), tuple(target))
+    return Box(grid, items, tuple(starts), tuple(shape), tuple(target))

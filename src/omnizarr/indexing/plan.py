@@ -128,9 +128,9 @@ class Plan:
         return working
 
     @property
-    def factors(self) -> tuple[list[Run], list[Points]] | None:
-        """The independent factors of the selection, not yet cut; None if there are none, because
-        the parts were given one by one."""
+    def factors(self) -> tuple[list[Run] | Shape, list[Points]] | None:
+        """The independent factors of the selection, not yet cut, of a box its first indices; None
+        if there are none, because the parts were given one by one."""
         return self._runs, self._points
 
     @property
@@ -151,9 +151,10 @@ class Plan:
         if self.empty:
             return 0
         axes = self.grid.axes
+        runs, groups = self._cut()
         return prod(
-            [count_run(axes[run.axis], run.start, run.step, run.length) for run in self._runs]
-            + [len(groups.whole) for groups in self._grouped()]
+            [count_run(axes[run.axis], run.start, run.step, run.length) for run in runs]
+            + [len(each.whole) for each in groups]
         )
 
     def __len__(self) -> int:
@@ -163,7 +164,7 @@ class Plan:
         """The parts, lazily, each chunk once."""
         if self.empty:
             return iter(())
-        parts = _parts(self._runs, self._grouped(), self.grid.axes, self.grid.array_shape)
+        parts = _parts(*self._cut(), self.grid.axes, self.grid.array_shape)
         chosen = self._chosen
         return parts if chosen is None else (part for part in parts if part.coordinates in chosen)
 
@@ -173,11 +174,11 @@ class Plan:
         plan._chosen = chunks
         return plan
 
-    def _grouped(self) -> list[Groups]:
-        # Grouping points sorts them: done once, on first use.
-        if self._groups is None:
+    def _cut(self) -> tuple[list[Run], list[Groups]]:
+        """The factors, with the points of each chunk together."""
+        if self._groups is None:  # grouping points sorts them: done once, on first use
             self._groups = _group(self._points, self.grid.axes, self.grid.array_shape)
-        return self._groups
+        return self._runs, self._groups
 
 
 def partition(transform: Transform, grid: Grid) -> Plan:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 8
+API = 9
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -75,7 +75,7 @@ class Chunks(Protocol):
         self,
         root: bytes,
         follow_links: bool,
-        runs: Sequence[tuple[int, ...]],
+        runs: Sequence[tuple[int, ...]] | tuple[int, ...],
         points: Sequence[tuple[Any, ...]],
         out: Array,
         threads: int | None,
@@ -87,7 +87,7 @@ class Chunks(Protocol):
     def write(
         self,
         root: bytes,
-        runs: Sequence[tuple[int, ...]],
+        runs: Sequence[tuple[int, ...]] | tuple[int, ...],
         points: Sequence[tuple[Any, ...]],
         array: Array,
         elided: bytes | None,
@@ -101,7 +101,7 @@ class Chunks(Protocol):
     def select(
         self,
         shape: tuple[int, ...],
-        runs: Sequence[tuple[int, ...]],
+        runs: Sequence[tuple[int, ...]] | tuple[int, ...],
         points: Sequence[tuple[Any, ...]],
         /,
     ) -> Selection | None: ...
