@@ -17,6 +17,7 @@ from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.dtypes import String
 from omnizarr.nodes import node, resizing
+from omnizarr.nodes.array_conventions import ArrayConventions
 from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.array_protocols import Protocols
 from omnizarr.nodes.array_selections import Selection
@@ -34,7 +35,6 @@ from omnizarr.nodes.data.columns import handed_over
 from omnizarr.nodes.data.foreign_memory import Target
 from omnizarr.nodes.data.reading import read_columns
 from omnizarr.nodes.data.writing import write
-from omnizarr.nodes.geo.array import OnMap
 from omnizarr.nodes.info import ArrayInfo
 from omnizarr.nodes.node import Options
 from omnizarr.nodes.views import (
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 NDArray = npt.NDArray[Any]
 
 
-class Array(ArrayConstructors, OnMap, Protocols):
+class Array(ArrayConstructors, ArrayConventions, Protocols):
     """A chunked, compressed N-dimensional array in a store.
 
     Indexing follows NumPy: `array[2:5, ::-1]`, `array[mask]`, `array[0] = 1`. Functions such as

@@ -7,7 +7,6 @@ any convention. `reading` and `writing` do the work.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -16,10 +15,9 @@ from omnizarr.conventions.geo import coordinates as coordinate_variables
 from omnizarr.conventions.geo import crs as systems
 from omnizarr.conventions.geo.facts import Geo, Name, Registration
 from omnizarr.conventions.geo.transform import Bounds, Floats, numbers
-from omnizarr.errors import MetadataError, NodeNotFoundError
+from omnizarr.errors import MetadataError
 from omnizarr.keywords import suggests
 from omnizarr.model.json import show
-from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.geo import writing
 from omnizarr.nodes.geo.properties import MapFacts
 from omnizarr.nodes.geo.reading import Grid, Surroundings
@@ -30,25 +28,6 @@ if TYPE_CHECKING:
 
     from omnizarr.nodes.array import Array
     from omnizarr.nodes.group import Group
-
-
-class OnMap(ArrayFacts):
-    """The base of `Array`; not of use by itself."""
-
-    @property
-    def geo(self) -> ArrayGeo:
-        """The array on a map: reference system, transform, selection by places of the world.
-
-        Examples
-        --------
-        >>> array = omnizarr.zeros((4, 6), dimension_names=("y", "x"))
-        >>> array.geo.set(crs="EPSG:32631", bounds=(500000, 4599960, 500060, 4600000))
-        >>> array.geo.resolution
-        (10.0, 10.0)
-        """
-        with suppress(NodeNotFoundError):  # it may be in consolidated metadata alone
-            self.refresh()  # the group may have stated facts for all of its arrays
-        return ArrayGeo(self)  # type: ignore[arg-type]  # this class is a part of `Array`
 
 
 class ArrayGeo(MapFacts):
