@@ -35,8 +35,10 @@ export type Numbers = ArrayLike<number | bigint>;
 export interface Labels { values: (number | string)[] | null; texts: string[] | null }
 export interface ChunkMap {
   grid: number[]; unit: string; rows: number; columns: number; height: number; width: number;
-  per_cell: number[]; folded: number; lengths: number[]; inner: number[]; decoded: number | null;
-  counts: number[]; bytes: number[]; listed: number; total: number; complete: boolean; problem: string | null;
+  per_cell: number[]; folded: number; lengths: (number | number[])[]; inner: number[];
+  /** Bytes of the largest chunk when it is decoded, where values have a fixed length. */
+  largest: number | null;
+  counts: number[]; bytes: number[]; decoded: number[]; listed: number; total: number; complete: boolean; problem: string | null;
 }
 export interface Store { title: string; line: string; kind: "array" | "group"; version: string }
 

@@ -2,7 +2,7 @@
 import * as api from "./api";
 import { table } from "./colours";
 import { button, check, colour, el, fill, select, sized } from "./dom";
-import { bytes, count, product, show } from "./format";
+import { bytes, count, product, show, times } from "./format";
 import { go, state } from "./state";
 import { percentile, range, real, stats } from "./stats";
 import { layout, paint } from "./views/paint";
@@ -57,10 +57,10 @@ function draw(
 ): void {
   const { height, width } = map;
   const possible = product(map.grid);
-  const listed = map.counts.reduce((a, b) => a + b, 0);
+  const [listed, decoded] = [map.counts, map.decoded].map((of) => of.reduce((a, b) => a + b, 0)) as [number, number];
   const cellHas = map.folded * map.per_cell[0]! * map.per_cell[1]!;
   const amount = (i: number) => by === "counts" ? map.counts[i]! / cellHas
-    : by === "ratio" ? (map.decoded && map.bytes[i] ? (map.decoded * map.counts[i]!) / map.bytes[i]! : NaN)
+    : by === "ratio" ? (map.decoded[i] && map.bytes[i] ? map.decoded[i]! / map.bytes[i]! : NaN)
     : map.counts[i] ? map.bytes[i]! / map.counts[i]! : NaN;
   const amounts = Float64Array.from({ length: height * width }, (_, i) => (map.counts[i] ? amount(i) : NaN));
   const found = stats(amounts);
@@ -88,7 +88,7 @@ function draw(
       context.fillRect(c * cell, r * cell, cell - gap, cell - gap);
     }
     // The chunks inside of shards, where they can be seen.
-    const split = [map.rows, map.columns].map((d) => (d < 0 ? 1 : map.lengths[d]! / map.inner[d]!));
+    const split = [map.rows, map.columns].map((d) => (d < 0 ? 1 : Number(map.lengths[d]) / map.inner[d]!));
     if (map.unit === "shard" && cell / Math.max(...split) >= 4 && map.per_cell.every((n) => n === 1)) {
       context.fillStyle = "rgba(255,255,255,.35)";
       for (let r = 0; r < height; r++) for (let i = 1; i < split[0]!; i++) context.fillRect(0, (r + i / split[0]!) * cell, width * cell, 0.7);
@@ -104,7 +104,7 @@ function draw(
     const i = cursor[0] * width + cursor[1];
     const name = (n: number, per: number) => (per > 1 ? `${n * per}–${n * per + per - 1}` : String(n));
     const where = [map.rows < 0 ? "" : name(cursor[0], map.per_cell[0]!), map.columns < 0 ? "" : name(cursor[1], map.per_cell[1]!)].filter(Boolean).join(", ");
-    const ratio = map.decoded && map.bytes[i] ? `, ${((map.decoded * map.counts[i]!) / map.bytes[i]!).toFixed(1)} : 1` : "";
+    const ratio = map.decoded[i] && map.bytes[i] ? `, ${(map.decoded[i]! / map.bytes[i]!).toFixed(1)} : 1` : "";
     told.textContent = `${map.unit} ${where || "0"}: ` + (map.counts[i]
       ? `${cellHas > 1 ? `${count(map.counts[i]!)} of ${count(cellHas)}, ` : ""}${bytes(map.bytes[i]!)}${ratio}` : "none stored");
     paintAll();
@@ -121,13 +121,13 @@ function draw(
   paintAll();
   const all = map.complete && map.counts.length && !map.problem;
   const about: [string, string][] = [
-    ["grid", `${map.grid.join(" × ") || "one"} ${map.unit}s`], ["length", map.lengths.join(" × ") || "1"],
+    ["grid", `${map.grid.join(" × ") || "one"} ${map.unit}s`], [`${map.unit} shape`, times(map.lengths)],
     ...(map.unit === "shard" ? [["chunks inside", map.inner.join(" × ")] as [string, string]] : []),
     ["stored", all ? `${count(map.listed)} of ${count(possible)}` : `${count(listed)} seen`],
     ["missing", all ? count(Math.max(0, possible - map.listed)) : "?"],
     ["bytes", bytes(map.total)],
-    [`decoded ${map.unit}`, bytes(map.decoded)],
-    ["compression", map.decoded && map.total ? `${((map.decoded * listed) / map.total).toFixed(2)} : 1` : "?"],
+    [`${map.lengths.some(Array.isArray) ? "largest" : "decoded"} ${map.unit}`, bytes(map.largest)],
+    ["compression", decoded && map.total ? `${(decoded / map.total).toFixed(2)} : 1` : "?"],
   ];
   const scale = by === "counts" ? "empty to full" : by === "ratio" ? `${low.toFixed(1)} : 1 to ${high.toFixed(1)} : 1` : `${bytes(low)} to ${bytes(high)}`;
   const bar = el("canvas", { role: "img", "aria-label": `Colours: ${scale}` });

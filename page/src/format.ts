@@ -44,7 +44,7 @@ export function bytes(value: number | string | null): string {
   if (value === null || typeof value === "string") return value ?? "?";
   let size = value;
   for (const unit of ["B", "KiB", "MiB", "GiB", "TiB"]) {
-    if (size < 1024 || unit === "TiB") return unit === "B" ? `${size} B` : `${size.toPrecision(3)} ${unit}`;
+    if (size < 1024 || unit === "TiB") return unit === "B" ? `${Math.round(size)} B` : `${size.toPrecision(3)} ${unit}`;
     size /= 1024;
   }
   return "";

@@ -181,6 +181,13 @@ def test_the_map_of_shards(sample: zarr.Group, ask: Ask) -> None:
     assert "grid" in page.json("chunk", status=400, path="sharded", index="4,0")["error"]
 
 
+def test_the_map_of_chunks_of_several_lengths(sample: zarr.Group, ask: Ask) -> None:
+    found = ask(sample).json("chunks", path="uneven", rows=1, columns=2)
+    assert found["lengths"] == [[1, 2, 3], [2, 8], 5]
+    assert found["decoded"] == [8 * 6 * rows * 5 for rows in (2, 2, 2, 8, 8, 8)]
+    assert found["largest"] == 8 * 3 * 8 * 5
+
+
 def test_a_fixed_position_in_the_map(sample: zarr.Group, ask: Ask) -> None:
     found = ask(sample).json("chunks", path="air/temperature", rows=1, columns=2, at="2,*,*")
     assert found["folded"] == 1 and set(found["counts"]) == {1}

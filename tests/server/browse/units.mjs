@@ -24,5 +24,6 @@ console.log(JSON.stringify({
   stats: [stats.count, stats.missing, stats.infinite, stats.min, stats.max],
   map: [page.label(onMap, 20), page.axisTicks(onMap, 0, 100, 3).map(({ at, text }) => `${text} ${at}`)],
   marks: [page.axisTicks(axis([4600005, 4600015]), 0, 2, 3).map((tick) => tick.text), [0, -0.25, 5e7, 1e21, 1e-7, 4550000].map(page.mark)],
+  sizes: [50.666666666666664, 1023.4, 2000].map(page.bytes),
   turned: page.plain("a\u202eb\u2066c"), kept: page.plain("é\u200dمرحبا"), label: page.label({ ...axis(null), labels: { values: null, texts: ["\u202ex"] } }, 0),
 }));

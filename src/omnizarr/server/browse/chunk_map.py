@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from omnizarr.errors import NotListableError
-from omnizarr.server.browse.facts import grid_of
+from omnizarr.server.browse.facts import grid_of, lengths_of
 from omnizarr.server.browse.selections import BadRequest
 
 CELLS = 128
@@ -22,8 +22,16 @@ _LISTED = 500_000
 _SECONDS = 5.0
 
 
+class Cells(NamedTuple):
+    """What is in every cell, row by row."""
+
+    counts: list[int]
+    bytes: list[int]
+    decoded: list[int]
+
+
 def chunk_map(array: Any, rows: int, columns: int, at: Sequence[int | None] = ()) -> dict[str, Any]:
-    """Number and bytes of the stored chunks (or shards) of every cell.
+    """Number of the stored chunks (or shards) of every cell, their bytes, stored and decoded.
 
     `at` has a position in the grid for each dimension that is fixed, None for others.
     """
@@ -35,8 +43,8 @@ def chunk_map(array: Any, rows: int, columns: int, at: Sequence[int | None] = ()
     fixed = [*at, *[None] * (ndim - len(at))]
     per_cell = [max(1, -(-length // CELLS)) for length in grid]
     height, width = (1 if dim < 0 else -(-grid[dim] // per_cell[dim]) for dim in (rows, columns))
-    counts, sizes = [0] * (height * width), [0] * (height * width)
-    found = _filled(array, (rows, columns), fixed, per_cell, width, counts, sizes)
+    cells = Cells(*([0] * (height * width) for _ in range(3)))
+    found = _filled(array, (rows, columns), fixed, per_cell, width, cells)
     folded = prod(
         length
         for dim, length in enumerate(grid)
@@ -52,11 +60,10 @@ def chunk_map(array: Any, rows: int, columns: int, at: Sequence[int | None] = ()
         "width": width,
         "per_cell": [1 if dim < 0 else per_cell[dim] for dim in (rows, columns)],
         "folded": folded,
-        "lengths": [c[0] if isinstance(c, tuple) else c for c in unit],
+        "lengths": lengths_of(unit),
         "inner": [c[0] if isinstance(c, tuple) else c for c in array.chunks],
-        "decoded": _decoded(array, unit),
-        "counts": counts,
-        "bytes": sizes,
+        "largest": _decoded(array, [max(c) if isinstance(c, tuple) else c for c in unit]) or None,
+        **cells._asdict(),
         **found,
     }
 
@@ -67,21 +74,24 @@ def _filled(
     fixed: Sequence[int | None],
     per_cell: Sequence[int],
     width: int,
-    counts: list[int],
-    sizes: list[int],
+    cells: Cells,
 ) -> dict[str, Any]:
     """Count what the store lists, until there is too much of it."""
     rows, columns = dims
     started, looked, total = time.monotonic(), 0, 0
     kept = [(dim, index) for dim, index in enumerate(fixed) if index is not None]
+    unit = array.chunks if array.shards is None else array.shards
+    even = 0 if any(isinstance(c, tuple) for c in unit) else _decoded(array, unit)
     try:
         for chunk, size in array.stored_chunk_sizes():
             looked += 1
             if all(chunk[dim] == index for dim, index in kept):
                 row = 0 if rows < 0 else chunk[rows] // per_cell[rows]
                 column = 0 if columns < 0 else chunk[columns] // per_cell[columns]
-                counts[row * width + column] += 1
-                sizes[row * width + column] += size
+                cell = row * width + column
+                cells.counts[cell] += 1
+                cells.bytes[cell] += size
+                cells.decoded[cell] += even or _decoded(array, _lengths(unit, chunk))
                 total += size
             if looked >= _LISTED or time.monotonic() - started > _SECONDS:
                 return {"listed": looked, "total": total, "complete": False, "problem": None}
@@ -90,11 +100,14 @@ def _filled(
     return {"listed": looked, "total": total, "complete": True, "problem": None}
 
 
-def _decoded(array: Any, unit: Any) -> int | None:
-    """Bytes of a decoded chunk; None where values have no fixed length."""
-    if array.dtype.kind in "OT":
-        return None
-    return int(prod(max(c) if isinstance(c, tuple) else c for c in unit) * array.dtype.itemsize)
+def _lengths(unit: Sequence[Any], chunk: Sequence[int]) -> list[int]:
+    """The lengths of one chunk of a grid, which may differ along a dimension."""
+    return [c[i] if isinstance(c, tuple) else c for c, i in zip(unit, chunk, strict=True)]
+
+
+def _decoded(array: Any, lengths: Sequence[int]) -> int:
+    """Bytes of a decoded chunk; 0 where values have no fixed length."""
+    return 0 if array.dtype.kind in "OT" else int(prod(lengths) * array.dtype.itemsize)
 
 
 def one(array: Any, index: Sequence[int]) -> dict[str, Any]:

@@ -68,8 +68,8 @@ def _of_array(array: Any, path: str, group: Any) -> dict[str, Any]:
     try:
         facts |= {
             "fill_value": plain(_fill_value(array)),
-            "chunks": _lengths(array.chunks),
-            "shards": None if array.shards is None else _lengths(array.shards),
+            "chunks": lengths_of(array.chunks),
+            "shards": None if array.shards is None else lengths_of(array.shards),
             "grid": list(array.cdata_shape),
             "codecs": [_codec(codec) for codec in array.metadata.model.codecs],
         }
@@ -121,7 +121,7 @@ def _fill_value(array: Any) -> Any:
     return array.data_type.fill_to_json(value)
 
 
-def _lengths(chunks: Any) -> list[Any]:
+def lengths_of(chunks: Any) -> list[Any]:
     """Chunk lengths; the first ones where they differ."""
     return [list(c[:64]) if isinstance(c, tuple) else c for c in chunks]
 
