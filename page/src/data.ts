@@ -3,7 +3,7 @@ import * as api from "./api";
 import { type Axis, label } from "./axes";
 import { channelOf, complete, selection, viewsOf } from "./choice";
 import { NAMES } from "./colours";
-import { button, check, el, fill, select } from "./dom";
+import { button, byId, check, el, fill, select } from "./dom";
 import { clamp, count, exact, plain, short } from "./format";
 import { exports } from "./exports";
 import { change, state, type View, type Window } from "./state";
@@ -27,6 +27,7 @@ export class Data {
   private readonly stage = el("div", { className: "stage" });
   private readonly told = el("p", { className: "readout", role: "status", "aria-live": "polite" });
   private readonly below = el("div", { className: "below" });
+  private redrawSeries: () => void = () => undefined;
   private readonly watcher = new ResizeObserver(() => this.resized());
   private space = 0;
 
@@ -40,7 +41,7 @@ export class Data {
   stop(): void { this.running.abort(); this.watcher.disconnect(); clearTimeout(this.waiting); }
 
   /** Draw again with the colours of the page as they are now. */
-  redraw(): void { this.draw(); }
+  redraw(): void { this.draw(); this.redrawSeries(); }
 
   private get channel(): number { return this.view === "rgb" ? channelOf(this.facts) : -1; }
   private get shown(): number[] {
@@ -59,7 +60,7 @@ export class Data {
 
   private set(changes: Parameters<typeof change>[0], anew = false): void {
     change(changes);
-    if (anew) { this.view = complete(this.facts); this.begin(); } else { this.drawTools(); this.draw(); }
+    if (anew) { this.view = complete(this.facts); this.begin(); } else { this.drawTools(); this.redraw(); }
   }
 
   // -- controls -----------------------------------------------------------------------------------
@@ -97,9 +98,10 @@ export class Data {
         [["", "by zoom"], ...facts.multiscale.levels.map((l, i): [string, string] => [String(i), `${i}: ${l.shape.join("×")}`])],
         (level) => { this.set({ level }); this.load(0); }),
       drawn && button("Flip", () => this.flip(), { "aria-pressed": String(!!this.picture?.flip), title: "Turn the rows upside down" }),
-      drawn && button("−", () => this.picture?.zoom(1.5), { "aria-label": "Zoom out" }),
-      drawn && button("+", () => this.picture?.zoom(0.66), { "aria-label": "Zoom in" }),
-      drawn && button("All", () => this.picture?.reset(), { title: "Show all (0, or double click)" }),
+      drawn && el("span", { className: "zoom", role: "group", "aria-label": "Zoom" },
+        button("−", () => this.picture?.zoom(1.5), { "aria-label": "Zoom out" }),
+        button("+", () => this.picture?.zoom(0.66), { "aria-label": "Zoom in" }),
+        button("All", () => this.picture?.reset(), { title: "Show all (0, or double click)" })),
       exports(facts, this.line, () => this.selection(), drawn ? () => this.picture!.canvas : null));
   }
 
@@ -188,12 +190,13 @@ export class Data {
     this.space = this.host.clientWidth;
     return this.space > 720 ? this.space - 236 : this.space - 4;
   }
-  private height(): number { return clamp(window.innerHeight - 290, 300, 720); }
+  /** What is left of the window below the controls. */
+  private height(): number { return clamp(window.innerHeight - byId("main").offsetTop - this.stage.offsetTop - 12, 300, 720); }
 
   private resized(): void {
     if (Math.abs(this.host.clientWidth - this.space) < 2) return;
     this.picture?.fit(this.room(), this.height());
-    this.draw();
+    this.redraw();
   }
 
   private load(delay: number): void {
@@ -312,9 +315,9 @@ export class Data {
 
   private drawPicture(read: Read, level: number): void {
     const { values, numbers, layout: at, stats: found } = read, picture = this.picture!;
-    const limits = range(found, state.stretch, state.low, state.high, state.log);
     const bytes = this.view === "rgb";
-    const image = bytes ? paintColours(numbers, at, { low: 0, high: 255, log: false }) : paint(numbers, at, limits, state.map);
+    const limits = bytes ? { low: 0, high: 255, log: false } : range(found, state.stretch, state.low, state.high, state.log);
+    const image = bytes ? paintColours(numbers, at, limits) : paint(numbers, at, limits, state.map);
     const span = (dim: number, ratio: number): [number, number] => {
       const [start, number, by] = values.parts[dim] as [number, number, number];
       return [start * ratio, (start + number * by) * ratio];
@@ -364,9 +367,8 @@ export class Data {
       axis: read.axes[1], values: read.numbers, text: this.texts(read.values, read.numbers), start: part[0], by: part[2], units: this.units, log: state.log,
       label: `Line of ${this.facts.name}; arrows move the cursor`, told: (t) => { this.told.textContent = plain(t); },
     });
-    const limits = range(read.stats, "all", "", "", state.log);
     const note = part[2] > 1 ? `one of ${part[2]} values is shown` : "";
-    fill(this.stage, canvas, legend(read.stats, limits, state.map, this.units, note));
+    fill(this.stage, canvas, legend(read.stats, null, "", this.units, note));
   }
 
   private drawTable(read: Read): void {
@@ -400,12 +402,14 @@ export class Data {
       const axis = await this.axis(along, part, 1);
       const shifting = others.includes(along);
       const numbers = real(values, state.part);
-      const canvas = line(this.room(), 220, {
+      const drawn = () => line(this.room(), 220, {
         axis, values: numbers, text: this.texts(values, numbers), start: part[0], by: part[2], units: this.units, log: state.log,
         label: `Line at the chosen point along ${facts.dims[along]!.name ?? along}`,
         told: (t) => { this.told.textContent = plain(t); }, at: shifting ? state.at[along] : null,
         chosen: shifting ? (i) => { const to = [...state.at]; to[along] = i; change({ at: to }); this.drawSliders(); this.load(0); void this.series(); } : undefined,
       });
+      let canvas = drawn();
+      this.redrawSeries = () => { const before = canvas; before.replaceWith(canvas = drawn()); };
       const names = dims.map((i): [string, string] => [String(i), facts.dims[i]!.name ?? `dimension ${i}`]);
       fill(this.below, el("div", { className: "tools" }, el("h2", {}, `At ${this.describe(...point).split(": ")[0]}`),
         select("Along", String(along), names, (v) => { change({ along: Number(v) }); void this.series(); }),

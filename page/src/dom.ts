@@ -24,9 +24,16 @@ export function byId(id: string): HTMLElement {
   return document.getElementById(id)!;
 }
 
+/** Put children in the place of others. What is drawn anew under the same name keeps the focus of the keyboard. */
 export function fill(parent: HTMLElement, ...children: Child[]): void {
+  const focused = document.activeElement;
+  const before = focused && focused !== parent && parent.contains(focused) ? focused : null;
   parent.replaceChildren(...children.filter((c): c is Node | string => !!c).map(safe));
+  if (!before || before.isConnected) return;
+  [...parent.querySelectorAll<HTMLElement>(before.tagName)].find((each) => named(each) === named(before))?.focus({ preventScroll: true });
 }
+
+const named = (element: Element): string => element.ariaLabel ?? (element.closest("label") ?? element).textContent;
 
 const safe = (child: Node | string): Node | string => (typeof child === "string" ? plain(child) : child);
 

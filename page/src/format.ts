@@ -71,3 +71,9 @@ export function ticks(low: number, high: number, wanted: number): number[] {
   for (let n = Math.ceil(low / by); n * by <= high + by * 1e-9 && found.length < 50; n++) found.push(+(n * by).toPrecision(12));
   return found;
 }
+
+/** Powers of ten; of less than two of them, values that are evenly spaced. */
+export function logTicks(low: number, high: number, wanted: number): number[] {
+  if (!(low > 0) || high / low < 100) return ticks(low, high, wanted);
+  return ticks(Math.log10(low), Math.log10(high), wanted).filter(Number.isInteger).map((v) => Number(`1e${v}`));
+}

@@ -1,14 +1,15 @@
 // The colour bar, the histogram and the numbers about what is shown.
 import { table } from "../colours";
 import { colour, el, sized } from "../dom";
-import { clamp, count, mark, short, show, ticks } from "../format";
+import { clamp, count, logTicks, mark, show, ticks } from "../format";
 import { histogram, placed, type Range, type Stats } from "../stats";
 
-export function legend(found: Stats, limits: Range, map: string, units: string, note: string): HTMLElement {
+/** Without limits, values have no colours. */
+export function legend(found: Stats, limits: Range | null, map: string, units: string, note: string): HTMLElement {
   const bins = el("canvas", { role: "img", "aria-label": `Histogram of ${count(found.sorted.length)} values` });
-  const bar = el("canvas", { role: "img", "aria-label": `Colours from ${show(limits.low)} to ${show(limits.high)}` });
+  const bar = limits ? el("canvas", { role: "img", "aria-label": `Colours from ${show(limits.low)} to ${show(limits.high)}` }) : null;
   drawBins(bins, found, limits);
-  drawBar(bar, limits, map);
+  if (bar && limits) drawBar(bar, limits, map);
   const facts: [string, string][] = [
     ["minimum", show(found.min)], ["maximum", show(found.max)], ["mean", show(found.mean)],
     ["deviation", show(found.deviation)], ["values", count(found.count)], ["missing", count(found.missing)],
@@ -22,7 +23,7 @@ export function legend(found: Stats, limits: Range, map: string, units: string, 
 
 const WIDTH = 208;
 
-function drawBins(canvas: HTMLCanvasElement, found: Stats, limits: Range): void {
+function drawBins(canvas: HTMLCanvasElement, found: Stats, limits: Range | null): void {
   const { context } = sized(canvas, WIDTH, 72);
   const bins = 64;
   const numbers = histogram(found.sorted, found.min, found.max, bins);
@@ -34,7 +35,7 @@ function drawBins(canvas: HTMLCanvasElement, found: Stats, limits: Range): void 
   });
   context.fillStyle = colour("--accent");
   const span = found.max - found.min || 1;
-  for (const v of [limits.low, limits.high]) context.fillRect(clamp(((v - found.min) / span) * WIDTH, 0, WIDTH - 2), 0, 2, 70);
+  for (const v of limits ? [limits.low, limits.high] : []) context.fillRect(clamp(((v - found.min) / span) * WIDTH, 0, WIDTH - 2), 0, 2, 70);
   context.fillStyle = colour("--line-strong");
   context.fillRect(0, 70, WIDTH, 1);
 }
@@ -49,12 +50,10 @@ function drawBar(canvas: HTMLCanvasElement, limits: Range, map: string): void {
   }
   context.fillStyle = colour("--text-soft");
   context.textBaseline = "top"; context.textAlign = "center";
-  const marks = limits.log
-    ? ticks(Math.log10(limits.low), Math.log10(limits.high), 3).map((v) => 10 ** v)
-    : ticks(limits.low, limits.high, 4);
+  const marks = limits.log ? logTicks(limits.low, limits.high, 3) : ticks(limits.low, limits.high, 4);
   let last = -Infinity;
   for (const value of marks) {
-    const x = placed(value, limits) * WIDTH, text = limits.log ? short(value) : mark(value);
+    const x = placed(value, limits) * WIDTH, text = mark(value);
     if (x < -1 || x > WIDTH + 1) continue;
     const half = context.measureText(text).width / 2, middle = clamp(x, half, WIDTH - half);
     if (middle - half < last) continue;

@@ -1,7 +1,7 @@
 // A line of numbers with axes; the value under the pointer is told.
 import { type Axis, axisTicks, label, title } from "../axes";
 import { colour, el, sized } from "../dom";
-import { clamp, mark, short, ticks } from "../format";
+import { clamp, logTicks, mark, ticks } from "../format";
 import { placed, range, stats } from "../stats";
 
 export interface Line {
@@ -33,12 +33,10 @@ export function line(space: number, height: number, given: Line): HTMLCanvasElem
     const { context } = sized(canvas, space, height);
     context.strokeStyle = colour("--line"); context.fillStyle = colour("--text-soft");
     context.textAlign = "right"; context.textBaseline = "middle";
-    const marks = given.log
-      ? ticks(Math.log10(limits.low), Math.log10(limits.high), 5).map((v) => 10 ** v)
-      : ticks(limits.low, limits.high, tall / 45);
+    const marks = given.log ? logTicks(limits.low, limits.high, 5) : ticks(limits.low, limits.high, tall / 45);
     for (const value of found.sorted.length ? marks : []) {
       context.fillRect(LEFT, Math.round(y(value)), width, 0.5);
-      context.fillText(given.log ? short(value) : mark(value), LEFT - 6, y(value), LEFT - 8);
+      context.fillText(mark(value), LEFT - 6, y(value), LEFT - 8);
     }
     context.textAlign = "center"; context.textBaseline = "top";
     let last = -Infinity;

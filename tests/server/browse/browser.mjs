@@ -120,6 +120,34 @@ for (const [name, options] of [["dark", { colorScheme: "dark" }], ["phone", PHON
   await page.context().close();
 }
 {
+  // Controls are drawn anew when they are used; the focus stays where it was.
+  const page = await opened("#path=air/temperature&point=40,90");
+  const focused = () => page.evaluate(() => document.activeElement.ariaLabel ?? document.activeElement.closest("label")?.textContent);
+  const line = () => page.locator(".below canvas.line").evaluate((canvas) => canvas.toDataURL());
+  const before = await line();
+  await page.getByLabel("Colours", { exact: true }).focus();
+  await page.keyboard.press("ArrowDown");
+  found.texts.focus = [await focused()];
+  await page.getByLabel("Log").focus();
+  await page.keyboard.press(" ");
+  found.texts.focus.push(await focused());
+  found.texts.log = (await line()) !== before;
+  await page.getByRole("button", { name: "Table" }).click();
+  await page.getByRole("button", { name: "lon after" }).focus();
+  for (const start of [15, 30]) {
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((at) => location.hash.includes(`window=0,0,${at},0`), start);
+    await settled(page);
+  }
+  found.texts.focus.push(await focused());
+  await page.context().close();
+}
+for (const [name, hash] of [["colours", "#path=rgb"], ["line", "#path=counts"]]) {
+  const page = await opened(hash);
+  found.texts[`${name} legend`] = await page.locator(".legend canvas").evaluateAll((all) => all.map((canvas) => canvas.ariaLabel));
+  await page.context().close();
+}
+{
   const page = await opened("#path=sharded&tab=chunks");
   await page.locator("canvas.map").click({ position: { x: 5, y: 5 } });
   await page.waitForSelector(".onechunk");

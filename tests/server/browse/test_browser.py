@@ -148,6 +148,17 @@ def test_pointer_keyboard_and_address(found: dict[str, Any]) -> None:
     compile(texts["python"], "page", "exec", dont_inherit=True)
 
 
+def test_the_focus_stays(found: dict[str, Any]) -> None:
+    assert found["texts"]["focus"] == ["Colours", "Log", "lon after"]
+    assert found["texts"]["log"], "the line at the point has other axes now"
+
+
+def test_the_legend_has_the_colours_of_the_picture(found: dict[str, Any]) -> None:
+    histogram = "Histogram of 18,432 values"
+    assert found["texts"]["colours legend"] == [histogram, "Colours from 0 to 255"]
+    assert found["texts"]["line legend"] == ["Histogram of 40 values"]
+
+
 def test_the_line_of_python_reads_what_is_shown(found: dict[str, Any]) -> None:
     names: dict[str, Any] = {}
     exec(found["texts"]["packed"], names)

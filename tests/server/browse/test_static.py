@@ -61,6 +61,7 @@ def test_what_it_shows_of_values(page: Path) -> None:
     assert found["marks"][0] == ["4600000", "4600010", "4600020"]
     assert found["marks"][1] == ["0", "-0.25", "50000000", "1e21", "1e-7", "4550000"]
     assert found["sizes"] == ["51 B", "1023 B", "1.95 KiB"]
+    assert found["powers"] == [[1, 100, 10000], [240, 260, 280, 300], [1e-5, 1, 1e5]]
     assert found["stats"] == [5, 1, 2, 1, 3]
     assert found["turned"] == r"a\u202eb\u2066c" and found["label"] == r"\u202ex"
     assert found["kept"] == "é\u200dمرحبا"

@@ -25,5 +25,6 @@ console.log(JSON.stringify({
   map: [page.label(onMap, 20), page.axisTicks(onMap, 0, 100, 3).map(({ at, text }) => `${text} ${at}`)],
   marks: [page.axisTicks(axis([4600005, 4600015]), 0, 2, 3).map((tick) => tick.text), [0, -0.25, 5e7, 1e21, 1e-7, 4550000].map(page.mark)],
   sizes: [50.666666666666664, 1023.4, 2000].map(page.bytes),
+  powers: [page.logTicks(0.5, 2e4, 3), page.logTicks(240, 300, 3), page.logTicks(1e-9, 1e9, 4)],
   turned: page.plain("a\u202eb\u2066c"), kept: page.plain("é\u200dمرحبا"), label: page.label({ ...axis(null), labels: { values: null, texts: ["\u202ex"] } }, 0),
 }));
