@@ -6,6 +6,7 @@ neighbours.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def application(
     node
         What is shown.
     title
-        What the page calls it.
+        What the page calls it; by default its place.
     line
         The Python expression that opens it, for the page's "Python".
     hosts
@@ -58,7 +59,7 @@ def application(
     Starlette
         The application.
     """
-    session = Session(node, title or str(node.store), line)
+    session = Session(node, title or _title(node), line)
     routes = [
         Route("/", _index),
         Route("/favicon.ico", _no_icon),
@@ -72,6 +73,14 @@ def application(
     app = Starlette(routes=routes, middleware=middleware)
     app.state.session = session
     return app
+
+
+def _title(node: omnizarr.Array | omnizarr.Group) -> str:
+    """Where a node is: the place that its store names, or else what kind of store it is."""
+    store = str(node.store)
+    found = re.search(r"'([^']+)'", store) or re.match(r"(\w+)", store)
+    place = store if found is None else found[1]
+    return f"{place}/{node.path}" if node.path else place
 
 
 def _index(_: Request) -> Response:
