@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -56,6 +57,18 @@ def test_a_request_that_does_not_come(
         client.sendall(begin)
         assert place.get("/key") == (200, b"value")  # nobody else waits
         assert ends(client)
+
+
+@pytest.mark.parametrize("head", [b"G\0T /key\r\n\r\n", b"GET /" + b"x" * 40_000])
+def test_what_is_no_request_is_told_in_json(
+    parser: str, listen: Callable[..., Place], head: bytes
+) -> None:
+    place = listen(zarr.MemoryStore({"key": b"value"}))
+    with place.connect() as client:
+        client.sendall(head)
+        answer = client.recv(65536)
+    found, _, body = answer.partition(b"\r\n\r\n")
+    assert json.loads(body)["status"] == int(found[9:12]) and found[9:12] in (b"400", b"431")
 
 
 def test_a_client_that_takes_nothing(

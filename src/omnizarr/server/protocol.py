@@ -9,6 +9,7 @@ This module knows uvicorn's protocol classes. It must not know what is served.
 from __future__ import annotations
 
 import asyncio
+import json
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -71,7 +72,10 @@ def guarded_protocol() -> type[Any]:
                     self.flow.pause_reading()
             elif not self.transport.is_closing() and self.timeout_keep_alive_task is None:
                 if self._head > MOST_HEAD:
-                    self._refuse_head()
+                    self._refuse(
+                        "431 Request Header Fields Too Large",
+                        "the request and its headers are too long",
+                    )
                 else:
                     self._await_head()
 
@@ -115,13 +119,16 @@ def guarded_protocol() -> type[Any]:
                 self._stall.cancel()
                 self._stall = None
 
-        def _refuse_head(self) -> None:
-            body = b'{"error": "the request and its headers are too long"}'
+        def send_400_response(self, msg: str) -> None:
+            self._refuse("400 Bad Request", "this is no valid HTTP request")
+
+        def _refuse(self, status: str, error: str) -> None:
+            body = json.dumps({"status": int(status[:3]), "error": error})
             head = (
-                "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n"
+                f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
                 f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
             )
-            self.transport.write(head.encode() + body)
+            self.transport.write(f"{head}{body}".encode())
             self.transport.close()
 
     return GuardedProtocol
