@@ -281,3 +281,13 @@ def test_a_file_that_is_rewritten_in_place_is_not_sent_as_one(
         assert len(found) >= size and b"b" not in found[-size:]
     else:
         assert len(found) < size
+
+
+def test_the_last_slash_may_be_left_out(serve: Serve) -> None:
+    store = zarr.MemoryStore()
+    zarr.save_group(store, a=[1, 2, 3])
+    client = serve(store)
+    for path in ("/v2", "/v3"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["location"]) == (307, f"{path[1:]}/")
+    assert serve(store, as_format=3).get("/v3").status_code == 404

@@ -103,10 +103,14 @@ def app(
     if as_format is not None:
         routes = [routing.Mount("/", virtual(as_format, 1))]
     else:
-        routes = [
-            routing.Mount(f"/v{each}", virtual(each, len(VIRTUAL)))
+        shown = [
+            each
             for each in (VIRTUAL if _is_hierarchy(whole, inside) else ())
             if not _is_taken(store, f"v{each}")
+        ]
+        routes = [
+            *(routing.Mount(f"/v{each}", virtual(each, len(VIRTUAL))) for each in shown),
+            *(routing.Route(f"/v{each}", _with_slash) for each in shown),
         ]
         routes.append(routing.Mount("/", StoreEndpoint(store, pool, budget, common)))
 
@@ -248,6 +252,12 @@ def _is_hierarchy(store: Store, path: str) -> bool:
     except NodeNotFoundError:
         return False
     return True
+
+
+async def _with_slash(request: Any) -> Any:
+    """For people, who leave the last slash out."""
+    responses = package("starlette.responses", "serve", "a server")
+    return responses.RedirectResponse(f"{request.url.path.rpartition('/')[2]}/")
 
 
 def _is_taken(store: Store, name: str) -> bool:
