@@ -28,8 +28,13 @@ function straight({ dim, scale }: Axis): [number, number] | null {
   return dim.centres ?? (scale ? [0, scale] : null);
 }
 
-/** Ticks between two positions, each in the middle of its element. */
+/** Ticks between two positions in their order, each in the middle of its element. */
 export function axisTicks(axis: Axis, from: number, to: number, wanted: number): Tick[] {
+  return anyOrder(axis, from, to, wanted).sort((a, b) => a.at - b.at);
+}
+
+/** Of falling coordinates the last tick comes first. */
+function anyOrder(axis: Axis, from: number, to: number, wanted: number): Tick[] {
   const values = axis.labels?.values;
   if (!axis.labels?.texts && values && values.length > 1 && values.every((v) => typeof v === "number")) {
     const found = ofValues(axis, values as number[], from, to, wanted);

@@ -215,7 +215,7 @@ export class Picture {
     if (right) {
       context.textAlign = "center"; context.textBaseline = "top";
       let last = -Infinity;
-      for (const tick of axisTicks(right, c0, c1, this.width / 80)) {
+      for (const tick of axisTicks(right, c0, c1, this.width / 60)) {
         const x = this.x(tick.at), half = context.measureText(tick.text).width / 2;
         if (x < LEFT - 1 || x > LEFT + this.width + 1 || x - half < last) continue;
         context.fillRect(Math.round(x), TOP + this.height + 1, 1, 4);
@@ -226,7 +226,7 @@ export class Picture {
     }
     if (down) {
       context.textAlign = "right"; context.textBaseline = "middle";
-      for (const tick of axisTicks(down, r0, r1, this.height / 50)) {
+      for (const tick of axisTicks(down, r0, r1, this.height / 35)) {
         const y = this.y(tick.at);
         if (y < TOP - 1 || y > TOP + this.height + 1) continue;
         context.fillRect(LEFT - 5, Math.round(y), 4, 1);

@@ -57,7 +57,8 @@ def test_what_it_shows_of_values(page: Path) -> None:
     assert found["integer"] == "9007199254740993"
     assert found["complex"] == "4512345.67−0.1i"
     assert found["pointer"] == "4512345.67"
-    assert found["map"] == ["4599795", ["4599000 100", "4599500 50", "4600000 0"]]
+    assert found["map"] == ["4599795", ["4600000 0", "4599500 50", "4599000 100"]]
+    assert found["falling"] == ["3 0.5", "2 1.5", "1 2.5"]
     assert found["marks"][0] == ["4600000", "4600010", "4600020"]
     assert found["marks"][1] == ["0", "-0.25", "50000000", "1e21", "1e-7", "4550000"]
     assert found["sizes"] == ["51 B", "1023 B", "1.95 KiB"]

@@ -23,6 +23,7 @@ console.log(JSON.stringify({
   pointer: page.label(axis([4512345.67]), 0),
   stats: [stats.count, stats.missing, stats.infinite, stats.min, stats.max],
   map: [page.label(onMap, 20), page.axisTicks(onMap, 0, 100, 3).map(({ at, text }) => `${text} ${at}`)],
+  falling: page.axisTicks(axis([3, 2, 1]), 0, 3, 3).map(({ at, text }) => `${text} ${at}`),
   marks: [page.axisTicks(axis([4600005, 4600015]), 0, 2, 3).map((tick) => tick.text), [0, -0.25, 5e7, 1e21, 1e-7, 4550000].map(page.mark)],
   sizes: [50.666666666666664, 1023.4, 2000].map(page.bytes),
   powers: [page.logTicks(0.5, 2e4, 3), page.logTicks(240, 300, 3), page.logTicks(1e-9, 1e9, 4)],
