@@ -309,6 +309,7 @@ def test_what_chunks_cost() -> None:
 def test_damaged_nodes_are_not_passed_over(zarr_format: Any, target: Any, document: bytes) -> None:
     source = hierarchy(zarr.MemoryStore(), zarr_format)
     source.create_group("sound").create_array("b", data=[1, 2])
+    source["sub"].create_array("scalar", shape=(), dtype="i4", fill_value=7)
     name = "zarr.json" if zarr_format == 3 else ".zarray"
     source.store.set(f"sub/a/{name}", document)
     source.store.set(f".hidden/{name}", document)
@@ -325,6 +326,7 @@ def test_damaged_nodes_are_not_passed_over(zarr_format: Any, target: Any, docume
     with pytest.raises(MetadataError):
         zarr.open(shown, path="sub/a", mode="r")
     np.testing.assert_array_equal(zarr.open(shown, path="sound/b", mode="r")[:], [1, 2])
+    assert zarr.open(shown, path="sub/scalar", mode="r")[()] == 7
     source["sound/b"].store.delete(f"sub/a/{name}")
     assert [*zarr.open_consolidated(zarr.as_format(source.store, target), mode="r")["sound"]]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from omnizarr import formats
-from omnizarr.errors import EncodeError, Part, UnsupportedError
+from omnizarr.errors import EncodeError, MetadataError, Part, UnsupportedError
 from omnizarr.formats import Node
 from omnizarr.formats.base import Format
 from omnizarr.formats.translation.chunk_bytes import same_encoding, same_fill
@@ -89,10 +89,13 @@ def _group(here: NodeAddress, found: GroupModel, target: Format) -> GroupModel:
 
 
 def _beside_names(here: NodeAddress) -> bool:
-    """Whether an array has siblings with dimension names."""
+    """Whether an array has siblings with dimension names, or may have."""
     if not here.path or not here.store.capabilities.listable:
         return False
-    members = here.format.children(here.store, paths.parent(here.path)).values()
+    try:
+        members = here.format.children(here.store, paths.parent(here.path)).values()
+    except MetadataError:  # one of them is damaged, which is no fault of this one
+        return True
     return any(isinstance(node, ArrayModel) and node.dimension_names for node in members)
 
 
