@@ -31,6 +31,7 @@ def test_a_picture_is_bounded(given: tuple[list[int], list[int], list[int]]) -> 
     sizes = own.shape_of(found)
     assert all(1 <= n <= most for n, most in zip(sizes, wanted, strict=True))
     assert np.prod(sizes, dtype=object) <= own.MOST_VALUES
+    assert own.touched(found, chunks) <= own.MOST_CHUNKS
     cheapest = np.prod(chunks, dtype=object) * 4
     assert own.cost(found, chunks, 4) <= max(own.DECODED, cheapest)
 

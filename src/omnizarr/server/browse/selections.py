@@ -18,6 +18,8 @@ MOST_VALUES = 1 << 22
 """Most values in one answer."""
 DECODED = 128 << 20
 """Bytes of chunks that one picture may decode; a coarser one is drawn of what takes more."""
+MOST_CHUNKS = 1 << 15
+"""Chunks that one picture may read, however small they are."""
 LARGEST = 1 << 30
 """Bytes of chunks that are never decoded for one answer."""
 
@@ -78,7 +80,12 @@ def lengths(array: Any) -> tuple[int, ...]:
 
 def cost(selection: Selection, chunks: Sequence[int], itemsize: int) -> int:
     """Bytes of the decoded chunks that a selection touches."""
-    return int(prod(map(_touched, selection, chunks)) * prod(chunks) * max(1, itemsize))
+    return touched(selection, chunks) * prod(chunks) * max(1, itemsize)
+
+
+def touched(selection: Selection, chunks: Sequence[int]) -> int:
+    """How many chunks a selection touches."""
+    return int(prod(map(_touched, selection, chunks)))
 
 
 def _touched(part: Part, chunk: int) -> int:
@@ -95,7 +102,7 @@ def coarsened(
     selection: Selection, wanted: Sequence[int], chunks: Sequence[int], itemsize: int
 ) -> Selection:
     """The selection with steps so that no more than `wanted` values remain along a dimension, and
-    no more than DECODED bytes are decoded.
+    no more than DECODED bytes are decoded, of no more than MOST_CHUNKS chunks.
 
     >>> coarsened((slice(0, 1000, 1), 0), [100], (1000, 1), 4)
     (slice(0, 1000, 10), 0)
@@ -107,7 +114,9 @@ def coarsened(
         assert isinstance(part, slice)
         parts[axis] = _at_most(part, max(1, most))
     while (
-        cost(tuple(parts), chunks, itemsize) > DECODED or prod(_counts(parts)) > MOST_VALUES
+        cost(tuple(parts), chunks, itemsize) > DECODED
+        or touched(tuple(parts), chunks) > MOST_CHUNKS
+        or prod(_counts(parts)) > MOST_VALUES
     ) and max(_counts(parts), default=1) > 1:
         axis = max(sliced, key=lambda axis: _weight(parts[axis], chunks[axis]))
         part = parts[axis]
