@@ -66,7 +66,10 @@ class Client(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        transport.write(self._request)
+
+    def begin(self) -> None:
+        """Ask for the first time: once all are connected, or their answers would delay the rest."""
+        self._transport.write(self._request)
 
     def get_buffer(self, sizehint: int) -> bytearray:
         return self._buffer
@@ -111,6 +114,8 @@ async def load(port: int, name: str, digest: bytes, clients: int, seconds: float
                 lambda told=told: Client(request, told, count), "127.0.0.1", port
             )
         )
+    for _, client in made:
+        client.begin()
     await asyncio.sleep(seconds / 3)
     before, begin = count[0], time.perf_counter()
     await asyncio.sleep(seconds)
