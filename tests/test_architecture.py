@@ -39,7 +39,7 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 PUBLIC_MODULES = {"__init__", "errors", "limits", "config", "storage", "stores", "codecs"}
 PUBLIC_ONLY: dict[str, set[str]] = {
-    "cli": {"runtime", "server"},
+    "cli": {"conventions", "runtime", "server"},
     "server": {"runtime"},
     "compat": {"aio", "keywords", "runtime", "testing"},
     "aio": {"keywords", "model", "runtime"},

@@ -34,6 +34,20 @@ def test_a_line(run: Run, tmp_path: Path) -> None:
     assert shown[9][4] != "⠀" and shown[10].strip() == "└ t: 0 to 31"
 
 
+def test_packed_values(run: Run, tmp_path: Path) -> None:
+    """They are drawn as they are meant, and missing ones not at all."""
+    packed = {"scale_factor": 0.5, "add_offset": 100.0, "_FillValue": -999, "units": "K"}
+    array = zarr.create_array(tmp_path / "a.zarr", data=np.array([0, 10, -999, 4], "i2"))
+    array.attrs.update(packed)
+    found = run("plot", tmp_path / "a.zarr", "--json").document
+    assert found["values"] == [100, 105, "NaN", 102]
+    assert run("plot", tmp_path / "a.zarr").out.splitlines()[2].startswith("105 │")
+    stored = run("plot", tmp_path / "a.zarr", "--stored", "--json").document
+    assert stored["values"] == [0, 10, -999, 4]
+    array.attrs["scale_factor"] = "half"
+    assert run("plot", tmp_path / "a.zarr", "--json").document["values"] == [0, 10, -999, 4]
+
+
 def test_little_is_read_of_a_large_array(run: Run, tmp_path: Path) -> None:
     array = zarr.create_array(
         tmp_path / "h.zarr", shape=(3, 10**6, 10**6), chunks=(1, 100, 100), dtype="f4"

@@ -13,6 +13,8 @@ from omnizarr.cli.drawing import heat_map, line
 from omnizarr.cli.output import Output, bold, dim, times
 from omnizarr.cli.places import Problem, StoredAt, opened
 from omnizarr.cli.selections import Chosen, as_index, fitted, flat, lengths, selection
+from omnizarr.conventions.netcdf.packing import packing, unpack
+from omnizarr.errors import MetadataError
 from omnizarr.runtime.optional_packages import package
 
 EXAMPLES = """\
@@ -23,7 +25,8 @@ examples:
   omnizarr plot data.zarr/temperature --output picture.png
 
 Of a large array every so many values are read and shown, as many as fit; --at chooses a part. Of
-more than two dimensions the first index of the first ones is shown.
+more than two dimensions the first index of the first ones is shown. Values are drawn as attributes
+such as scale_factor and _FillValue mean them.
 """
 _ROWS = 20
 _PICTURE = 1000
@@ -35,6 +38,7 @@ def add_arguments(parser: Any) -> None:
     places.add_arguments(parser, zarr_format=True)
     add = parser.add_argument
     add("--at", metavar="SELECTION", type=selection, help="what to show: 0,10:20,:")
+    add("--stored", action="store_true", help="draw values as they are stored, not unpacked")
     add("--output", metavar="FILE", help="write a picture instead (.png, .svg, .pdf)")
     add("--overwrite", action="store_true", help="replace the picture that is there")
 
@@ -58,6 +62,8 @@ def run(arguments: Any, out: Output) -> int:
             _check_output(arguments)
         read_as = coarse(chosen, _room(arguments, len(lengths(chosen)), out))
         read = np.asarray(array.read(as_index(read_as)))
+        if not arguments.stored:
+            read = _meant(array, read)
         numbers = values.numbers(read, array.dtype.kind)
         shown = selections.shown(read_as, array.shape)
         if arguments.output:
@@ -95,6 +101,15 @@ def coarse(chosen: Chosen, room: tuple[int, ...]) -> Chosen:
         each if isinstance(each, int) else each[:: max(-(-len(each) // next(most)), 1)]
         for each in chosen
     )
+
+
+def _meant(array: Any, stored: Any) -> Any:
+    """Values as the attributes mean them, missing ones NaN; as they are stored where the attributes
+    make no sense."""
+    try:
+        return unpack(stored, packing(array.attrs.asdict(), array.dtype))
+    except MetadataError:
+        return stored
 
 
 def _draw(array: Any, chosen: Chosen, numbers: Any, out: Output) -> None:
