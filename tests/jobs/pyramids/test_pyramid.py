@@ -500,7 +500,7 @@ def test_dry_run(capsys: pytest.CaptureFixture[str]) -> None:
     done = zarr.pyramid(zarr.array(image(), chunks=64), store, dry_run=True)
     assert done.dry_run
     assert not list(store.list())
-    assert "1 passes read" in capsys.readouterr().out
+    assert "1 pass read" in capsys.readouterr().out
     assert done.to_dict()["levels"][1]["shape"] == [150, 205]
 
 

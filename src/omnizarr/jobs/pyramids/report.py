@@ -95,8 +95,13 @@ class PyramidReport(Report):
             for row in self.levels
         ]
         cost = (
-            f"{self.method}, {self.convention}: {self.passes} passes read {size(self.values_read)}"
-            f" of values in {self.tasks} tasks of {size(self.task_bytes)}"
+            f"{self.method}, {self.convention}: {_count(self.passes, 'pass', 'passes')} read"
+            f" {size(self.values_read)} of values in {_count(self.tasks, 'task', 'tasks')} of"
+            f" {size(self.task_bytes)}"
         )
         end = "nothing was written (dry run)" if self.dry_run else f"in {duration(self.seconds)}"
         return "\n".join([*table(lines), f"{cost}; {end}"])
+
+
+def _count(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}"
