@@ -52,6 +52,7 @@ _PLAINLY = (
     ("say which with to=", "say which with --to"),
     ("json_attributes=True", "--option json_attributes=true"),
 )
+_SAY_KIND = re.compile(r"if it is, say so with kind=.*")
 _A_FILE = re.compile(r"; (open|read) it with (omnizarr\.virtualize|numpy\.load).*$")
 """What the library says to a program about a file of another format."""
 
@@ -61,6 +62,7 @@ def _shell(text: str) -> str:
     text = _IN_PYTHON.sub(lambda found: f"{_OPTIONS[found[1]]} {found[2]}", text)
     text = _SKIP.sub(lambda found: f"--exclude {quote(found[1])} leaves it out", text)
     text = _ONE_NODE.sub("with --path", text)
+    text = _SAY_KIND.sub("omnizarr formats lists the files that can be read", text)
     for python, plain in _PLAINLY:
         text = text.replace(python, plain)
     return text

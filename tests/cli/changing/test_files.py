@@ -129,6 +129,16 @@ def test_options_of_a_table(run: Run, tmp_path: Path) -> None:
     assert (root["zip"][0], root["ort"][0]) == ("00123", "Köln")
 
 
+def test_hints_are_for_the_shell(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a;b\n1,5;2\n")
+    done = run("convert", tmp_path / "x.csv", tmp_path / "x.zarr")
+    assert done.status == 2 and "hint: --option 'delimiter=;' reads another" in done.err
+    (tmp_path / "x.nc").write_text("no such format")
+    done = run("convert", tmp_path / "x.nc", tmp_path / "y.zarr")
+    assert done.status == 2 and "neither HDF5" in done.err and "kind=" not in done.err
+    assert "hint: omnizarr formats lists" in done.err
+
+
 def test_a_table_whose_conversion_was_killed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "x.zarr").mkdir()
     (tmp_path / "x.zarr" / ".omnizarr-import.json").write_text("{}")

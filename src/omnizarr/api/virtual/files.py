@@ -198,6 +198,6 @@ def kind_of(place: Place) -> Kind:
                 if file.read(8) == KINDS["hdf5"][0]:
                     return "hdf5"
     raise UnsupportedError(
-        f"{place.shown!r} begins with {begin!r}, which is neither HDF5 or NetCDF, nor TIFF, nor"
-        f" GRIB, nor NumPy's npy or npz; if it is, say so with kind= ({', '.join(KINDS)})"
-    )
+        f"{place.shown!r} begins with {begin!r}, which is neither HDF5 nor NetCDF, TIFF, GRIB,"
+        " NumPy's npy or npz"
+    ).advise(f"if it is, say so with kind= ({', '.join(KINDS)})")

@@ -144,6 +144,8 @@ def _told(pa: Any, place: Place, kind: TableKind) -> Iterator[None]:
         found = MetadataError(f"{place.shown!r} cannot be read as {kind}: {error}")
         if isinstance(error, UnicodeError):
             found = found.advise("{} reads another encoding", _LATIN)
+        elif "Expected 1 columns, got" in str(error):
+            found = found.advise("{} reads another delimiter", ("options", {"delimiter": ";"}))
         raise found from error
 
 
