@@ -45,6 +45,21 @@ def test_what_an_interruption_left(run: Run, store: Path) -> None:
     assert run("rm", store / "sparse").status == 0 and not (store / "sparse").exists()
 
 
+def test_an_interruption_after_the_folder_has_vanished(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node is gone at once, and only `sweep` finds what is left of it."""
+
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("omnizarr.stores.local.files.remove_tree", press)
+    done = run("rm", store / "deep", "--yes")
+    assert done.status == 130 and "or omnizarr sweep --apply if the node is gone" in done.err
+    assert not (store / "deep").exists() and [*store.glob(".~*.deleted")]
+    assert run("rm", store / "deep", "--yes").status == 2
+
+
 def test_a_whole_store_of_which_an_interruption_left_chunks(run: Run, store: Path) -> None:
     (store / ".omnizarr-delete.json").write_text("{}")
     for document in list(store.rglob("zarr.json")):

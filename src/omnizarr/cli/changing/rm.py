@@ -24,7 +24,10 @@ examples:
 On a terminal it asks first. A whole store goes with --yes alone. It refuses where there are files
 that belong to no array or group.
 """
-INTERRUPTED = "interrupted; no node has lost chunks: run the same command again for the rest"
+INTERRUPTED = (
+    "interrupted; no node has lost chunks: run the same command again for the rest, or omnizarr"
+    " sweep --apply if the node is gone"
+)
 
 SHOWN = 5
 
