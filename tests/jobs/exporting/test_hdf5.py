@@ -143,6 +143,15 @@ def test_what_has_no_equal_is_told_at_once(tmp_path: Path) -> None:
         assert file.attrs["a"] == '{"b": null}'
 
 
+def test_text_that_the_file_would_cut_off(tmp_path: Path) -> None:
+    """The error names the array, and no file is left."""
+    root = omnizarr.group()
+    root["deep/s"] = np.array(["a\0b"], np.dtypes.StringDType())
+    with pytest.raises(UnsupportedError, match=r"deep/s.*NUL.*remove them"):
+        omnizarr.export(root, tmp_path / "x.h5")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_special_values(tmp_path: Path) -> None:
     root = omnizarr.group(zarr_format=2)
     times = np.array(["2020-01-01T01", "NaT"], "M8[ms]")

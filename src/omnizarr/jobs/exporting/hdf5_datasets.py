@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from omnizarr import limits
 from omnizarr.codecs.conforming import conforms
+from omnizarr.errors import UnsupportedError
 from omnizarr.jobs.exporting.hdf5_values import Stored
 from omnizarr.model.codec import CodecSpec
 from omnizarr.model.grids import Shape
@@ -175,7 +176,11 @@ def fill(dataset: Any, array: Array, stored: Stored, label: str, advance: Advanc
             continue
         values = read(array, region)
         if not stored.filled or not _is_all(values, standard):
-            _write(dataset, region, stored.convert(values), stored)
+            try:
+                converted = stored.convert(values)
+            except UnsupportedError as error:
+                raise error.at(array.store, path=array.path) from error
+            _write(dataset, region, converted, stored)
         advance(1, values.nbytes, label)
 
 

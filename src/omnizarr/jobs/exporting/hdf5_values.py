@@ -158,7 +158,9 @@ def _as_text(values: NDArray) -> NDArray:
     found = np.asarray(values, np.dtypes.StringDType()) if values.dtype.kind != "T" else values
     plain = found.astype(object)
     if any("\0" in text for text in plain.reshape(-1).tolist()):
-        raise UnsupportedError("text with NUL characters has no equal in the file")
+        raise UnsupportedError("text with NUL characters has no equal in the file").advise(
+            "remove them"
+        )
     return plain
 
 
