@@ -15,7 +15,7 @@ import numpy as np
 
 import omnizarr
 from omnizarr.cli import codec_texts, facts
-from omnizarr.cli.output import Output, bold, padded, size
+from omnizarr.cli.output import Output, bold, count, padded, size
 from omnizarr.cli.problems import told
 from omnizarr.errors import ZarrError
 
@@ -120,7 +120,7 @@ def spread(items: Any, most: int) -> list[Any]:
 
 def _of_array(path: str, array: Any, blocks: list[Any], pipelines: list[Any]) -> list[Trial]:
     nbytes = sum(block.nbytes for block in blocks)
-    stored = facts.of_storage(array)["bytes_stored"]
+    stored = _stored(array)
     now = _measured(array, blocks, "keep")
     share = now.stored / nbytes if isinstance(now, _Measured) else None
     found = [_trial(path, "now: " + _shown(array), array, blocks, now, stored, share, current=True)]
@@ -129,6 +129,14 @@ def _of_array(path: str, array: Any, blocks: list[Any], pipelines: list[Any]) ->
         shown = codec_texts.spelled(pipeline)
         found.append(_trial(path, shown, array, blocks, measured, stored, share))
     return found
+
+
+def _stored(array: Any) -> int | None:
+    """Bytes of all stored chunks, without documents; None where the store cannot tell."""
+    try:
+        return sum(int(nbytes) for _, nbytes in array.stored_chunk_sizes())
+    except ZarrError:
+        return None
 
 
 def _shown(array: Any) -> str:
@@ -211,7 +219,7 @@ def show(found: list[Trial], out: Output) -> None:
     for path in dict.fromkeys(trial.path for trial in found):
         rows = [trial for trial in found if trial.path == path]
         first = rows[0]
-        out.line(bold(f"/{path}"), f"  {first.chunks} chunks, {size(first.bytes)} decoded")
+        out.line(bold(f"/{path}"), f"  {count(first.chunks, 'chunk')}, {size(first.bytes)} decoded")
         rows.sort(key=lambda trial: -(trial.ratio or 0))
         cells = [head, *(_cells(trial) for trial in rows)]
         widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
