@@ -44,6 +44,8 @@ def test_packed_values(run: Run, tmp_path: Path) -> None:
     assert run("plot", tmp_path / "a.zarr").out.splitlines()[2].startswith("105 │")
     stored = run("plot", tmp_path / "a.zarr", "--stored", "--json").document
     assert stored["values"] == [0, 10, -999, 4]
+    array.attrs["scale_factor"] = 1e308  # beyond all numbers
+    assert run("plot", tmp_path / "a.zarr", "--json").document["values"][1] == "Infinity"
     array.attrs["scale_factor"] = "half"
     assert run("plot", tmp_path / "a.zarr", "--json").document["values"] == [0, 10, -999, 4]
 

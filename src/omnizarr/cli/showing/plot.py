@@ -107,7 +107,8 @@ def _meant(array: Any, stored: Any) -> Any:
     """Values as the attributes mean them, missing ones NaN; as they are stored where the attributes
     make no sense."""
     try:
-        return unpack(stored, packing(array.attrs.asdict(), array.dtype))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return unpack(stored, packing(array.attrs.asdict(), array.dtype))
     except MetadataError:
         return stored
 
