@@ -128,3 +128,17 @@ def test_two_gigabytes_without_chunks(tmp_path: Path) -> None:
     array = omnizarr.open(target, mode="r")["a"]
     assert (1 << 20) <= np.prod(array.chunks) * 8 <= (32 << 20)
     check(array, count, width)
+
+
+@pytest.mark.slow
+def test_a_large_table_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    part = "".join(f"{row},{row / 7:.5f},station {row % 100}\n" for row in range(400_000))
+    with open(tmp_path / "x.csv", "w") as file:  # 180 MB
+        file.write("i,x,name\n")
+        for _ in range(16):
+            file.write(part)
+    target = tmp_path / "x.zarr"
+    memory = peak(f"omnizarr.convert({str(tmp_path / 'x.csv')!r}, {str(target)!r})")
+    assert memory < MOST_MEMORY
+    assert omnizarr.open(target, mode="r")["i"][-1] == 399_999
