@@ -152,10 +152,10 @@ class Watch:
         self._stop = threading.Event()
         self.steps = 0
         """Tasks that ended in this process's jobs; of another's, it sees the files."""
-        self._before = self._done()
         self.killing = threading.Event()
         self.job = 0
         """The process that runs the job, where that is another one: it is no worker."""
+        self._before = self._done()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -185,6 +185,8 @@ class Watch:
                 self._findings.killed += 1
 
     def _done(self) -> tuple[int, int]:
+        if not self.job:  # a task writes many files: none would end if each had a worker killed
+            return self.steps, 0
         try:
             files = [path.name for path in self._folder.glob("*.zarr/**/*")]
         except OSError:  # a folder was removed meanwhile
@@ -224,6 +226,7 @@ def killed_first(name: str, manner: Manner, watch: Watch) -> bool:
         time.sleep(0.01)
     job.kill()
     job.join()
+    watch.job = 0
     return _has_done_something(written)
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +79,42 @@ class Deserted:
     def nthreads(self) -> dict[str, int]:
         return {}
 
-    def get_executor(self, **_: Any) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(1)
+    def get_executor(self, **_: Any) -> Any:
+        return Keyed()
+
+
+class Keyed:
+    """An executor of Dask's; results of the tasks in `never` do not come."""
+
+    def __init__(self, never: int = 0) -> None:
+        self.never, self.pool, self.keys = never, ThreadPoolExecutor(1), set[str]()
+
+    def submit(self, function: Any, task: Any, *, key: str) -> Future[Any]:
+        self.keys.add(key)
+        if len(self.keys) <= self.never:
+            self.pool.submit(function, task)
+            return Future()
+        return self.pool.submit(function, task)
+
+
+class Forgets(Deserted):
+    """A client that does not fetch the results of the first two tasks."""
+
+    def __init__(self) -> None:
+        self.executor, self.scheduler = Keyed(never=2), self
+
+    def nthreads(self) -> dict[str, int]:
+        return {"worker": 1}
+
+    def get_executor(self, **_: Any) -> Any:
+        return self.executor
+
+    def sync(self, function: Any, **arguments: Any) -> Any:
+        return function(**arguments)
+
+    def who_has(self, keys: list[str]) -> dict[str, list[str]]:
+        assert {*keys} <= self.executor.keys
+        return {key: ["worker"] for key in keys}
 
 
 def test_a_closed_client_takes_no_tasks() -> None:
@@ -100,6 +134,16 @@ def test_a_cluster_without_workers_is_told(caplog: pytest.LogCaptureFixture) -> 
     assert [record.message for record in caplog.records] == [
         "the Dask cluster has no workers; the job waits for new ones"
     ]
+
+
+def test_a_result_that_the_client_forgets_is_computed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.executors"], "_LOOK_SECONDS", 0)
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "_LOOK", 0.01)
+    client = Forgets()
+    assert collected(client) == EXPECTED
+    assert len(client.executor.keys) >= len(EXPECTED) + 2
 
 
 # -- lost workers ---------------------------------------------------------------------------------

@@ -54,6 +54,16 @@ def test_one_row_or_column(shape: tuple[int, int]) -> None:
     assert array.geo.transform is None and array.geo.bounds is None
 
 
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
+def test_no_row_or_column(shape: tuple[int, int]) -> None:
+    root, array = scene(shape)
+    root.geo.set(crs=UTM, transform=NORTH_UP)
+    array.geo.set(transform=(20, 0, 500000, 0, -20, 4600000))
+    assert array.geo.resolution == (20, 20) and array.geo.bounds is None
+    assert (root["y"].shape, root["x"].shape) == (shape[:1], shape[1:])
+    assert omnizarr.check(root.store).ok
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     GRIDS,
@@ -209,6 +219,8 @@ def test_what_cannot_be_stored_is_refused() -> None:
         array.geo.set(transform=NORTH_UP, bounds=(0, 0, 1, 1))
     with pytest.raises(ValueError, match="did you mean 'spatial'"):
         array.geo.set(crs=UTM, convention="spatal")
+    with pytest.raises(ValueError, match="found none"):
+        array.geo.set(crs=UTM, convention=())
     with pytest.raises(TypeError, match="did you mean 'transform'"):
         array.geo.set(transfrom=NORTH_UP)  # type: ignore[call-arg]
     assert not array.geo and array.geo.crs is None

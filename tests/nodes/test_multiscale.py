@@ -174,6 +174,17 @@ def test_wrong_selections() -> None:
         found.read(resolutions=1)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize("convention", ["multiscales", "ndpyramid", "0.1"])
+def test_a_second_description_is_what_is_returned(convention: Any) -> None:
+    group = omnizarr.group()
+    for path, step in (("0", 1), ("1", 2)):
+        group.create_array(path, data=VALUES[::step, ::step], dimension_names=["y", "x"])
+    first = Multiscale.describe(group, ["0", "1"], scale=2.0)
+    second = Multiscale.describe(group, ["1"], convention=convention)
+    assert (second.convention, [each.path for each in second.levels]) == (convention, ["1"])
+    assert (first.convention, group.multiscale.convention) == ("ome-0.5", "ome-0.5")
+
+
 def test_what_check_calls_an_error_is_not_described() -> None:
     group = omnizarr.group(zarr_format=2)
     group["0"], group["1"] = VALUES, VALUES[::2, ::2]

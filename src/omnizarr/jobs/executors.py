@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from omnizarr import limits
 from omnizarr.config import config
@@ -85,8 +86,9 @@ class Crew:
         kind = type(error)
         return kind.__name__ in _LOST.get(kind.__module__.partition(".")[0], ())
 
-    def waiting(self) -> None:
-        """Nothing has ended for a while."""
+    def waiting(self, given: Iterable[Future[Any]]) -> list[Future[Any]]:
+        """Nothing has ended for a while. Gives those of the futures that will never end."""
+        return []
 
 
 class OwnThreads(Crew):
@@ -169,14 +171,30 @@ class Cluster(Crew):
         # Not pure: the key of a pure task is a digest of all that it needs.
         count = sum(dict(client.nthreads()).values())
         super().__init__(client.get_executor(pure=False), 2 * max(1, count))
-        self._client = client
+        self._client: Any = client
+        self._keys: WeakKeyDictionary[Future[Any], str] = WeakKeyDictionary()
+        self._there: set[str] = set()
+        """Keys whose results were on a worker at the last look."""
         self._next = 0.0
         self._empty = False
 
-    def waiting(self) -> None:
-        """Say that there are no workers: Dask waits for new ones for ever, without a word."""
+    def submit(self, function: Callable[[T], R], task: T) -> Future[R]:
+        from uuid import uuid4
+
+        key, executor = f"omnizarr-{uuid4().hex}", cast("Any", self.executor)
+        try:
+            future: Future[R] = executor.submit(function, task, key=key)
+        except RuntimeError as error:
+            raise _ended(str(error)) from error
+        self._keys[future] = key
+        return future
+
+    def waiting(self, given: Iterable[Future[Any]]) -> list[Future[Any]]:
+        """Say that there are no workers: Dask waits for new ones for ever, without a word. And it
+        may forget to fetch a result whose worker died, though another one has computed it again."""
         if time.monotonic() < self._next:
-            return
+            return []
+        stuck: list[Future[Any]] = []
         with suppress(Exception):  # what is wrong with the cluster is told by the tasks
             empty = not self._client.nthreads()
             if empty and not self._empty:
@@ -185,7 +203,13 @@ class Cluster(Crew):
                 log = logging.getLogger("omnizarr")
                 log.warning("the Dask cluster has no workers; the job waits for new ones")
             self._empty = empty
+            keys = {self._keys[one]: one for one in given if not one.done()}
+            held = self._client.sync(self._client.scheduler.who_has, keys=[*keys])
+            there = {key for key, workers in held.items() if workers}
+            stuck = [keys[key] for key in there & self._there]
+            self._there = there
         self._next = time.monotonic() + _LOOK_SECONDS
+        return stuck
 
 
 class Ray(Crew):

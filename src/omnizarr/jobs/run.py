@@ -175,9 +175,10 @@ def _hand_out(
                 future = crew.submit(function, given.task)
                 flying[future] = given
                 future.add_done_callback(ended.put)
-            found = _ended(ended, len(flying))
+            found = [one for one in _ended(ended, len(flying)) if one in flying]
             if not found:
-                crew.waiting()
+                stuck = WorkerError("its result never came")
+                again += [_once_more(flying.pop(one), stuck) for one in crew.waiting(flying)]
             # In the order of handing out, so that the first error is the same every time.
             for future in sorted(found, key=lambda one: flying[one].number):
                 given = flying.pop(future)

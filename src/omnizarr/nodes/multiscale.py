@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -65,9 +65,11 @@ class Multiscale:
         pyramid = multiscales.read(group._stored.attributes, image)
         if pyramid is None:
             raise MetadataError(
-                f"{group!r}: the attributes describe no pyramid; expected 'multiscales', or 'ome'"
-                " with it"
+                f"{group!r}: the attributes describe no pyramid; expected 'multiscales' or 'ome'"
             )
+        self._open(group, pyramid, variable)
+
+    def _open(self, group: Group, pyramid: multiscales.Pyramid, variable: str | None) -> Self:
         if len(pyramid.levels) > MOST_LEVELS:
             raise MetadataError(f"{group!r}: a pyramid of {len(pyramid.levels):,} levels")
         arrays: dict[str, Array] = {}
@@ -81,6 +83,7 @@ class Multiscale:
             pyramid, [array.shape for array in listed], listed[0]._stored.dimension_names
         )
         self._levels = tuple(arrays[level.path] for level in self._facts.levels)
+        return self
 
     @classmethod
     @suggests
@@ -153,7 +156,9 @@ class Multiscale:
         )  # fmt: skip
         pyramid = replace(pyramid, name=name, method=method)
         group.attrs.put(multiscales.attributes_for(pyramid, chosen, group.attrs.asdict()))
-        return cls(group)
+        # `cls(group)` would follow another convention, where the group has one that counts before.
+        written = multiscales.read(multiscales.attributes_for(pyramid, chosen))
+        return cls.__new__(cls)._open(group, written or pyramid, None)
 
     # -- facts --------------------------------------------------------------------------------
     @property
@@ -430,11 +435,10 @@ class Multiscale:
 
     # -- indices ------------------------------------------------------------------------------
     def _position(self, name: str) -> int:
-        for position, axis in enumerate(self.axes):
-            if axis.name == name:
-                return position
-        names = ", ".join(axis.name for axis in self.axes)
-        raise SelectionError(f"there is no axis {name!r}; the axes are {names}")
+        names = [axis.name for axis in self.axes]
+        if name not in names:
+            raise SelectionError(f"there is no axis {name!r}; the axes are {', '.join(names)}")
+        return names.index(name)
 
     def _line(self, level: int, position: int) -> tuple[float, float, int]:
         """Scale, first coordinate and length of an axis of a level."""
@@ -465,9 +469,8 @@ class Multiscale:
         from omnizarr.nodes.html.pages import report_page
 
         rows = [("Multiscale", self.name or repr(self._group)), ("Convention", self.convention)]
-        for axis in self.axes:
-            kind = ", ".join(filter(None, (axis.type, axis.unit)))
-            rows.append((f"Axis {axis.name}", kind or "-"))
+        for one in self.axes:
+            rows.append((f"Axis {one.name}", ", ".join(filter(None, (one.type, one.unit))) or "-"))
         for facts, array in zip(self._facts.levels, self._levels, strict=True):
             scale = ", ".join(f"{number:g}" for number in facts.scale)
             row = f"{array.shape} {array.dtype}, {size(array.nbytes)}, scale {scale}"

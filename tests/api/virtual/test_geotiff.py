@@ -99,6 +99,33 @@ def placed(path: Path, keys: geokeys.Keys, **more: Any) -> omnizarr.Array:
     return found
 
 
+@pytest.mark.parametrize("size", [(0.0, 0.0, 0.0), (10.0, 0.0, 0.0), (1e308, 1e308, 0.0)])
+def test_pixels_of_no_size_are_on_no_map(size: tuple[float, ...], tmp_path: Path) -> None:
+    tags = [(33550, "d", 3, size, True), (33922, "d", 6, (9.0, 9.0, 0.0, 5.0, 9.0, 0.0), True)]
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((20, 30), "u1"), extratags=tags, metadata=None)
+    root = omnizarr.virtualize(tmp_path / "a.tif")
+    assert list(root) == ["data"] and root["data"].geo.transform is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text", "fill"),
+    [
+        ("u2", "65535", 65535),
+        ("u2", "inf", None),
+        ("u2", "nan", None),
+        ("i4", "1" + "0" * 400, None),
+        ("f8", "-inf", -np.inf),
+        ("f4", "1" + "0" * 400, np.inf),
+        ("f4", "-1.7976931348623157e+308", -np.inf),
+    ],
+)
+def test_no_data(dtype: str, text: str, fill: float | None, tmp_path: Path) -> None:
+    tags = [(42113, "s", 0, text, True)]
+    tifffile.imwrite(tmp_path / "a.tif", np.ones((20, 30), dtype), extratags=tags, metadata=None)
+    array = omnizarr.virtualize(tmp_path / "a.tif")["data"]
+    assert array.fill_value == fill and (array[...] == 1).all()
+
+
 def test_a_system_without_a_code(tmp_path: Path) -> None:
     keys = geokeys.keys_for(pyproj.CRS(SINUSOIDAL))
     assert keys is not None

@@ -136,6 +136,13 @@ def test_without_a_transform() -> None:
             ask()
 
 
+@pytest.mark.parametrize("place", [np.nan, np.inf, 1e300])
+def test_no_cell_is_counted_to_where_there_is_none(place: float) -> None:
+    geo = Geo((4, 6), transform=Transform(10, 0, 500000, 0, -10, 4600000))
+    with pytest.raises(MetadataError, match="finite"):
+        geo.index([500005, place], 4599995)
+
+
 def test_the_first_definition_that_is_understood_counts() -> None:
     broken = Definition("text", "http://www.opengis.net/def/crs/EPSG/0/999999")
     geo = Geo((4, 6), definitions=(broken, Definition("text", "EPSG:32631")))

@@ -105,6 +105,11 @@ def test_a_stopped_epoch_goes_on(stop: int, size: int, buffer: int, shuffle: boo
     assert sorted(numbers(second)) == [*range(103)], "and the next epoch is whole"
 
 
+def test_a_damaged_state_is_refused() -> None:
+    with pytest.raises(ValueError, match="no state"):
+        Batches(array()).load_state_dict({"epoch": 0, "given": -1})
+
+
 def test_an_iteration_that_was_left_begins_anew() -> None:
     batches = Batches(array(), batch_size=10)
     for _ in batches:

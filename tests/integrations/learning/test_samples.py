@@ -97,6 +97,9 @@ def test_a_sample_that_is_not_there_is_refused() -> None:
     for wrong in ([4], [-1]):
         with pytest.raises(IndexError, match="there are 4"):
             samples.read(wrong)
+    for number in (1.5, True, "1"):
+        with pytest.raises(TypeError, match="whole numbers"):
+            samples.read([number])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="no arrays"):
         Samples(omnizarr.group())
     with pytest.raises(TypeError, match=r"expected an omnizarr.Array, found ndarray"):

@@ -31,7 +31,8 @@ def naive(values: Any, factors: tuple[int, ...], nodata: Any) -> Any:
                 value = float(values[tuple(at)])
                 if value == value and value != nodata:
                     total, weight = total + w * value, weight + w
-        if weight:
+        own = values[tuple(slice(p * f, (p + 1) * f) for p, f in zip(place, factors, strict=True))]
+        if ((own == own) & (own != nodata)).any():
             out[place] = total / weight
     return out
 
@@ -85,6 +86,16 @@ def test_types(dtype: str) -> None:
 def test_nothing_valid() -> None:
     assert np.isnan(whole(np.full(4, np.nan), (2,))).all()
     assert whole(np.full(4, 9, "u1"), (2,), 9).tolist() == [9, 9]
+
+
+def test_gaps_do_not_shrink() -> None:
+    values = np.array([1, 1, 9, 9, 9, 9, 4, 4], "i2")
+    assert whole(values, (2,), 9).tolist() == [1, 9, 9, 4]
+    assert whole(values, (4,), 9).tolist() == [1, 4]
+
+
+def test_a_result_is_not_taken_for_a_missing_one() -> None:
+    assert whole(np.array([-1, 1, 0, 0], "i2"), (2,), 0).tolist() == [1, 0]
 
 
 def test_scipy() -> None:

@@ -53,6 +53,8 @@ def oracle(values: Any, factors: tuple[int, ...], method: str, nodata: Any) -> A
             out[place] = min(counts, key=lambda value: (-counts[value], value))
         else:
             out[place] = max(valid) if method == "max" else min(valid)
+        if valid and method == "mean" and out.dtype.kind in "iu" and missing(out[place], nodata):
+            out[place] = nodata - 1 if nodata > 0 else nodata + 1
     return out
 
 
@@ -96,6 +98,18 @@ def test_integers_are_exact(case: Any, method: str) -> None:
     expected = oracle(values, factors, method, nodata)
     assert found.dtype == values.dtype
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "nodata"),
+    [(dtype, nodata) for dtype in ("i1", "i8", "f4", "f8", ">f4") for nodata in (0, 7, -7)]
+    + [("u1", 7), ("u8", 7)],
+)
+def test_a_mean_of_valid_elements_is_not_missing(dtype: str, nodata: int) -> None:
+    values = np.array([nodata - 1, nodata + 1, nodata, nodata], dtype)
+    found = reduced(values, (2,), "mean", values.dtype.type(nodata))
+    assert found[0] != nodata == found[1]
+    assert abs(float(found[0]) - nodata) <= (1 if found.dtype.kind in "iu" else 1e-6)
 
 
 @given(

@@ -18,6 +18,8 @@ import numpy as np
 
 from omnizarr.conventions.declarations import PROJ, SPATIAL, Convention, declare
 from omnizarr.conventions.geo import gdal, geokeys
+from omnizarr.conventions.geo.transform import transform_of
+from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
 from omnizarr.model.grids import NDArray
 
@@ -42,9 +44,10 @@ class Placed:
         if self.nodata is None or dtype.kind not in "iuf":
             return None
         if dtype.kind == "f":
-            return np.dtype(dtype).type(self.nodata)
+            with np.errstate(over="ignore"):
+                return np.dtype(dtype).type(self.nodata)
         info = np.iinfo(dtype)
-        whole = self.nodata == self.nodata and int(self.nodata) == self.nodata
+        whole = math.isfinite(self.nodata) and int(self.nodata) == self.nodata
         return dtype.type(self.nodata) if whole and info.min <= self.nodata <= info.max else None
 
     def axis(self, name: str) -> dict[str, Json]:
@@ -105,7 +108,10 @@ def _transform(page: Any, keys: Mapping[int, Any]) -> tuple[float, ...] | None:
         return None
     if keys.get(geokeys.RASTER) == 2:  # tie points are centres of pixels
         c, f = c - (a + b) / 2, f - (d + e) / 2
-    return a, b, c, d, e, f
+    try:
+        return transform_of((a, b, c, d, e, f))
+    except MetadataError:  # pixels without a size, say
+        return None
 
 
 def _numbers(value: Any, count: int) -> list[float] | None:
@@ -160,6 +166,7 @@ def _other_system(keys: Mapping[int, Any]) -> dict[str, Json]:
 def _nodata(value: Any) -> float | int | None:
     try:
         text = value.strip("\0 ") if isinstance(value, str) else ""
-        return int(text) if text.lstrip("+-").isdigit() else float(text) if text else None
+        whole = text.lstrip("+-").isdigit() and len(text) <= 20  # as far as integers reach
+        return int(text) if whole else float(text) if text else None
     except ValueError:
         return None

@@ -30,6 +30,7 @@ order too."""
 Registration = Literal["pixel", "node"]
 _SLACK = 1e-6
 """The part of a cell by which bounds may miss an edge, because numbers are rounded."""
+_MOST_CELLS = 2.0**63
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,12 @@ class Geo:
         self, x: npt.ArrayLike, y: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Row and column of the cells that hold places of the world."""
-        columns, rows = self.required().inverse(np.asarray(x, "f8"), np.asarray(y, "f8"))
-        return np.floor(rows).astype("i8"), np.floor(columns).astype("i8")
+        with np.errstate(all="ignore"):
+            found = self.required().inverse(np.asarray(x, "f8"), np.asarray(y, "f8"))
+        columns, rows = np.floor(found)
+        if not (np.abs([rows, columns]) < _MOST_CELLS).all():
+            raise MetadataError("x and y must be finite, and not too far away to count cells")
+        return rows.astype("i8"), columns.astype("i8")
 
     def window(self, bounds: Iterable[float]) -> tuple[slice, slice]:
         """The rows and columns of all cells that overlap a rectangle of the world."""

@@ -32,6 +32,8 @@ NUMBERS = {f"<{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"<f4",
 _NAMED = {"NaN", "Infinity", "-Infinity"}
 _INTEGERS = tuple((text, np.iinfo(text)) for text in ("<i4", "<i8", "<u8"))
 _CONTROL = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")
+_MOST_NAME = 255
+"""Bytes of a name that netCDF-C finds again."""
 
 
 def with_types(
@@ -46,6 +48,8 @@ def with_types(
         if name in RESERVED:
             types[name] = JSON
         elif name != DIMENSIONS:
+            if not 0 < len(name.encode("utf-8", "surrogatepass")) <= _MOST_NAME:
+                raise _refused(name, value, f"its name has none or more than {_MOST_NAME} bytes")
             before = stored.get(name)
             found = before if before and fits(value, before) else _inferred(name, value, dtype)
             if found is not None:
@@ -131,7 +135,8 @@ def _inferred(name: str, value: Json, dtype: np.dtype[Any] | None) -> str | None
 
 def _refused(name: str, value: Json, what: str) -> UnsupportedError:
     return UnsupportedError(
-        f"netCDF-C reads no attribute such as {name!r}: {what}, {show(value)}", what="attributes"
+        f"netCDF-C reads no attribute such as {show(name)}: {what}, {show(value)}",
+        what="attributes",
     )
 
 

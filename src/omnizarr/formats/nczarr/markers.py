@@ -34,6 +34,7 @@ _OLD = "_NCZARR_GROUP"
 _SIZE = members.integer(0, members.MAX_LENGTH)
 _NAME = re.compile(r"[^\W]|[^\x00-\x7f]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f/]")
+_MOST_NAME = 256
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,12 @@ def check_name(name: Any, where: str) -> None:
         or not _NAME.match(name)
         or _CONTROL.search(name)
         or name[-1] == " "
+        or len(name.encode("utf-8", "surrogatepass")) > _MOST_NAME
     ):
         raise MetadataError(
             f"{where}: a name in netCDF begins with a letter, a digit or '_', and has no '/', no"
-            f" control character and no space at its end; found {show(name)}"
+            " control character, no space at its end and no more than"
+            f" {_MOST_NAME} bytes; found {show(name)}"
         )
 
 

@@ -197,6 +197,8 @@ class Batches:
         >>> next(iter(batches)).tolist()
         [4, 5, 6, 7]
         """
+        if state_dict["given"] < 0:
+            raise ValueError(f"no state of a dataset: {state_dict}")
         self.epoch = state_dict["epoch"]
         self._given = self._skipped = state_dict["given"]
 

@@ -234,7 +234,10 @@ class Samples:
         >>> Samples(omnizarr.array([10, 20, 30])).read([2, 0])[""]
         array([30, 10])
         """
-        wanted = np.asarray(samples, np.int64)
+        found = np.asarray(samples)
+        if found.size and found.dtype.kind not in "iu":
+            raise TypeError(f"samples are whole numbers, found {samples!r}")
+        wanted = found.astype(np.int64)
         if wanted.size and not (wanted.min() >= 0 and wanted.max() < len(self)):
             raise IndexError(f"no such sample: found {wanted}, there are {len(self)}")
         read = self._read_along if self._along else self._read_patches

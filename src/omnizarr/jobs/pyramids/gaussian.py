@@ -3,7 +3,8 @@
 The weights of a result are centred on its block, so that it lies where the mean of the block would:
 at ``i * factor + (factor - 1) / 2``. As in scikit-image, sigma is a third of the factor and the
 filter ends at four sigma. Missing elements, and what is beyond the array, have no weight: sums are
-divided by the sum of the weights that remain (normalised convolution).
+divided by the sum of the weights that remain (normalised convolution). A block of missing elements
+alone stays missing: gaps would shrink from level to level otherwise.
 
 The filter is separable: an axis after the other. This module knows arrays in memory and where they
 lie in a larger one. It must not know stores, chunks or levels.
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.jobs.pyramids.kernels import Factors, missing_in
+from omnizarr.jobs.pyramids.kernels import Factors, keep_apart, missing_in
 
 NDArray = npt.NDArray[Any]
 _TRUNCATE = 4.0
@@ -59,26 +60,30 @@ def gaussian(
     missing = missing_in(values, nodata)
     precise = np.result_type(dtype, np.complex128 if dtype.kind == "c" else np.float64)
     weights: NDArray | None = None
+    inner: NDArray | None = None
     sums = values.astype(precise)
     if missing is not None:
         sums[missing] = 0
-        weights = (~missing).astype(np.float64)
+        weights = inner = (~missing).astype(np.float64)
     scale: Any = 1.0
     for axis, (factor, part, first) in enumerate(zip(factors, region, start, strict=True)):
         if factor == 1:
             continue
         length = sums.shape[axis]
-        sums = _along(sums, axis, factor, part, first)
-        if weights is None:
-            inside = _along(np.ones(length), 0, factor, part, first)
+        weighted = taps(factor)
+        sums = _along(sums, axis, factor, part, first, weighted)
+        if weights is None or inner is None:
+            inside = _along(np.ones(length), 0, factor, part, first, weighted)
             scale = scale * inside.reshape([-1 if n == axis else 1 for n in range(values.ndim)])
         else:
-            weights = _along(weights, axis, factor, part, first)
+            weights = _along(weights, axis, factor, part, first, weighted)
+            block = [(at, 1.0) for at in range(factor)]
+            inner = _along(inner, axis, factor, part, first, block)
     scale = scale if weights is None else weights
     with np.errstate(all="ignore"):
         found = sums / scale
-    if weights is not None:
-        empty = weights <= 0
+    if inner is not None:
+        empty = inner <= 0
         found[empty] = 0 if dtype.kind not in "fc" else np.nan
     if dtype.kind in "fc":
         with np.errstate(all="ignore"):
@@ -92,12 +97,15 @@ def gaussian(
         high = found >= float(known.max)
         result = np.where(high, 0, np.maximum(found, known.min)).astype(dtype)
         result[high] = known.max
-    if weights is not None and nodata is not None:
+    keep_apart(result, nodata)
+    if inner is not None and nodata is not None:
         result[empty] = nodata
     return result
 
 
-def _along(values: NDArray, axis: int, factor: int, part: slice, first: int) -> NDArray:
+def _along(
+    values: NDArray, axis: int, factor: int, part: slice, first: int, taps: list[tuple[int, float]]
+) -> NDArray:
     """The weighted sums along one axis. Taps are added in their order, whatever the region is, so
     that every element comes out the same."""
     length, count = values.shape[axis], part.stop - part.start
@@ -105,7 +113,7 @@ def _along(values: NDArray, axis: int, factor: int, part: slice, first: int) -> 
     shape[axis] = count
     out = np.zeros(shape, values.dtype)
     before = (slice(None),) * axis
-    for at, weight in taps(factor):
+    for at, weight in taps:
         origin = part.start * factor + at - first
         # Only results whose tap is inside what is there.
         low = max(0, -(origin // factor))

@@ -144,6 +144,7 @@ class Reduction:
             empty = counts == 0
             counts = np.maximum(counts, 1)
         values = self._divided(state.parts, counts)
+        keep_apart(values, self.nodata)
         if empty is not None:
             values[empty] = np.nan if self.nodata is None else self.nodata
         return values
@@ -209,6 +210,20 @@ def missing_in(values: NDArray, nodata: Any) -> NDArray | None:
         equal = values == nodata
         missing = equal if missing is None else missing | equal
     return missing if missing is not None and missing.any() else None
+
+
+def keep_apart(values: NDArray, nodata: Any) -> None:
+    """Let a result that happens to be `nodata` be the value beside it, towards 0: it is not
+    missing. GDAL does so too."""
+    if nodata is None or values.dtype.kind not in "iuf":
+        return
+    same = values == nodata
+    if same.any():
+        down = nodata > 0
+        if values.dtype.kind == "f":
+            values[same] = np.nextafter(nodata, values.dtype.type(-np.inf if down else np.inf))
+        else:
+            values[same] = nodata - 1 if down else nodata + 1
 
 
 def rounded(sums: NDArray, counts: Any) -> NDArray:

@@ -61,7 +61,7 @@ from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime.progress import size
 
-_TILES = 1
+_TILES = 2
 """Raised whenever tiles of the same name are cut or computed in another way, so that no old journal
 is misread."""
 _WORDS = {"mean": "average"}

@@ -98,6 +98,8 @@ def _read_into(array: ArrayFacts, plan: Plan, out: NDArray) -> None:
         )
     if not out.flags.writeable:
         raise ValueError(f"{array._place}: out is read-only")
+    if out.size and any(not step for step, n in zip(out.strides, out.shape, strict=True) if n > 1):
+        raise ValueError(f"{array._place}: out is broadcast: several elements are the same memory")
     view = plan.view(out) if out.dtype == array.dtype else None
     working = np.empty(plan.shape, array.dtype) if view is None else view
     engine.read(array._source, plan, working)

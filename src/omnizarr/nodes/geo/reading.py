@@ -181,7 +181,7 @@ class Surroundings:
         ends = centres_line(y, stated is None), centres_line(x, stated is None)
         if ends[0] is None or ends[1] is None:
             # One cell has no width, so that a stated transform is all there is.
-            short = 1 in (len(y), len(x)) and stated is not None
+            short = min(len(y), len(x)) < 2 and stated is not None
             conflict = "" if stated is None or short else "coordinates are not evenly spaced"
             return Grid(axes, stated if short else None, variables, conflict)
         derived = coordinates.transform_from(ends[1], ends[0])

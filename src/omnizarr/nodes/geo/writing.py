@@ -39,6 +39,8 @@ def chosen(convention: ConventionLike, present: Iterable[str], in_group: bool) -
     if convention is None:
         convention = tuple(present) or tuple(name for name in DEFAULT if in_group or name != "cf")
     names = (convention,) if isinstance(convention, str) else tuple(convention)
+    if not names:
+        raise ValueError(f"convention must be of {', '.join(map(repr, _ALIASES))}, found none")
     for name in names:
         if name not in _ALIASES:
             raise ValueError(
@@ -121,10 +123,10 @@ def _check(around: Surroundings, geo: Geo, conventions: tuple[Name, ...]) -> Non
             "GDAL's convention keeps the transform in coordinates beside the array; a rotated grid,"
             " or an array that is the root of the store, has none"
         ).advise("add the convention 'spatial'")
-    if conventions == ("gdal",) and geo.transform is not None and 1 in geo.shape:
+    if conventions == ("gdal",) and geo.transform is not None and min(geo.shape) < 2:
         raise MetadataError(
             "GDAL's convention keeps the transform in coordinates beside the array, and that of one"
-            " cell says nothing about its width"
+            " cell, or of none, says nothing about its width"
         ).advise("add the convention 'spatial'")
 
 
@@ -247,7 +249,7 @@ def _make(
         "shape": shape,
         "dtype": "f8" if shape else "i4",
         "fill_value": math.nan if shape else 0,  # xarray takes that of format 2 for missing data
-        "chunks": tuple(min(length, _BLOCK) for length in shape),
+        "chunks": tuple(max(1, min(length, _BLOCK)) for length in shape),
         "dimension_names": names,
         "attributes": attributes,
     }
