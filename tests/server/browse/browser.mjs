@@ -70,7 +70,7 @@ for (const [name, options] of [["dark", { colorScheme: "dark" }], ["phone", PHON
   if (name === "phone") {
     await page.click("#menu");
     await page.getByRole("treeitem", { name: "rgb" }).locator(".row").click();
-    await page.waitForFunction(() => location.hash === "#path=rgb");
+    await page.waitForFunction(() => location.hash.startsWith("#path=rgb"));
     found.texts["phone tree"] = await page.locator("#side").isVisible();
   }
   await page.context().close();
