@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def integer(text: str, *, least: int) -> int:
     """A whole number of at least `least`."""
@@ -9,6 +11,11 @@ def integer(text: str, *, least: int) -> int:
     if number is None or number < least:
         raise _refused(f"a whole number from {least} on", text)
     return number
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on."""
+    return integer(text, least=1)
 
 
 def number(text: str) -> float:
@@ -54,7 +61,35 @@ def cuts(text: str) -> Lengths | dict[str, Lengths]:
     return named
 
 
-def executor(text: str) -> str:
+def add_work(parser: Any) -> None:
+    """The options of a job."""
+    add = parser.add_argument
+    add("--workers", metavar="N", type=positive, help="how many portions are worked on at once")
+    add(
+        "--executor", metavar="E", type=_executor,
+        help="where: threads, processes, ray, or a Dask scheduler's address (default: threads)",
+    )  # fmt: skip
+    add(
+        "--max-memory", metavar="SIZE", type=_size,
+        help="memory for the work of a process, such as 512MB",
+    )  # fmt: skip
+
+
+def work(arguments: Any) -> dict[str, Any]:
+    """What the options of a job say, as every job takes it."""
+    return {name: getattr(arguments, name) for name in ("workers", "executor", "max_memory")}
+
+
+def _size(text: str) -> int:
+    from omnizarr.jobs.memory import as_bytes
+
+    try:
+        return as_bytes(text)
+    except ValueError:
+        raise _refused("a size such as 512MB", text) from None
+
+
+def _executor(text: str) -> str:
     """Where a command's work runs. The current client of Dask is Python's alone."""
     if text not in ("threads", "processes", "ray") and "://" not in text:
         raise _refused("threads, processes, ray or an address such as tcp://10.0.0.1:8786", text)

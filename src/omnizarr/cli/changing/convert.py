@@ -10,7 +10,7 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import codec_texts, places, spots, urls
-from omnizarr.cli.arguments import integer, lengths
+from omnizarr.cli.arguments import add_work, lengths, work
 from omnizarr.cli.changing import files, rm
 from omnizarr.cli.output import Output, Unwritable, dim
 from omnizarr.cli.places import (
@@ -97,12 +97,8 @@ def add_arguments(parser: Any) -> None:
     add("--remove-source", action="store_true", help="with --in-place: remove the old metadata")
     add("--dry-run", action="store_true", help="show what would be done, and do nothing")
     add("--no-resume", action="store_true", help="begin anew instead of going on")
-    add("--workers", metavar="N", type=positive, help="how many threads work at once")
+    add_work(parser)
     add("--quiet", action="store_true", help="print nothing when all goes well")
-
-
-def positive(text: str) -> int:
-    return integer(text, least=1)
 
 
 def run(arguments: Any, out: Output) -> int:
@@ -160,7 +156,7 @@ def choices(arguments: Any) -> dict[str, Any]:
         "resume": not arguments.no_resume,
         "dry_run": arguments.dry_run,
         "progress": not (arguments.quiet or arguments.json),
-        "workers": arguments.workers,
+        **work(arguments),
     }
 
 

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import omnizarr
 from omnizarr.cli import places, spots, urls
+from omnizarr.cli.arguments import positive
 from omnizarr.cli.changing import rm
-from omnizarr.cli.changing.convert import options_of, positive
+from omnizarr.cli.changing.convert import options_of
 from omnizarr.cli.output import Output, count, dim, size
 from omnizarr.cli.places import Problem, StoredAt
 from omnizarr.errors import NodeNotFoundError, NotListableError, OverlapError, ZarrError

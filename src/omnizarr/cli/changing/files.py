@@ -21,7 +21,7 @@ _FOR_ZARR = {
     "--on-damage": "on_damage", "--fill-values": "fill_values", "--chunks": "chunks",
     "--shards": "shards", "--no-shards": "no_shards", "--compressors": "compressors",
     "--destination-path": "destination_path", "--no-resume": "no_resume",
-    "--workers": "workers", "--remove-source": "remove_source",
+    "--workers": "workers", "--executor": "executor", "--remove-source": "remove_source",
     "--destination-option": "destination_option",
 }  # fmt: skip
 """Options that have a meaning for Zarr alone."""
@@ -151,6 +151,8 @@ def export(arguments: Any, out: Output) -> int:
             "progress": not (arguments.quiet or arguments.json),
             "dry_run": arguments.dry_run,
         }
+        if arguments.max_memory is not None:
+            more["max_memory"] = arguments.max_memory
         try:
             done = omnizarr.export(source, arguments.destination, **more, **dict(arguments.option))
         except TypeError as error:

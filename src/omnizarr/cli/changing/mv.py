@@ -8,8 +8,9 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import spots, urls
+from omnizarr.cli.arguments import positive
 from omnizarr.cli.changing import cp, rm
-from omnizarr.cli.changing.convert import options_of, positive
+from omnizarr.cli.changing.convert import options_of
 from omnizarr.cli.output import Output, dim
 from omnizarr.cli.places import Problem, StoredAt
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import places, spots, urls
-from omnizarr.cli.arguments import integer, lengths
+from omnizarr.cli.arguments import add_work, lengths, positive, work
 from omnizarr.cli.output import Output, Unwritable
 from omnizarr.cli.places import StoredAt, in_group, open_store
 
@@ -43,17 +43,12 @@ def add_arguments(parser: Any) -> None:
     add("--nodata", metavar="VALUE", help="a value that stands for missing ones; 'none' for none")
     add("--chunks", metavar="N,N", type=lengths, help="another chunk shape, such as 512,512")
     add("--shards", metavar="N,N", type=lengths, help="a shape of shards, such as 4096,4096")
-    add("--max-memory", metavar="SIZE", help="memory for all tasks of a process, such as 1GiB")
     urls.add_option(parser)
     add("--overwrite", action="store_true", help="replace levels that are there")
     add("--dry-run", action="store_true", help="show what would be done and its cost")
     add("--no-resume", action="store_true", help="begin anew instead of going on")
-    add("--workers", metavar="N", type=positive, help="how many tiles are computed at once")
+    add_work(parser)
     add("--quiet", action="store_true", help="print nothing when all goes well")
-
-
-def positive(text: str) -> int:
-    return integer(text, least=1)
 
 
 def factors(text: str) -> Any:
@@ -88,7 +83,7 @@ def run(arguments: Any, out: Output) -> int:
     place = in_group(arguments.source, arguments.path, options[0])  # whose map may be beside it
     given: dict[str, Any] = {
         name: value
-        for name in ("levels", "factors", "convention", "chunks", "shards", "max_memory")
+        for name in ("levels", "factors", "convention", "chunks", "shards")
         if (value := getattr(arguments, name)) is not None
     }
     if arguments.axes is not None:
@@ -116,7 +111,7 @@ def run(arguments: Any, out: Output) -> int:
             resume=not arguments.no_resume,
             dry_run=arguments.dry_run,
             progress=not (arguments.quiet or arguments.json),
-            workers=arguments.workers,
+            **work(arguments),
             **given,
         )
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import places, urls
-from omnizarr.cli.arguments import cuts, executor
+from omnizarr.cli.arguments import add_work, cuts, work
 from omnizarr.cli.changing import convert
 from omnizarr.cli.output import Output
 from omnizarr.cli.places import locate
@@ -37,7 +37,6 @@ def add_arguments(parser: Any) -> None:
     add("--chunks", metavar="LENGTHS", type=cuts, help="10,20, or time=1,lat=-1, auto or 10MB")
     add("--shards", metavar="LENGTHS", type=cuts, help="the same for shards")
     add("--no-shards", action="store_true", help="remove shards")
-    add("--max-memory", metavar="SIZE", help="most memory for the work, such as 512MB or 1GB")
     add("--temporary", metavar="FOLDER", help="where intermediate data go; beside the destination")
     add("--to", metavar="FORMAT", help="the format to write (default: that of the source)")
     add("--path", metavar="P", default="", help="rechunk this node of the source alone")
@@ -54,11 +53,7 @@ def add_arguments(parser: Any) -> None:
     add("--overwrite", action="store_true", help="replace what is at the destination")
     add("--dry-run", action="store_true", help="show the plan and what it costs, and do nothing")
     add("--no-resume", action="store_true", help="begin anew instead of going on")
-    add("--workers", metavar="N", type=convert.positive, help="how many regions at once")
-    add(
-        "--executor", metavar="E", type=executor,
-        help="threads, processes, ray, or a Dask scheduler's address",
-    )  # fmt: skip
+    add_work(parser)
     add("--quiet", action="store_true", help="print nothing when all goes well")
 
 
@@ -79,7 +74,6 @@ def run(arguments: Any, out: Output) -> int:
             chunks=arguments.chunks,
             shards=False if arguments.no_shards else arguments.shards,
             zarr_format=arguments.to,
-            max_memory=arguments.max_memory,
             temporary=arguments.temporary,
             path=place.path,
             destination_path="/".join(each for each in (inner, arguments.destination_path) if each),
@@ -89,8 +83,7 @@ def run(arguments: Any, out: Output) -> int:
             resume=not arguments.no_resume,
             dry_run=arguments.dry_run,
             progress=not (arguments.quiet or arguments.json),
-            workers=arguments.workers,
-            executor=arguments.executor,
+            **work(arguments),
         )
     convert.show(done, arguments, str(place), None, out)
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import codec_texts, places, urls
-from omnizarr.cli.arguments import lengths
+from omnizarr.cli.arguments import add_work, lengths, positive, work
 from omnizarr.cli.changing import convert, trying
 from omnizarr.cli.output import Output
 from omnizarr.cli.places import Problem, locate
@@ -39,7 +39,7 @@ def add_arguments(parser: Any) -> None:
     )  # fmt: skip
     add("--try", dest="trying", action="store_true", help="measure codecs on a sample of chunks")
     add(
-        "--sample", metavar="MIB", type=convert.positive, default=16,
+        "--sample", metavar="MIB", type=positive, default=16,
         help="with --try: how much to decode of each array (default: 16 MiB)",
     )  # fmt: skip
     add("--chunks", metavar="N,N", type=lengths, help="another chunk shape, such as 10,20")
@@ -53,7 +53,7 @@ def add_arguments(parser: Any) -> None:
     add("--overwrite", action="store_true", help="replace what is at the destination")
     add("--dry-run", action="store_true", help="show what would be done, and do nothing")
     add("--no-resume", action="store_true", help="begin anew instead of going on")
-    add("--workers", metavar="N", type=convert.positive, help="how many portions at once")
+    add_work(parser)
     add("--quiet", action="store_true", help="print nothing when all goes well")
 
 
@@ -89,7 +89,7 @@ def run(arguments: Any, out: Output) -> int:
             resume=not arguments.no_resume,
             dry_run=arguments.dry_run,
             progress=not (arguments.quiet or arguments.json),
-            workers=arguments.workers,
+            **work(arguments),
         )
     convert.show(done, arguments, str(place), None, out)
     return 0

@@ -6,7 +6,8 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import places, spots, urls
-from omnizarr.cli.changing.convert import options_of, positive
+from omnizarr.cli.arguments import positive
+from omnizarr.cli.changing.convert import options_of
 from omnizarr.cli.changing.cp import check_format, check_listable
 from omnizarr.cli.output import Output, dim, red
 from omnizarr.cli.places import Problem

@@ -12,7 +12,7 @@ import numpy as np
 
 import omnizarr
 from omnizarr.cli import places
-from omnizarr.cli.arguments import integer
+from omnizarr.cli.arguments import positive
 from omnizarr.cli.changing import trying
 from omnizarr.cli.output import Output, bold, padded
 from omnizarr.cli.places import Problem
@@ -49,7 +49,7 @@ def add_arguments(parser: Any) -> None:
     places.add_arguments(parser)
     add = parser.add_argument
     add(
-        "--seconds", metavar="N", type=lambda text: integer(text, least=1), default=2,
+        "--seconds", metavar="N", type=positive, default=2,
         help="how long each kind of access is measured (default: 2)",
     )  # fmt: skip
     add("--write", action="store_true", help="measure writing, too")

@@ -7,7 +7,7 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import places
-from omnizarr.cli.arguments import integer
+from omnizarr.cli.arguments import add_work, work
 from omnizarr.cli.output import Output, count, red, size, yellow
 from omnizarr.cli.places import Problem, locate
 
@@ -32,7 +32,7 @@ def add_arguments(parser: Any) -> None:
     add("--against", metavar="FILE", help="compare with a manifest that was saved")
     add("--overwrite", action="store_true", help="replace the file of --save")
     add("--algorithm", choices=ALGORITHMS, help="default: sha256, or that of --against")
-    add("--workers", metavar="N", type=lambda text: integer(text, least=1), help="threads at once")
+    add_work(parser)
     add("--quiet", action="store_true", help="print nothing when all goes well")
 
 
@@ -51,7 +51,7 @@ def run(arguments: Any, out: Output) -> int:
             place.path,
             algorithm=algorithm,
             progress=not (arguments.quiet or arguments.json),
-            workers=arguments.workers,
+            **work(arguments),
         )
     difference = before.compare(now) if before else None
     if arguments.save:

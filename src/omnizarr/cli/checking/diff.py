@@ -7,7 +7,7 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import urls
-from omnizarr.cli.arguments import integer, number
+from omnizarr.cli.arguments import integer, number, positive
 from omnizarr.cli.changing.convert import options_of
 from omnizarr.cli.changing.files import is_file
 from omnizarr.cli.output import Output, bold
@@ -45,7 +45,7 @@ def add_arguments(parser: Any) -> None:
     )  # fmt: skip
     urls.add_option(parser)
     urls.add_option(parser, "--destination-option", "the same for B alone, if it needs other ones")
-    add("--workers", metavar="N", type=lambda text: integer(text, least=1), help="threads at once")
+    add("--workers", metavar="N", type=positive, help="threads at once")
     add("--quiet", action="store_true", help="print nothing; the exit status tells")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import omnizarr
 from omnizarr.cli import places
-from omnizarr.cli.arguments import integer
+from omnizarr.cli.arguments import add_work, work
 from omnizarr.cli.output import Output, bold, red, yellow
 from omnizarr.cli.places import locate
 
@@ -24,10 +24,7 @@ _STYLE = {"damaged": red, "unusual": yellow, "skipped": yellow}
 
 def add_arguments(parser: Any) -> None:
     places.add_arguments(parser)
-    parser.add_argument(
-        "--workers", metavar="N", type=lambda text: integer(text, least=1),
-        help="how many threads work at once",
-    )  # fmt: skip
+    add_work(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing when all is well")
 
 
@@ -38,7 +35,7 @@ def run(arguments: Any, out: Output) -> int:
             store,
             place.path,
             progress=not (arguments.quiet or arguments.json),
-            workers=arguments.workers,
+            **work(arguments),
         )
     if arguments.json:
         out.json({**report.to_dict(), "store": place.shown})

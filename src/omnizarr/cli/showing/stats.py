@@ -8,7 +8,7 @@ import numpy as np
 
 import omnizarr
 from omnizarr.cli import places
-from omnizarr.cli.arguments import integer
+from omnizarr.cli.arguments import integer, positive
 from omnizarr.cli.facts import Facts
 from omnizarr.cli.output import Output, bold, count, dim, red, times
 from omnizarr.cli.places import StoredAt, opened
@@ -38,16 +38,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 def add_arguments(parser: Any) -> None:
     places.add_arguments(parser, zarr_format=True)
     add = parser.add_argument
-    add(
-        "--sample", metavar="N", type=_positive, help="read N chunks that are spread over the array"
-    )
+    add("--sample", metavar="N", type=positive, help="read N chunks that are spread over the array")
     add("--bins", metavar="N", type=_bins, default=10, help="bars of the histogram (10); 0: none")
     add("--skip-fill", action="store_true", help="count fill values, and leave them out else")
     add("--quiet", action="store_true", help="show no progress")
-
-
-def _positive(text: str) -> int:
-    return integer(text, least=1)
 
 
 def _bins(text: str) -> int:
