@@ -27,6 +27,7 @@ examples:
   omnizarr stats data.zarr/temperature --skip-fill --json
 
 Every stored chunk is read, one after another; a chunk that is not stored counts as fill values.
+Values are taken as they are stored, packed ones too.
 With --sample N chunks are read, spread over those that are stored, and the numbers are theirs. The
 exit status is 1 if an array of a group cannot be read (the others are shown), 0 otherwise.
 """
