@@ -81,7 +81,7 @@ def work(arguments: Any) -> dict[str, Any]:
 
 
 def _size(text: str) -> int:
-    from omnizarr.jobs.memory import as_bytes
+    from omnizarr.runtime.sizes import as_bytes
 
     try:
         return as_bytes(text)

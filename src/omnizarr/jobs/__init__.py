@@ -11,9 +11,10 @@ This package knows tasks, stores and executors. It must not know what a task doe
 
 from omnizarr.jobs.executors import ExecutorLike, opened
 from omnizarr.jobs.journal import Journal
-from omnizarr.jobs.memory import MemoryLike, as_bytes
+from omnizarr.jobs.memory import MemoryLike
 from omnizarr.jobs.run import Shared, run, workers_for
 from omnizarr.runtime.progress import Progress, Reporter
+from omnizarr.runtime.sizes import as_bytes
 
 __all__ = [
     "ExecutorLike",

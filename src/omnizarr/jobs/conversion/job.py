@@ -37,7 +37,7 @@ from omnizarr.jobs.conversion.report import Conversion, Row, plan_lines
 from omnizarr.jobs.conversion.resumption import taken_up
 from omnizarr.jobs.importing.files import chunks_for, excluded, notes_for
 from omnizarr.jobs.importing.files import opened as opened_file
-from omnizarr.jobs.memory import MemoryLike, as_bytes
+from omnizarr.jobs.memory import MemoryLike
 from omnizarr.keywords import suggests_instead
 from omnizarr.model import paths
 from omnizarr.model.store import Store
@@ -46,6 +46,7 @@ from omnizarr.nodes.creation.arguments import ChunksLike, CodecsLike, ShardsLike
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime.progress import announce
+from omnizarr.runtime.sizes import as_bytes
 from omnizarr.stores import StoreLike, as_store
 from omnizarr.stores.resolve import check_sides
 

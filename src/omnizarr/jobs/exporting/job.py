@@ -30,12 +30,13 @@ from omnizarr.jobs.exporting.formats import has_suffix, options_of, writers
 from omnizarr.jobs.exporting.report import ExportedArray, ExportReport
 from omnizarr.jobs.importing.files import opened
 from omnizarr.jobs.importing.table_conversion import is_table
-from omnizarr.jobs.memory import MemoryLike, as_bytes
+from omnizarr.jobs.memory import MemoryLike
 from omnizarr.keywords import nearest, refuse_unknown
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group
 from omnizarr.runtime.progress import ProgressLike, Reporter
+from omnizarr.runtime.sizes import as_bytes
 from omnizarr.stores import StoreLike
 from omnizarr.stores.local.temporary_names import is_abandoned, temporary_name
 

@@ -18,7 +18,7 @@ from omnizarr.conventions.geo import cf, gdal, spatial
 from omnizarr.conventions.multiscales import CONVENTIONS, Axis, Convention, Pyramid, read
 from omnizarr.errors import MetadataError, MissingPackageError, UnsupportedError
 from omnizarr.formats import Format
-from omnizarr.jobs.memory import MemoryLike, as_bytes
+from omnizarr.jobs.memory import MemoryLike
 from omnizarr.jobs.pyramids.geometry import axes_of
 from omnizarr.jobs.pyramids.kernels import Method
 from omnizarr.model import paths
@@ -27,6 +27,7 @@ from omnizarr.nodes.array import Array
 from omnizarr.nodes.geo.reading import Surroundings
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import NodeAddress, find
+from omnizarr.runtime.sizes import as_bytes
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from omnizarr.jobs.conversion.chunks import Listed
 from omnizarr.jobs.conversion.plan import ConversionPlan
 from omnizarr.jobs.conversion.plan import Wanted as Conversion
 from omnizarr.jobs.conversion.planning import make_plan as plan_copy
-from omnizarr.jobs.memory import as_bytes
 from omnizarr.jobs.pyramids.geometry import (
     Geometry,
     axes_of,
@@ -60,6 +59,7 @@ from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_sha
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime.progress import size
+from omnizarr.runtime.sizes import as_bytes
 
 _TILES = 2
 """Raised whenever tiles of the same name are cut or computed in another way, so that no old journal
