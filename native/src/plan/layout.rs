@@ -12,6 +12,14 @@ use pyo3::types::PyTuple;
 /// Chunks from so many bytes on are decoded and encoded some rows at a time.
 pub const LARGE: usize = 1 << 20;
 
+/// Pages have at least this size; an address within a larger one is refused, and nothing is lost.
+#[cfg(target_os = "linux")]
+const PAGE: usize = 1 << 12;
+/// Fewer bytes have few pages. Arrays of more are in large pages, where the system has them: NumPy
+/// asks for that.
+#[cfg(target_os = "linux")]
+const PROVIDED: std::ops::Range<usize> = 1 << 16..1 << 22;
+
 /// How a chunk of numbers is stored.
 pub struct Layout {
     pub shape: Vec<usize>,
@@ -164,6 +172,20 @@ impl<'a> Target<'a> {
             .sum();
         // SAFETY: the place of an element: `checked` has compared the factors with the array.
         Some(unsafe { self.view.start().offset(offset) })
+    }
+
+    /// The same, to write there: the system gives new memory at once, not page after page.
+    pub fn room(&self, layout: &Layout, factors: &[Factor<'_>]) -> Option<*mut u8> {
+        let place = self.straight(layout, factors)?;
+        #[cfg(target_os = "linux")]
+        if PROVIDED.contains(&layout.size) {
+            let first = place as usize / PAGE * PAGE;
+            let count = place as usize + layout.size - first;
+            // SAFETY: memory that may be written, and is not changed. Where that cannot be done, its
+            // pages come when they are written.
+            unsafe { libc::madvise(first as *mut _, count, libc::MADV_POPULATE_WRITE) };
+        }
+        Some(place)
     }
 
     /// The fill value where a chunk would be; false if the caller decides about that.

@@ -52,7 +52,7 @@ impl<'a> Desk<'a> {
         let Some(decoder) = &mut self.decoder else {
             return false;
         };
-        let straight = target.straight(layout, factors);
+        let straight = target.room(layout, factors);
         if straight.is_none() && layout.steps.is_plain() && layout.swap == 1 {
             // SAFETY: a whole chunk; `checked` has compared the factors with the array.
             let put = || unsafe {
@@ -418,7 +418,7 @@ impl Job<'_> {
         if length != layout.size {
             return false;
         }
-        if let Some(place) = self.target.straight(layout, factors) {
+        if let Some(place) = self.target.room(layout, factors) {
             // SAFETY: a whole chunk in the array, and then written.
             unsafe {
                 if !files::read_to(file, 0, place, length) {
@@ -474,7 +474,7 @@ impl Job<'_> {
             done: 0,
             memory: &mut desk.encoded,
         };
-        match target.straight(layout, factors) {
+        match target.room(layout, factors) {
             Some(place) => {
                 // SAFETY: a whole chunk in the array.
                 let room = unsafe { Room::new(place, layout.size) };
