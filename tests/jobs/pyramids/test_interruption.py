@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,39 @@ def test_kill_9(tmp_path: Path) -> None:
     for level, wanted in enumerate(whole(values, (2, 2), 5, "mean", None)):
         np.testing.assert_array_equal(group[str(level)][...], wanted)
     assert not list((tmp_path / "b.zarr").glob(".omni*"))
+
+
+class Repeating(ThreadPoolExecutor):
+    """Can run every task once more, as a cluster does whose worker died."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.calls: list[tuple[Any, tuple[Any, ...]]] = []
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any:
+        self.calls.append((function, arguments))
+        return super().submit(function, *arguments, **options)
+
+    def repeat(self) -> int:
+        """How many of them failed, the last one first: none finds what an earlier one has left."""
+        failed = 0
+        for function, arguments in reversed(self.calls):
+            try:
+                function(*arguments)
+            except zarr.errors.ZarrError:
+                failed += 1
+        return failed
+
+
+@pytest.mark.parametrize("method", ["mean", "max", "gaussian"])
+@pytest.mark.parametrize("values", [image((60, 70)), np.zeros((60, 70), "u2")], ids=["", "zeros"])
+def test_a_task_that_runs_once_more_after_the_end_changes_nothing(method: Any, values: Any) -> None:
+    source = zarr.array(values, chunks=16, fill_value=9)
+    out = zarr.MemoryStore()
+    with Repeating() as executor:
+        zarr.pyramid(source, out, levels=4, method=method, axes="yx", executor=executor)
+        expected = values_of(out)
+        failed = executor.repeat()
+    found = values_of(out)
+    assert {key: found[key] for key in expected} == expected
+    assert (failed > 0) == (method == "mean")

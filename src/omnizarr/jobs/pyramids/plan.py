@@ -26,6 +26,8 @@ SCRATCH = ".omnizarr-pyramid"
 """Sums between two stages, below the group that is written. They are no nodes."""
 
 _WRITING = Options(documents_last=True)
+SUMS = Options(documents_last=True, write_empty_chunks=True, on_missing="raise")
+"""Every sum is stored, also of nothing but zeros: one that is missing was lost."""
 
 
 class Stored(NamedTuple):

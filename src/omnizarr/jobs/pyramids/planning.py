@@ -61,7 +61,7 @@ from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime.progress import size
 from omnizarr.runtime.sizes import as_bytes
 
-_TILES = 2
+_TILES = 3
 """Raised whenever tiles of the same name are cut or computed in another way, so that no old journal
 is misread."""
 _WORDS = {"mean": "average"}

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.errors import UnsupportedError
+from omnizarr.errors import ChunkNotFoundError, StoreError, UnsupportedError
 from omnizarr.jobs.conversion.regions import bounds_of, overlap, within
 from omnizarr.jobs.pyramids.gaussian import gaussian, halo
 from omnizarr.jobs.pyramids.geometry import Region, scaled
 from omnizarr.jobs.pyramids.kernels import State
-from omnizarr.jobs.pyramids.plan import VariablePlan
+from omnizarr.jobs.pyramids.plan import SUMS, VariablePlan
 from omnizarr.jobs.pyramids.stages import Stage, split
 from omnizarr.model.grids import Grid, Shape, regular_grid
 from omnizarr.nodes.array import Array
@@ -89,7 +89,7 @@ class StageWork:
                 level: planned.levels[level].array()
                 for level in range(stage.base + 1, stage.last + 1)
             },
-            tuple(stored.array() for stored in planned.sums.get(stage.last, ())),
+            tuple(stored.array(SUMS) for stored in planned.sums.get(stage.last, ())),
         )
 
     def open(self) -> None:
@@ -202,7 +202,17 @@ class _Making:
         base = self._ends.base
         if len(base) == 1:
             return self._reduction.start(self._values(base[0], region))
-        *parts, counts = (self._values(array, region) for array in base)
+        try:
+            *parts, counts = (self._values(array, region) for array in base)
+        except ChunkNotFoundError as error:
+            # Also a task that a cluster runs once more after the job has ended: it writes nothing.
+            raise (
+                StoreError(
+                    "sums that this pyramid needs are gone; nothing may delete them before its end"
+                )
+                .at(base[0]._place.store, key=base[0]._place.path)
+                .advise("{} begins anew", ("resume", False))
+            ) from error
         level = self._stage.base
         gaps = counts == UNKNOWN
         if gaps.any():
@@ -271,7 +281,7 @@ def base_arrays(planned: VariablePlan, stage: Stage) -> tuple[Array, ...]:
     if stage.base == 0:
         return (planned.source.array(planned.options.changed(on_missing="fill")),)
     if stage.base in planned.sums:
-        return tuple(stored.array() for stored in planned.sums[stage.base])
+        return tuple(stored.array(SUMS) for stored in planned.sums[stage.base])
     return (planned.levels[stage.base].array(),)
 
 
