@@ -172,6 +172,22 @@ def test_a_killed_process_is_replaced(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
+def test_a_pool_that_breaks_while_it_starts_a_process_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    submit, broken = ProcessPoolExecutor.submit, [OSError("handle is closed")]
+
+    def breaks(pool: Any, *arguments: Any) -> Any:
+        future = submit(pool, *arguments)
+        if broken:
+            raise broken.pop()
+        return future
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", breaks)
+    assert collected("processes") == EXPECTED
+    assert not broken
+
+
 def test_a_task_that_kills_its_worker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "MOST_ATTEMPTS", 2)
     with pytest.raises(WorkerError, match=r"2 times.*task 0, 0\. Workers die"):

@@ -112,7 +112,7 @@ class OwnProcesses(Crew):
 
         try:
             return self._current().submit(function, task)
-        except BrokenExecutor:
+        except (BrokenExecutor, OSError):  # OSError: it breaks while it starts another process
             self.close()
             return self._current().submit(function, task)
 
