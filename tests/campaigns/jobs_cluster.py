@@ -47,6 +47,8 @@ ROWS = 128
 TALL = 512
 """Rows of a chunk that is written."""
 LEVELS = 4
+MOST_KILLED = 24
+"""Workers: where starting one takes longer than a task, there would be no end of it."""
 
 
 class Step(NamedTuple):
@@ -172,7 +174,8 @@ class Watch:
         while not self._stop.wait(0.02):
             pids = [pid for pid in self._pids() if pid != self.job]
             self._findings.peak = max([self._findings.peak, *map(private, pids)])
-            if time.monotonic() >= due and self.killing.is_set() and pids:
+            more = self.killing.is_set() and self._findings.killed < MOST_KILLED
+            if time.monotonic() >= due and more and pids:
                 done = self._done()
                 if done == self._before:
                     continue
