@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
 import numcodecs.zstd
 import numpy as np
 import pytest
@@ -82,3 +88,30 @@ def test_a_frame_too_many_is_an_error() -> None:
     for chunk in (frames(RAW + RAW), frames(RAW) + frames(RAW[:4], 1), frames(RAW[:-4])):
         with pytest.raises(omnizarr.errors.DecodeError):
             chain.decode(chunk)
+
+
+def test_another_libzstd_of_the_process_is_not_mixed_with_ours(tmp_path: Path) -> None:
+    """netCDF-C loads one for all when it opens NCZarr: contexts of both crash the process."""
+    pytest.importorskip("netCDF4")
+    code = """
+        import os, threading, netCDF4, numpy as np, omnizarr
+        place = f"file://{os.getcwd()}/n.zarr#mode=nczarr,file"
+        group = omnizarr.open_group("n.zarr", mode="w", zarr_format=2, dialect="nczarr")
+        group.netcdf.create_variable("v", "f4", {"x": 3}, compressors=None).write([1, 2, 3])
+        with netCDF4.Dataset(place) as found:
+            assert found["v"][:].tolist() == [1, 2, 3]
+        values = np.arange(100.0)
+        def both():
+            array = omnizarr.array(values, chunks=7, compressors="zstd")
+            assert np.array_equal(array[:], values)
+        for _ in range(20):  # a thread frees what it has made
+            thread = threading.Thread(target=both)
+            thread.start()
+            thread.join()
+        both()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path,
+        env={**os.environ, "OMNIZARR_NATIVE": "0"}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")

@@ -33,7 +33,10 @@ class ZstdFunctions(NamedTuple):
 def zstd_functions() -> ZstdFunctions:
     module = library("numcodecs.zstd", "zstd")
     try:
-        direct = _direct(ctypes.CDLL(module.__file__), module)
+        shared = ctypes.CDLL(module.__file__)
+        if _is_mixed(shared):
+            return _plain(module)
+        direct = _direct(shared, module)
         probe = np.empty(5, np.uint8)
         packed = direct.compress(b"probe", 1, True)
         if direct.decompress_into(packed, probe) == 5 and probe.tobytes() == b"probe":
@@ -41,6 +44,20 @@ def zstd_functions() -> ZstdFunctions:
     except (OSError, AttributeError, RuntimeError, TypeError):
         pass  # not exported on this platform
     return _plain(module)
+
+
+def _is_mixed(shared: ctypes.CDLL) -> bool:
+    """Whether the process had another libzstd for all when this one was loaded (netCDF-C loads one
+    so): then the functions in here call those of the other one, which has other contexts."""
+    try:
+        first = ctypes.CDLL(None).ZSTD_freeCCtx
+    except (AttributeError, TypeError):  # TypeError: there is no such thing on Windows
+        return False
+    return _address(first) != _address(shared.ZSTD_freeCCtx)
+
+
+def _address(function: Any) -> int | None:
+    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 def _plain(module: Any) -> ZstdFunctions:
