@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import omnizarr as zarr
+from omnizarr.runtime import native_core
 from tests.cli.conftest import Run
 
 
@@ -18,6 +19,9 @@ def test_reading_and_writing(run: Run, store: Path) -> None:
     assert document["measured"][0]["bytes"] == 40 * 60 * 4
     assert all(row["rate"] > 0 for row in document["measured"])
     assert zarr.checksum(store).digest == before
-    assert "MB/s" in run("bench", store / "deep").out
+    shown = run("bench", store / "deep").out
+    assert "MB/s" in shown
+    assert ("without the native core" in shown) is (native_core.core() is None)
+    assert document["native"] is (native_core.core() is not None)
     zarr.create_group(store.parent / "empty.zarr")
     assert run("bench", store.parent / "empty.zarr").status == 2

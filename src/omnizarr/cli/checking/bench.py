@@ -16,6 +16,7 @@ from omnizarr.cli.arguments import positive
 from omnizarr.cli.changing import trying
 from omnizarr.cli.output import Output, bold, padded
 from omnizarr.cli.places import Problem
+from omnizarr.runtime import native_core
 
 EXAMPLES = """\
 examples:
@@ -68,11 +69,13 @@ def run(arguments: Any, out: Output) -> int:
         ]
     if arguments.write:
         rows.append(_written(place, array, arguments.seconds))
-    path = array.path
+    path, native = array.path, native_core.core() is not None
     if arguments.json:
-        out.json({"store": place.shown, "path": path, "measured": [asdict(row) for row in rows]})
+        measured = [asdict(row) for row in rows]
+        out.json({"store": place.shown, "path": path, "native": native, "measured": measured})
     else:
-        out.line(bold(f"/{path}"), f"  {place.shown}")
+        how = "with" if native else "without"
+        out.line(bold(f"/{path}"), f"  {place.shown}  {how} the native core")
         for row in rows:
             amount = f"{row.rate / 1e6:,.1f} MB/s".rjust(16)
             times = f"{row.reads:,} in {row.seconds:.1f} s"
