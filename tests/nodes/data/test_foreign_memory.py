@@ -70,6 +70,8 @@ def test_what_cannot_be_filled_is_refused() -> None:
     for wrong in ([0] * 4, "text", 3):
         with pytest.raises(TypeError, match="out must be a NumPy array, found"):
             a.read(out=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="out must be a NumPy array, found int64"):
+        a.read(1, out=np.int64(0))
     with pytest.raises(ValueError, match="several elements are the same memory"):
         a.read(out=np.lib.stride_tricks.as_strided(np.zeros(1), (4,), (0,)))
     with pytest.raises(omnizarr.errors.SelectionError, match=r"out has shape \(3,\)"):

@@ -32,6 +32,8 @@ def memory_of(out: Any) -> NDArray:
     """The memory of `out` as a NumPy array, perhaps read-only; TypeError if there is none."""
     if isinstance(out, np.ndarray):
         return out
+    if isinstance(out, np.generic):  # what NumPy gives of a scalar is a copy
+        raise _refused(out)
     if hasattr(out, "as_numpy_array"):  # a buffer of zarr-python
         return memory_of(out.as_numpy_array())
     if hasattr(out, "__array_interface__"):
