@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import mmap
 import os
 import random
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -779,3 +782,62 @@ def test_missing_inner_chunks_are_fill_value_where_missing_chunks_are_errors(
         (tmp_path / "c" / "1" / "1").unlink()
         with pytest.raises(ChunkNotFoundError, match="c/1/1"):
             array[...]
+
+
+ROWS, PAGES = 4, 16
+ROW = PAGES * mmap.PAGESIZE
+"""A chunk that is a row, whose pages the core asks for at once."""
+
+
+def rows_of_pages(path: Path) -> tuple[Any, np.ndarray]:
+    data = np.random.default_rng(0).integers(0, 9, (ROWS, ROW), "u1")
+    codecs = [LITTLE, v3("zstd", level=1, checksum=False)]
+    array = omnizarr.create_array(
+        path, shape=data.shape, dtype="u1", chunks=(1, ROW), codecs=codecs
+    )
+    array[...] = data
+    return array, data
+
+
+@pytest.mark.parametrize("kind", ["protected", "shared", "odd", "file", "copied", "sparse"])
+def test_memory_of_every_kind_is_filled(kind: str, tmp_path: Path) -> None:
+    array, data = rows_of_pages(tmp_path / "a")
+    page, size, file = mmap.PAGESIZE, data.nbytes, tmp_path / "memory"
+    file.write_bytes(b"")
+    os.truncate(file, size + page)
+    if kind in ("file", "copied", "sparse"):
+        how: Any = "c" if kind == "copied" else "r+"
+        offset = 0 if kind == "sparse" else 3
+        out: Any = np.memmap(file, np.uint8, how, offset, data.shape)
+    else:
+        flags = mmap.MAP_SHARED if kind == "shared" else mmap.MAP_PRIVATE
+        memory = np.frombuffer(mmap.mmap(-1, size + 2 * page, flags | mmap.MAP_ANONYMOUS), "u1")
+        first = page - 3 if kind == "odd" else page
+        out = memory[first : first + size].reshape(data.shape)
+        if kind == "protected":  # nothing before it, and nothing can be written behind it
+            protect = ctypes.CDLL(None).mprotect
+            assert protect(ctypes.c_void_p(memory.ctypes.data), page, 0) == 0
+            behind = ctypes.c_void_p(memory.ctypes.data + page + size)
+            assert protect(behind, page, mmap.PROT_READ) == 0
+    with mode("native"):
+        array.read(slice(1, 3), out=out[1:3])
+        assert not out[0].any() and not out[3].any()
+        array.read(out=out)
+    np.testing.assert_array_equal(out, data)
+
+
+def test_pages_of_memory_that_was_used_are_not_asked_for(tmp_path: Path) -> None:
+    """That would take longer than reading raw bytes."""
+    array, _ = rows_of_pages(tmp_path / "a")
+    for file in chunk_files(tmp_path / "a"):
+        file.write_bytes(b"damaged: nothing is written to the memory")
+    memory = mmap.mmap(-1, ROW, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):  # a system without large pages
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    out = np.frombuffer(memory, "u1")
+    out[ROW // 2] = 1
+    with mode("native"), pytest.raises(DecodeError):
+        array.read(0, out=out)
+    there = (ctypes.c_ubyte * PAGES)()
+    assert ctypes.CDLL(None).mincore(ctypes.c_void_p(out.ctypes.data), ROW, there) == 0
+    assert [page & 1 for page in there] == [n == PAGES // 2 for n in range(PAGES)]

@@ -179,11 +179,18 @@ impl<'a> Target<'a> {
         let place = self.straight(layout, factors)?;
         #[cfg(target_os = "linux")]
         if PROVIDED.contains(&layout.size) {
-            let first = place as usize / PAGE * PAGE;
-            let count = place as usize + layout.size - first;
-            // SAFETY: memory that may be written, and is not changed. Where that cannot be done, its
-            // pages come when they are written.
-            unsafe { libc::madvise(first as *mut _, count, libc::MADV_POPULATE_WRITE) };
+            let page = |place: usize| place / PAGE * PAGE;
+            let (start, mut there) = (place as usize, 0);
+            let (first, middle) = (page(start), page(start + layout.size / 2));
+            // Memory that was used before has its pages: asking for them takes longer than raw bytes.
+            // SAFETY: room for what is said of one page. It is said of any address.
+            let asked = unsafe { libc::mincore(middle as *mut _, 1, &mut there) };
+            if asked == 0 && there & 1 == 0 {
+                let count = start + layout.size - first;
+                // SAFETY: pages with memory that may be written, and no byte of them is changed.
+                // Where they cannot be had at once, they come when they are written.
+                unsafe { libc::madvise(first as *mut _, count, libc::MADV_POPULATE_WRITE) };
+            }
         }
         Some(place)
     }
