@@ -185,7 +185,7 @@ impl Chunks {
     ) -> PyResult<Option<ReadFiles>> {
         let runs = Runs::new(runs)?;
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
-        // From here on no Python code runs until the end: the array stays as it is.
+        // The array stays as it is until the end: NumPy resizes none that others refer to.
         let view = self.view(out, true)?;
         let Some(selection) = self.selection(&view.shape, runs, &points)? else {
             return Ok(None);
@@ -228,7 +228,7 @@ impl Chunks {
     ) -> PyResult<Option<(Vec<Vec<usize>>, usize)>> {
         let runs = Runs::new(runs)?;
         let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
-        // From here on no Python code runs until the end: the array stays as it is.
+        // The array stays as it is until the end: NumPy resizes none that others refer to.
         let view = self.view(array, false)?;
         let Some(selection) = self.selection(&view.shape, runs, &points)? else {
             return Ok(None);
@@ -281,7 +281,7 @@ impl Chunks {
         let held = value::held(&values, coordinates.len())?;
         let given: Vec<Given<'_>> = held.iter().map(Held::bytes).collect();
         let numbers = selection.numbers(&coordinates)?;
-        // From here on no Python code runs until the end: the array stays as it is.
+        // The array stays as it is until the end: NumPy resizes none that others refer to.
         let view = self.view(out, true)?;
         let origin = Origin::Given(&numbers, &given);
         let done = self.run(py, selection, &view, origin, threads, scratch, check)?;
@@ -311,7 +311,7 @@ impl Chunks {
         let held = value::held(&old, coordinates.len())?;
         let given: Vec<Given<'_>> = held.iter().map(Held::bytes).collect();
         let numbers = selection.numbers(&coordinates)?;
-        // From here on no Python code runs until the end: the array stays as it is.
+        // The array stays as it is until the end: NumPy resizes none that others refer to.
         let view = self.view(array, false)?;
         let context = self.context(selection, &view, elided.as_deref())?;
         let amounts = self.amounts(selection, numbers.len(), &context, threads, scratch);

@@ -10,8 +10,8 @@ const WRITTEN: &str = "a writeable array of plain elements with as many dimensio
 /// NPY_ITEM_REFCOUNT, NPY_ITEM_IS_POINTER.
 const NOT_PLAIN: u64 = 0x01 | 0x04;
 
-/// The memory of an array, for as long as the caller keeps the array and runs no Python code that
-/// could resize it.
+/// The memory of an array, for as long as the caller keeps a reference: NumPy resizes no array that
+/// others refer to, unless it is told not to look (`refcheck=False`).
 pub struct View {
     start: *mut u8,
     /// Length of every dimension.
