@@ -16,6 +16,9 @@ from omnizarr.runtime.optional_packages import package
 
 NAME = "parquet"
 SUFFIXES = (".parquet", ".parq", ".pq")
+_DICTIONARY_BYTES = 1 << 16
+"""Of each row group and column. A larger one, of values that are seldom equal, takes more than they
+do: row groups are so small that pyarrow's own limit is not reached."""
 
 
 def _table(node: Array | Group) -> Table:
@@ -45,7 +48,12 @@ def write(node: Array | Group, file: str, advance: Advance, *, compression: str 
     table = _table(node)
     with (
         writing(NAME),
-        _parquet().ParquetWriter(file, table.schema, compression=compression) as writer,
+        _parquet().ParquetWriter(
+            file,
+            table.schema,
+            compression=compression,
+            dictionary_pagesize_limit=_DICTIONARY_BYTES,
+        ) as writer,
     ):
         for block in table.blocks():
             writer.write_table(block, row_group_size=max(1, block.num_rows))
