@@ -200,8 +200,7 @@ def convert(
             storage_options=storage_options, destination_options=destination_options,
             reading=options,
             refused={"path": path, "dialect": dialect, "drop": drop, "exclude": exclude,
-                     "verify": verify, "on_damage": on_damage, "shards": shards,
-                     "remove_source": remove_source},
+                     "on_damage": on_damage, "shards": shards, "remove_source": remove_source},
         )  # fmt: skip
     if options:
         raise UnsupportedError(

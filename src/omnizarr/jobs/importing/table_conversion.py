@@ -66,7 +66,7 @@ def convert_table(
     for name, value in (refused or {}).items():
         if value:
             raise UnsupportedError(f"{name} is not taken for a table").advise(
-                "convert the result once more"
+                "convert the table without {}, and then the result once more", (name, value)
             )
     if destination is None:
         raise TypeError("a table is not converted in place; give a destination")

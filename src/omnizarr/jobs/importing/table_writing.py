@@ -56,6 +56,10 @@ class Target:
         place = NodeAddress(store, paths.join(path, name), chosen)
         self._arrays[name] = _Planned(place, chosen.new_array(request))
 
+    def has(self, name: str) -> bool:
+        """Whether an array is planned."""
+        return name in self._arrays
+
     def begin(self, *, overwrite: bool) -> bool:
         """Make room; whether an import that was killed had left something there."""
         store, path, _ = self._place

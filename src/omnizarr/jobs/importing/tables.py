@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -21,7 +22,7 @@ from omnizarr import formats, limits
 from omnizarr.api.arguments import StorageOptions
 from omnizarr.api.virtual.files import Place, find
 from omnizarr.config import config
-from omnizarr.errors import MetadataError, UnsupportedError
+from omnizarr.errors import MetadataError, UnsupportedError, ZarrError
 from omnizarr.formats import FormatName
 from omnizarr.jobs.importing.table_columns import (
     VALID,
@@ -41,6 +42,7 @@ from omnizarr.jobs.importing.table_sources import (
     opened,
 )
 from omnizarr.jobs.importing.table_writing import Target
+from omnizarr.jobs.obstacles import Obstacles
 from omnizarr.jobs.report import Facts, Report, table
 from omnizarr.model import paths
 from omnizarr.runtime.optional_packages import package
@@ -282,13 +284,19 @@ def _plan(target: Target, columns: list[Column], schema: Any, compressors: Any) 
     """Plan all arrays; gives the names of those that say what is valid."""
     taken = {column.name for column in columns}
     valid: dict[str, str] = {}
+    obstacles = Obstacles()
     for column, field in zip(columns, schema, strict=True):
         about = _texts(field.metadata)
         attributes = column.attributes | ({METADATA: about} if about else {})
-        target.add(column.name, column.dtype, attributes=attributes, compressors=compressors)
+        try:
+            target.add(column.name, column.dtype, attributes=attributes, compressors=compressors)
+        except ZarrError as error:
+            obstacles.add(error.at(f"column {column.name!r}"), error)
         valid[column.name] = array_name(f"{column.name}_valid", taken)
-    for column in columns:
-        target.add(valid[column.name], bool, fill_value=True, compressors=compressors)
+    obstacles.check()
+    with suppress(ZarrError):  # of formats without booleans: columns may have no nulls
+        for column in columns:
+            target.add(valid[column.name], bool, fill_value=True, compressors=compressors)
     return valid
 
 
@@ -366,6 +374,11 @@ class _Writer:
                     np.ones(len(values), bool) if valid is None else valid
                     for values, valid in parts
                 ])  # fmt: skip
+                if not self._target.has(self._valid[column.name]):
+                    raise UnsupportedError(
+                        f"column {column.name!r}: it has nulls, and the format has no booleans to"
+                        " say which values are missing"
+                    ).advise("fill them beforehand, or choose {}", ("zarr_format", 3))
                 self._target.write(self._valid[column.name], start, stop, valid)
                 self.missing[column.name] += int(valid.size - np.count_nonzero(valid))
             self.nbytes += values.nbytes
