@@ -266,6 +266,15 @@ def test_usage(run: Run, arguments: list[str], message: str, hint: str) -> None:
     refused(run(*arguments), message, hint)
 
 
+def test_a_name_that_begins_with_a_dash(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store.parent)
+    store.rename(store.parent / "-x.zarr")
+    refused(run("tree", "-x.zarr"), "PATH", "did you mean ./-x.zarr?")
+    assert run("tree", "./-x.zarr").status == 0
+
+
 # -- what is not there -------------------------------------------------------------------------
 
 LOOKING = pytest.mark.parametrize("command", ["tree", "info", "check"])

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import omnizarr
@@ -142,6 +143,9 @@ def make_parser(out: Output, err: Output, arguments: Sequence[str] = ()) -> Argu
         def error(self, message: str) -> NoReturn:
             near = misspelt(arguments, commands.choices)
             hint = f"did you mean {near}?" if near else f"{self.prog} --help"
+            for word in arguments:
+                if word.startswith("-") and os.path.lexists(word):  # a path that is no option
+                    hint = f"did you mean {quote(f'./{word}')}?"
             tell(err, [(message, hint)])
             raise SystemExit(REFUSED)
 

@@ -16,6 +16,8 @@ def _typed(name: str, value: object) -> str:
     """An argument of a function, as the option that a person types."""
     if isinstance(value, dict):  # options of a format
         return " ".join(f"--option {quote(_given(*item))}" for item in value.items())
+    if name == "zarr_format":
+        return f"--to {value}"
     if (name, value) in _SPECIAL:
         return _SPECIAL[name, value]
     flag = f"--{name.replace('_', '-')}"
@@ -52,13 +54,21 @@ _PLAINLY = (
     ("say which with to=", "say which with --to"),
     ("json_attributes=True", "--option json_attributes=true"),
 )
+_STORE = re.compile(
+    r"""(?<!\()\b\w+(?:Store|File)\((['"])([^'"()]+)\1(?:, mode='r')?\)"""
+    r"""(?:, (?:path|key) '/?([^']*)')?"""
+)
+"""A store and a place in it, in the middle of a message, as Python shows them."""
 _SAY_KIND = re.compile(r"if it is, say so with kind=.*")
-_A_FILE = re.compile(r"; (open|read) it with (omnizarr\.virtualize|numpy\.load).*$")
+_A_FILE = re.compile(
+    r"^(?:'([^']+)'.*)?(; (open|read) it with (omnizarr\.(?:virtualize|convert)|numpy\.load).*)$"
+)
 """What the library says to a program about a file of another format."""
 
 
 def _shell(text: str) -> str:
     """A message as it reads on a command line."""
+    text = _STORE.sub(lambda found: "/".join(filter(None, found.group(2, 3))), text)
     text = _IN_PYTHON.sub(lambda found: f"{_OPTIONS[found[1]]} {found[2]}", text)
     text = _SKIP.sub(lambda found: f"--exclude {quote(found[1])} leaves it out", text)
     text = _ONE_NODE.sub("with --path", text)
@@ -100,9 +110,11 @@ def _place(where: errors.ErrorLocation | str) -> str:
 def explain(error: BaseException) -> tuple[str, str | None]:
     """What is wrong and where, and what to do."""
     message = told(error) or type(error).__name__
-    of_a_file = _A_FILE.sub("", message)
-    if of_a_file != message:
-        return of_a_file, "omnizarr convert FILE data.zarr reads it, omnizarr browse FILE shows it"
+    of_a_file = _A_FILE.match(message)
+    if of_a_file is not None:
+        file = quote(of_a_file[1] or "FILE")
+        shows = f", omnizarr browse {file} shows it" if of_a_file[4] != "omnizarr.convert" else ""
+        return message[: of_a_file.start(2)], f"omnizarr convert {file} data.zarr reads it{shows}"
     if isinstance(error, Problem | Unwritable):
         return message, error.hint
     if isinstance(error, errors.ZarrError):

@@ -32,6 +32,8 @@ _KINDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
     ),
     ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"), "a compressed file; unpack it"),
     ((b"GRIB",), "a GRIB file; open it with omnizarr.virtualize(path)"),
+    ((b"PAR1",), "a Parquet table; read it with omnizarr.convert"),
+    ((b"ARROW1",), "an Arrow table; read it with omnizarr.convert"),
     ((b"\x93NUMPY",), "an array of NumPy; read it with numpy.load"),
 )
 
@@ -58,5 +60,7 @@ def described(file: str) -> str:
     begin = b""
     with suppress(OSError), open(file, "rb") as stream:
         begin = stream.read(16)
+        if not begin:
+            return "an empty file"
     known = next((text for magics, text in _KINDS if begin.startswith(magics)), None)
     return known or "a regular file; a store is a folder, a zip archive, a database or a URL"

@@ -286,3 +286,10 @@ def test_usage_is_told_at_once(run: Run, store: Path) -> None:
     lines = done.err.splitlines()
     assert done.status == 2 and lines[0].startswith("omnizarr: 3 obstacles")
     assert all(line.startswith("     hint: omnizarr convert ") for line in lines[2::2])
+
+
+def test_nczarr(run: Run, store: Path, tmp_path: Path) -> None:
+    done = run("convert", store / "deep", tmp_path / "n.zarr", "--to", "nczarr")
+    assert done.status == 0, done.err
+    assert "NCZarr" in run("info", tmp_path / "n.zarr").out
+    assert zarr.check(tmp_path / "n.zarr").ok

@@ -151,7 +151,6 @@ def test_what_a_table_does_not_take(run: Run, file: Path, tmp_path: Path) -> Non
     pq.write_table(pa.table({"a b": [1], "lists": [[1]]}), table)
     for words, message in (
         ([], "--option 'columns=[\"a b\"]' reads the others"),
-        (["--verify"], "verify is not taken for a table"),
         (["--exclude", "a"], "exclude is not taken for a table"),
         (["--chunks", "2,3"], "chunks of a table are a number of rows; found (2, 3)"),
         (["--option", "colums=[]"], "did you mean 'columns'?"),
@@ -163,6 +162,8 @@ def test_what_a_table_does_not_take(run: Run, file: Path, tmp_path: Path) -> Non
         done = run("convert", source, tmp_path / "x.zarr", "--option", "delimiter=;")
         assert done.status == 2 and "options are for the reading of a table" in done.err
     assert not (tmp_path / "x.zarr").exists()
+    done = run("convert", table, tmp_path / "x.zarr", "--shards", "4")
+    assert "convert the table without --shards 4, and then the result once more" in done.err
     done = run("convert", table, tmp_path / "x.csv")
     assert done.status == 2 and "is a table" in done.err and "kind=" not in done.err
 
@@ -171,5 +172,62 @@ def test_files_are_named_where_a_store_is_wanted(run: Run, file: Path, tmp_path:
     np.save(tmp_path / "x.npy", RAMP)
     for name in ("x.nc", "x.npy"):
         done = run("tree", tmp_path / name)
-        assert done.status == 2 and "omnizarr convert FILE data.zarr reads it" in done.err
+        assert done.status == 2
+        assert f"hint: omnizarr convert {tmp_path / name} data.zarr reads it" in done.err
         assert "omnizarr.virtualize" not in done.err and "numpy.load" not in done.err
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_tables_are_named_where_a_store_is_wanted(run: Run, tmp_path: Path, suffix: str) -> None:
+    """A Parquet table was called references in damaged JSON."""
+    table = tmp_path / f"x y.{suffix}"
+    run("convert", _table(tmp_path), tmp_path / "x.zarr")
+    assert run("convert", tmp_path / "x.zarr", table).status == 0
+    for command in ("tree", "verify", "browse"):
+        done = run(command, table)
+        assert done.status == 2 and f"table\nhint: omnizarr convert '{table}' data.zarr" in done.err
+    table.write_bytes(b"")
+    assert "an empty file\n" in run("tree", table).err
+
+
+def _table(folder: Path) -> Path:
+    pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def test_verify_of_a_table(run: Run, tmp_path: Path) -> None:
+    """Each value of a table is decoded anyway."""
+    assert run("convert", _table(tmp_path), tmp_path / "x.zarr", "--verify").status == 0
+
+
+def test_every_column_without_a_form_is_named(run: Run, tmp_path: Path) -> None:
+    table = pa.table({"a": [1], "b": ["x"], "c": [True]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    done = run("convert", tmp_path / "t.parquet", tmp_path / "x.n5", "--to", "n5")
+    assert done.status == 2 and "2 obstacles, and nothing was written" in done.err
+    assert "1. column 'b': N5 has no" in done.err and "2. column 'c': N5 has no" in done.err
+
+
+def test_a_table_in_a_format_without_booleans(run: Run, tmp_path: Path) -> None:
+    """Which is not asked for any where no value is missing."""
+    for name, last in (("full", 2), ("gap", None)):
+        pq.write_table(pa.table({"a": [1, last], "b": [0.5, 1.0]}), tmp_path / name)
+    done = run("convert", tmp_path / "full", tmp_path / "x.n5", "--to", "n5")
+    assert done.status == 0, done.err
+    assert zarr.open(tmp_path / "x.n5", mode="r")["a"][:].tolist() == [1, 2]
+    done = run("convert", tmp_path / "gap", tmp_path / "y.n5", "--to", "n5")
+    assert done.status == 2 and "column 'a': it has nulls" in done.err and "--to 3" in done.err
+    assert run("tree", tmp_path / "y.n5").status == 2
+    assert run("convert", tmp_path / "full", tmp_path / "y.n5", "--to", "n5").status == 0
+
+
+def test_a_place_in_a_message_is_a_path(run: Run, tmp_path: Path) -> None:
+    run("convert", _table(tmp_path), tmp_path / "x.zarr")
+    done = run("convert", _table(tmp_path), tmp_path / "x.zarr")
+    assert done.err.startswith(f"omnizarr: {tmp_path / 'x.zarr'}: a group is already there\n")
+
+
+def test_an_empty_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.nc").touch()
+    done = run("convert", tmp_path / "x.nc", tmp_path / "x.zarr")
+    assert done.status == 2 and done.err.endswith("x.nc' is an empty file\n")

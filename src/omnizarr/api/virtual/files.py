@@ -197,6 +197,8 @@ def kind_of(place: Place) -> Kind:
                 file.seek(offset)
                 if file.read(8) == KINDS["hdf5"][0]:
                     return "hdf5"
+    if not begin:
+        raise UnsupportedError(f"{place.shown!r} is an empty file")
     raise UnsupportedError(
         f"{place.shown!r} begins with {begin!r}, which is neither HDF5 nor NetCDF, TIFF, GRIB,"
         " NumPy's npy or npz"

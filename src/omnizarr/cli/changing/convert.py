@@ -27,7 +27,7 @@ from omnizarr.errors import MetadataError, ZarrError
 from omnizarr.stores import Store, store_kind
 
 EXAMPLES = f"""\
-formats: {", ".join(names())}; files of other formats: netcdf, hdf5, …
+formats: {", ".join(names())}, nczarr; files of other formats: netcdf, hdf5, …
 
 examples:
   omnizarr convert old.zarr new.zarr --to 3
@@ -278,8 +278,9 @@ def _problems(arguments: Any) -> Iterator[Problem]:
             "omnizarr convert old.zarr new.zarr --to 3",
         )
         return
-    if arguments.to is not None and arguments.to not in names():
-        formats = [*names(), *omnizarr.file_formats(writes=True)]
+    written = [*names(), "nczarr"]
+    if arguments.to is not None and arguments.to not in written:
+        formats = [*written, *omnizarr.file_formats(writes=True)]
         meant = near(arguments.to, formats)
         yield Problem(
             f"--to takes {', '.join(formats)}; found {arguments.to!r}",

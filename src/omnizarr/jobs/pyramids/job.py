@@ -320,7 +320,7 @@ def _array_of(here: Array | Group) -> Array:
     if one is None:
         raise MetadataError(
             f"{here._place}: the group holds several arrays; give a destination, where each level"
-            " becomes a group of all of them, or name one of them in path"
+            " becomes a group of all of them, or name one of them"
         )
     return one
 

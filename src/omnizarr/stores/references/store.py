@@ -334,6 +334,10 @@ def open_path(path: str, *, mode: str | None, read_only: bool, options: dict[str
         plain = LocalStore(path, read_only=read_only)
         if not is_folder(plain):
             return plain  # values, in a folder with an unusual name
+    elif path.lower().endswith((".parq", ".parquet")) and os.path.isfile(path):
+        from omnizarr.stores.foreign_files import described
+
+        raise NodeNotFoundError(f"{path!r} is no store: it is {described(path)}")
     return _open(path, mode, dict(options))
 
 
