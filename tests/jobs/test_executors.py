@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,62 @@ def test_a_pool_that_breaks_while_it_starts_a_process_is_replaced(
     monkeypatch.setattr(ProcessPoolExecutor, "submit", breaks)
     assert collected("processes") == EXPECTED
     assert not broken
+
+
+class SleepsOrDies:
+    """One task goes on for ever, another one kills its process: both for the first time only."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, number: int) -> int:
+        asleep = self.folder / "asleep"
+        if number == 0 and not asleep.exists():
+            asleep.touch()
+            time.sleep(600)
+        if number == 1 and not (self.folder / "dead").exists():
+            while not asleep.exists():
+                time.sleep(0.01)
+            (self.folder / "dead").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number * number
+
+
+def test_what_a_broken_pool_leaves_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was starting while the pool broke is not told to end."""
+    monkeypatch.setattr(SpawnProcess, "terminate", lambda process: None)
+    begin = time.monotonic()
+    assert collected("processes", SleepsOrDies(tmp_path)) == EXPECTED
+    assert time.monotonic() - begin < 300
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_future_that_a_broken_pool_forgot_is_no_end(
+    monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    submit = ProcessPoolExecutor.submit
+    numbers = iter(range(10**6))
+
+    def forgets(pool: Any, function: Any, *arguments: Any) -> Any:
+        future = submit(pool, function, *arguments)
+        if next(numbers) != 3:
+            return future
+        for process in list(pool._processes.values()):
+            process.kill()
+        return Future()
+
+    def wrong(task: int, result: int) -> None:
+        raise ValueError("wrong")
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", forgets)
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "_LOOK", 0.05)
+    if fails:
+        with pytest.raises(ValueError, match="wrong"), opened("processes", 2) as crew:
+            run(square, range(40), wrong, workers=2, executor=crew)
+    else:
+        assert collected("processes") == EXPECTED
 
 
 def test_a_task_that_kills_its_worker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from omnizarr import limits
 from omnizarr.config import config
@@ -98,7 +98,11 @@ class OwnThreads(Crew):
 
 
 class OwnProcesses(Crew):
-    """A pool of new interpreters. When one of them dies, the pool is broken and replaced."""
+    """A pool of new interpreters. When one of them dies, the pool is broken and replaced.
+
+    A pool that breaks while `submit` starts another process may forget the new process, which it
+    waits for when it is shut down, and the new future, which never ends (Python 3.11). So what is
+    left of a broken pool is killed, and futures that have not ended then are ended here."""
 
     cancels = False  # Python 3.11 hangs if a future is cancelled while its pool breaks
 
@@ -106,15 +110,18 @@ class OwnProcesses(Crew):
         self.workers = workers
         self.at_a_time = 2 * workers
         self._pool: ProcessPoolExecutor | None = None
+        self._given: WeakSet[Future[Any]] = WeakSet()
 
     def submit(self, function: Callable[[T], R], task: T) -> Future[R]:
         from concurrent.futures import BrokenExecutor
 
         try:
-            return self._current().submit(function, task)
+            future = self._current().submit(function, task)
         except (BrokenExecutor, OSError):  # OSError: it breaks while it starts another process
-            self.close()
-            return self._current().submit(function, task)
+            self._replace()
+            future = self._current().submit(function, task)
+        self._given.add(future)
+        return future
 
     def _current(self) -> ProcessPoolExecutor:
         if self._pool is None:
@@ -132,10 +139,37 @@ class OwnProcesses(Crew):
 
         return isinstance(error, BrokenExecutor)
 
-    def close(self) -> None:
+    def waiting(self, given: Iterable[Future[Any]]) -> list[Future[Any]]:
+        if not self._all_live():
+            self._replace()
+        return []
+
+    def _processes(self) -> list[Any]:
+        return list((getattr(self._pool, "_processes", None) or {}).values())
+
+    def _all_live(self) -> bool:
+        return all(process.is_alive() for process in self._processes())
+
+    def _replace(self) -> None:
+        from concurrent.futures.process import BrokenProcessPool
+
+        for process in self._processes():
+            process.kill()
+        self._shut_down()
+        for future in self._given:
+            if not future.done():
+                future.set_exception(BrokenProcessPool("the pool has forgotten the task"))
+
+    def _shut_down(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True)
             self._pool = None
+
+    def close(self) -> None:
+        if self._all_live():
+            self._shut_down()
+        else:
+            self._replace()
 
 
 def _begin(caps: limits.Limits, settings: dict[str, Any]) -> None:

@@ -230,7 +230,10 @@ def _call_back(
 
     for future in flying if crew.cancels else ():
         future.cancel()
-    wait(flying)
+    left = set(flying)
+    while left:
+        left = wait(left, timeout=_LOOK).not_done
+        left.difference_update(crew.waiting(left) if left else ())
     for future, given in flying.items():
-        if not future.cancelled() and future.exception() is None:
+        if future.done() and not future.cancelled() and future.exception() is None:
             finished(given.task, future.result())
