@@ -4,14 +4,15 @@
 
 Data of so many gigabytes are created, rechunked, converted to another format, made into a pyramid
 of four levels, and verified, on a Dask `LocalCluster` of `--workers` processes with one thread
-each, or with ``--executor processes`` or ``threads``; ``all`` does it with each. A worker process
-is killed with SIGKILL when the first task has ended, and then every `--every` seconds, more or
-less, if a task has ended since the last one was killed. The process that runs the job is killed
-too, once while it rechunks and once while it computes levels, and started again: it must resume. At
-the end every value is compared with NumPy's. Printed are the seconds of each step, the workers
-killed, how much was done when the job was killed, and the highest memory of a worker beside the
-budget. The exit status is not 0 if a value is wrong, a killed job was not resumed, or a worker took
-more than the budget. Everything talks to 127.0.0.1.
+each, or with ``--executor processes`` or ``threads``; ``all`` does it with each. When a task has
+ended, a worker process is killed with SIGKILL: at the first one, and then after every `--every`
+seconds of work, more or less. The process that runs the job is killed too, once while it rechunks
+and once while it computes levels, and started again: it must resume. No kill waits for a clock, so
+that each of them happens on the fastest machine and on the slowest. At the end every value is
+compared with NumPy's. Printed are the seconds of each step, the workers killed, how much was done
+when the job was killed, and the highest memory of a worker beside the budget. The exit status is
+not 0 if a value is wrong, no worker was killed, a killed job was not resumed, or a worker took more
+than the budget. Everything talks to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +38,6 @@ import numpy as np
 
 import omnizarr
 from omnizarr.jobs import as_bytes, journal
-from omnizarr.stores.local.temporary_names import is_reserved
 
 EXECUTORS = ("dask", "processes", "threads")
 COLUMNS = 4096
@@ -47,8 +47,6 @@ ROWS = 128
 TALL = 512
 """Rows of a chunk that is written."""
 LEVELS = 4
-MOST_KILLED = 24
-"""Workers: where starting one takes longer than a task, there would be no end of it."""
 
 
 class Step(NamedTuple):
@@ -123,15 +121,12 @@ def private(pid: int) -> int:
 
 
 def children(pid: int) -> list[int]:
-    """The interpreters below a process."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += [int(child) for child in task.read_text().split()]
-        except OSError:
-            continue
-    below = [inner for child in found for inner in children(child)]
-    return [child for child in (*found, *below) if _is_interpreter(child)]
+    """The interpreters below a process. Not every kernel lists children in /proc; each lists
+    parents."""
+    import psutil
+
+    found = psutil.Process(pid).children(recursive=True)
+    return [child.pid for child in found if _is_interpreter(child.pid)]
 
 
 def _is_interpreter(pid: int) -> bool:
@@ -143,21 +138,18 @@ def _is_interpreter(pid: int) -> bool:
 
 
 class Watch:
-    """Watches the memory of worker processes, and kills one now and then; the next once a task has
-    ended, or a busy machine would start workers and get nothing done."""
+    """Watches the memory of worker processes, and kills one now and then, when a task has ended:
+    workers are at work then, and something gets done however long it takes to start them."""
 
-    def __init__(
-        self, findings: Findings, pids: Callable[[], list[int]], every: float, folder: Path
-    ) -> None:
+    def __init__(self, findings: Findings, pids: Callable[[], list[int]], every: float) -> None:
         self._findings, self._pids, self._every = findings, pids, every
-        self._folder = folder
         self._stop = threading.Event()
-        self.steps = 0
-        """Tasks that ended in this process's jobs; of another's, it sees the files."""
-        self.killing = threading.Event()
+        self._due: float | None = 0.0
+        """When the next one is killed; None until a task has ended since the last was: on a busy
+        machine workers take longer to start than the time between two kills."""
+        self.killing = False
         self.job = 0
         """The process that runs the job, where that is another one: it is no worker."""
-        self._before = self._done()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -170,31 +162,26 @@ class Watch:
             thread.join()
 
     def _watch(self) -> None:
-        due = 0.0
-        while not self._stop.wait(0.02):
-            pids = [pid for pid in self._pids() if pid != self.job]
-            self._findings.peak = max([self._findings.peak, *map(private, pids)])
-            more = self.killing.is_set() and self._findings.killed < MOST_KILLED
-            if time.monotonic() >= due and more and pids:
-                done = self._done()
-                if done == self._before:
-                    continue
-                self._before = done
-                due = time.monotonic() + self._every * random.uniform(0.5, 1.5)
-                try:
-                    os.kill(random.choice(pids), signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
-                self._findings.killed += 1
+        while not self._stop.wait(0.05):
+            self._measured()
 
-    def _done(self) -> tuple[int, int]:
-        if not self.job:  # a task writes many files: none would end if each had a worker killed
-            return self.steps, 0
-        try:
-            files = [path.name for path in self._folder.glob("*.zarr/**/*")]
-        except OSError:  # a folder was removed meanwhile
-            return self._before
-        return self.steps, sum(not is_reserved(name) for name in files)
+    def _measured(self) -> list[int]:
+        """The workers, whose memory was looked at."""
+        pids = [pid for pid in self._pids() if pid != self.job]
+        self._findings.peak = max([self._findings.peak, *map(private, pids)])
+        return pids
+
+    def task_ended(self) -> None:
+        """Of a job that this process runs."""
+        pids = self._measured()
+        now = time.monotonic()
+        if self._due is None:
+            self._due = now + self._every * random.uniform(0.5, 1.5)
+        elif self.killing and pids and now >= self._due:
+            with suppress(ProcessLookupError):
+                os.kill(random.choice(pids), signal.SIGKILL)
+                self._findings.killed += 1
+                self._due = None
 
 
 class Manner(NamedTuple):
@@ -221,27 +208,32 @@ def run_step(name: str, manner: Manner, progress: Any = None) -> Any:
 
 def killed_first(name: str, manner: Manner, watch: Watch) -> bool:
     """Run a job in a process that is killed when it is under way; whether it was."""
-    written = manner.folder / STEPS[name].target / STEPS[name].journal
     job = multiprocessing.get_context("spawn").Process(target=_first_run, args=(name, manner))
     job.start()
-    watch.job = (job.pid or 0) if watch.killing.is_set() else 0
-    while job.is_alive() and not _has_done_something(written):
-        time.sleep(0.01)
-    job.kill()
+    watch.job = (job.pid or 0) if watch.killing else 0
     job.join()
     watch.job = 0
-    return _has_done_something(written)
+    return job.exitcode == -signal.SIGKILL
 
 
 def _first_run(name: str, manner: Manner) -> None:
-    journal.SECONDS = 0.05  # usually once a second, when a small job is done already
-    run_step(name, manner)
+    """Kills itself, since nobody else is sure to see when the journal says that something is
+    done."""
+    journal.SECONDS = journal.SPARING = 0  # usually once a second, when a small job is done already
+    written = manner.folder / STEPS[name].target / STEPS[name].journal
+    enough = random.uniform(0, 0.5)
+
+    def hear(progress: Any) -> None:
+        if progress.fraction > enough and _has_done_something(written):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run_step(name, manner, hear)
 
 
 def _has_done_something(written: Path) -> bool:
     try:
         return any(json.loads(written.read_bytes())["done"].values())
-    except FileNotFoundError:
+    except FileNotFoundError:  # a pyramid copies first, with another journal
         return False
 
 
@@ -254,7 +246,7 @@ def work(findings: Findings, manner: Manner, watch: Watch) -> None:
 
         def hear(progress: Any, heard: list[float] = heard) -> None:
             heard.append(progress.resumed / progress.total)
-            watch.steps += 1
+            watch.task_ended()
 
         done = run_step(name, manner, hear)
         if interrupted:
@@ -262,12 +254,12 @@ def work(findings: Findings, manner: Manner, watch: Watch) -> None:
         if interrupted and not (done.resumed and heard[0] > 0):
             findings.wrong.append(f"{name}: the killed job was not resumed")
         if step.journal and not interrupted:
-            findings.wrong.append(f"{name}: the job ended before it was killed; use more data")
+            findings.wrong.append(f"{name}: the job ended before it was killed")
         findings.seconds[name] = round(time.monotonic() - begin, 1)
     begin = time.monotonic()
 
     def count(_: Any) -> None:
-        watch.steps += 1
+        watch.task_ended()
 
     report = omnizarr.verify(manner.folder / "converted.zarr", progress=count, **manner.keywords())
     if not report.ok:
@@ -288,12 +280,12 @@ def campaign(
         array[start : start + ROWS] = rows(start, ROWS)
     with ExitStack() as stack:
         manner, pids = _begun(stack, executor, workers, budget, folder)
-        watch = Watch(findings, pids, every, folder)
+        watch = Watch(findings, pids, every)
+        watch.killing = executor != "threads"
         stack.enter_context(watch.watching())
-        if executor != "threads":
-            watch.killing.set()
         work(findings, manner, watch)
-        watch.killing.clear()
+    if watch.killing and not findings.killed:
+        findings.wrong.append("no worker was killed")
     if findings.peak > budget:
         findings.wrong.append(f"a worker took {findings.peak} bytes, the budget is {budget}")
     _judge(folder, count, findings)
