@@ -266,11 +266,17 @@ def _call(function: Callable[[T], R], task: T) -> R:
     return function(task)
 
 
+def check_count(workers: int | None) -> None:
+    if workers is not None and (type(workers) is not int or workers < 1):
+        raise ValueError(f"workers must be a whole number of at least 1, found {workers!r}")
+
+
 @contextmanager
 def opened(executor: ExecutorLike, workers: int | None = None) -> Iterator[Crew | None]:
     """The crew for a job, closed at the end as far as it was opened here; None stands for threads.
 
     `workers` is how many processes "processes" starts: by default one for each core."""
+    check_count(workers)
     if executor is None or executor == "threads" or isinstance(executor, Crew):
         yield executor if isinstance(executor, Crew) else None
     elif executor == "processes":

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from omnizarr.engine import threads
 from omnizarr.errors import UnsupportedError, WorkerError
-from omnizarr.jobs.executors import Crew, ExecutorLike, OwnProcesses, opened
+from omnizarr.jobs.executors import Crew, ExecutorLike, OwnProcesses, check_count, opened
 from omnizarr.jobs.memory import Bounded, Budget, MemoryLike, lowered
 from omnizarr.runtime import parallel
 
@@ -86,8 +86,7 @@ def workers_for(
     as a store gains from), and no more than fit into `max_memory`. In others: as many as are
     wanted, else twice as many as they run at once, so that none of them waits; each of them keeps
     to `max_memory` by itself."""
-    if wanted is not None and (type(wanted) is not int or wanted < 1):
-        raise ValueError(f"workers must be a whole number of at least 1, found {wanted!r}")
+    check_count(wanted)
     if isinstance(executor, OwnProcesses):
         return wanted or executor.workers
     if isinstance(executor, Crew) and not executor.here:

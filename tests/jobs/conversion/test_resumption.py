@@ -11,6 +11,7 @@ import pytest
 import omnizarr as zarr
 from omnizarr.errors import NodeExistsError
 from omnizarr.jobs import Progress, journal
+from omnizarr.jobs.conversion import destination
 from omnizarr.testing import FaultStore
 
 KEY = ".omnizarr-convert.json"
@@ -112,3 +113,27 @@ def test_a_journal_with_no_such_memory_is_damaged(
         zarr.rechunk(source, store, chunks=(400, 8), max_memory="600 kB")
     zarr.rechunk(source, store, chunks=(400, 8), max_memory="600 kB", overwrite=True)
     assert np.array_equal(zarr.open_array(store)[:], DATA)
+
+
+@pytest.mark.parametrize("other", [(400, 8), (8, 8)])
+def test_another_call_begins_at_the_same_time(
+    source: zarr.Array, monkeypatch: pytest.MonkeyPatch, other: tuple[int, int]
+) -> None:
+    """Both have seen that nothing is there: chunks of two jobs must not be mixed."""
+    store, check_free = zarr.MemoryStore(), destination.check_free
+
+    def checked(*arguments: Any) -> None:
+        check_free(*arguments)
+        monkeypatch.setattr(destination, "check_free", check_free)
+        late = FaultStore(store)
+        late.fail("set", OSError("killed"), at=30)
+        with pytest.raises(OSError, match="killed"):
+            zarr.rechunk(source, late, chunks=other, workers=1)
+
+    monkeypatch.setattr(destination, "check_free", checked)
+    if other == (400, 8):
+        assert zarr.rechunk(source, store, chunks=(400, 8)).resumed
+        assert np.array_equal(zarr.open_array(store)[:], DATA)
+    else:
+        with pytest.raises(NodeExistsError, match="another conversion into this place"):
+            zarr.rechunk(source, store, chunks=(400, 8))

@@ -226,6 +226,22 @@ def test_chunks_by_the_names_of_dimensions() -> None:
     assert zarr.open_group(out)["temperature"].shards is None
 
 
+def test_some_lengths_by_position_are_automatic() -> None:
+    source = zarr.create_array({}, data=np.arange(600).reshape(20, 30), chunks=(2, 3))
+    out = zarr.MemoryStore()
+    zarr.rechunk(source, out, chunks=("auto", 10))
+    assert zarr.open_array(out).chunks == (20, 10)
+
+
+@pytest.mark.parametrize("job", [zarr.rechunk, zarr.convert, zarr.pyramid])
+def test_a_wrong_number_of_workers_is_told_before_anything_is_written(job: Any) -> None:
+    source = zarr.create_array({}, data=np.arange(600).reshape(20, 30), chunks=(2, 3))
+    out = zarr.MemoryStore()
+    with pytest.raises(ValueError, match="workers must be"):
+        job(source, out, workers=0)
+    assert list(out.list()) == []
+
+
 def test_names_of_nothing() -> None:
     source = zarr.MemoryStore()
     dataset(source)

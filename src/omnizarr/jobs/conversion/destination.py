@@ -129,7 +129,11 @@ def start(plan: ConversionPlan, manner: Manner) -> tuple[Journal, bool]:
         _MEMORY: plan.memory,
         _WRITES: _described(_writes(plan)),
     }
-    return _begin(plan, facts), False
+    if manner.overwrite or found is not None:
+        return _begin(plan, facts), False
+    journal.facts = facts
+    # Where another call has begun since: the same job is done together, another one is refused.
+    return (journal, False) if journal.begin_alone() else start(plan, manner)
 
 
 def _touched(plan: ConversionPlan) -> str | None:

@@ -84,7 +84,9 @@ def chunks_of(given: Any, path: str, model: ArrayModel) -> Chunks | None:
     itemsize = model.dtype.itemsize
     if isinstance(given, Mapping):
         own = inner_chunks(model.codecs, model.ndim) or model.grid.edges
-        given = _with_automatic(_by_dimension(given, model, own), model.shape, itemsize)
+        given = _by_dimension(given, model, own)
+    if isinstance(given, tuple | list) and len(given) == model.ndim:
+        given = _with_automatic(tuple(given), model.shape, itemsize)
     return normalize_chunks(given, model.shape, itemsize)
 
 
