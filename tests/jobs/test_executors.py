@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import omnizarr
 from omnizarr import limits
 from omnizarr.errors import WorkerError
 from omnizarr.jobs import opened, run, workers_for
-from omnizarr.jobs.executors import Crew, OwnProcesses
+from omnizarr.jobs.executors import Cluster, Crew, OwnProcesses
 
 
 def square(number: int) -> int:
@@ -292,6 +293,30 @@ def test_lost_workers_of_clusters_are_known_by_name(module: str, name: str) -> N
         assert collected(Fails(error, pool)) == EXPECTED
         with pytest.raises(RuntimeError, match="gone"):
             collected(Fails(RuntimeError("gone"), pool))
+
+
+@pytest.mark.parametrize("result", [(1, 2, ()), (1, 2), 3, None])
+def test_a_result_whose_worker_died_after_it_was_fetched_is_lost(result: Any) -> None:
+    cascade = pytest.importorskip("distributed.cfexecutor")._cascade_future
+    crew = object.__new__(Cluster)
+
+    class Fetched:
+        def __init__(self, status: str, result: Any) -> None:
+            self.status, self.result = status, result
+
+        async def _result(self, raiseit: bool) -> Any:
+            return self.result
+
+    async def error_of(fetched: Fetched) -> Any:
+        future: Future[Any] = Future()
+        await cascade(fetched, future)
+        return future.exception()
+
+    assert crew.is_lost(asyncio.run(error_of(Fetched("pending", result))))
+    with pytest.raises(ValueError, match="no number") as wrong:
+        int("no number")
+    told = Fetched("error", (ValueError, wrong.value, wrong.tb))
+    assert not crew.is_lost(asyncio.run(error_of(told)))
 
 
 def test_processes_know_the_callers_limits() -> None:

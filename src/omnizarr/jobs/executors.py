@@ -223,6 +223,16 @@ class Cluster(Crew):
         self._keys[future] = key
         return future
 
+    def is_lost(self, error: BaseException) -> bool:
+        """Also where a worker died after its result was fetched: Dask then takes it for an error,
+        and fails while it raises that. Errors of tasks have the frames of the task behind that."""
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        inside = last is not None and last.tb_frame.f_code.co_name == "_cascade_future"
+        confused = inside and isinstance(error, AttributeError | TypeError | ValueError)
+        return confused or super().is_lost(error)
+
     def waiting(self, given: Iterable[Future[Any]]) -> list[Future[Any]]:
         """Say that there are no workers: Dask waits for new ones for ever, without a word. And it
         may forget to fetch a result whose worker died, though another one has computed it again."""
