@@ -47,6 +47,8 @@ ROWS = 128
 TALL = 512
 """Rows of a chunk that is written."""
 LEVELS = 4
+MOST_KILLED = 24
+"""Workers: where starting one takes longer than a task, there would be no end of it."""
 
 
 class Step(NamedTuple):
@@ -177,7 +179,7 @@ class Watch:
         now = time.monotonic()
         if self._due is None:
             self._due = now + self._every * random.uniform(0.5, 1.5)
-        elif self.killing and pids and now >= self._due:
+        elif self.killing and pids and now >= self._due and self._findings.killed < MOST_KILLED:
             with suppress(ProcessLookupError):
                 os.kill(random.choice(pids), signal.SIGKILL)
                 self._findings.killed += 1
