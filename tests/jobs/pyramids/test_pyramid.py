@@ -671,6 +671,51 @@ def test_levels_of_one_array_are_where_it_is(convention: str | None, beside: boo
     assert [each for each in zarr.check(store) if each.level != "dialect"] == []
 
 
+@pytest.mark.parametrize("dims", ["yxc", "xy", "ycx"])
+@pytest.mark.parametrize("convention", [None, "cf", "gdal"])
+@pytest.mark.parametrize("kind", ["group", "array", "beside"])
+def test_rows_and_columns_need_not_be_the_last_dimensions(
+    dims: str, convention: Any, kind: str
+) -> None:
+    root = zarr.group()
+    shape = tuple({"y": 12, "x": 20, "c": 3}[name] for name in dims)
+    root.create_array("red", data=image(shape, "f4"), chunks=4, dimension_names=tuple(dims))
+    root.geo.set(
+        crs="EPSG:32631", transform=(10, 0, 500000, 0, -10, 4600000), convention=convention
+    )
+    if kind == "group" and convention == "cf":
+        del root["x"], root["y"]  # so that the transform of the grid mapping counts
+        turned = " ".join(map(str, (500000, 10, 2, 4600000, 3, -10)))
+        root["spatial_ref"].attrs["GeoTransform"] = turned
+    store = root.store if kind == "beside" else zarr.MemoryStore()
+    zarr.pyramid(root if kind == "group" else root["red"], None if kind == "beside" else store,
+                 levels=3, path="")  # fmt: skip
+    made = zarr.open(store)
+    found = zarr.Multiscale(made, variable="red") if kind == "group" else made.multiscale
+    for level, factor in enumerate((1, 2, 4)):
+        names = {"group": f"{level}/red", "array": str(level)}
+        geo = made[names.get(kind, f"red_{level}" if level else "red")].geo
+        assert geo.dims == ("y", "x") and geo.shape == (12 // factor, 20 // factor)
+        turn = (2.0, 3.0) if (kind, convention) == ("group", "cf") else (0, 0)
+        assert geo.transform == (
+            10 * factor, turn[0] * factor, 500000, turn[1] * factor, -10 * factor, 4600000
+        )  # fmt: skip
+        if not any(turn):
+            assert found.coordinates("x", level)[0] == 500000 + 5 * factor
+            assert found.coordinates("y", level)[0] == 4600000 - 5 * factor
+
+
+@pytest.mark.parametrize("told", [[500, 10, 0, 900, 0, -10], "500, 10, 0, 900, 0, -10"])
+def test_a_transform_as_others_write_it(told: Any) -> None:
+    root = zarr.group()
+    root.create_array("red", data=image((8, 8)), dimension_names=("y", "x"),
+                      attributes={"grid_mapping": "crs"})  # fmt: skip
+    root.create_array("crs", data=0, attributes={"GeoTransform": told})
+    store = zarr.MemoryStore()
+    zarr.pyramid(root, store, levels=2)
+    assert zarr.open(store)["1/red"].geo.transform == (20, 0, 500, 0, -20, 900)
+
+
 def test_a_map_that_is_not_understood_stays() -> None:
     root = zarr.group()
     attributes = {"grid_mapping": "somewhere"}

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite, prod
 
+from omnizarr.conventions.geo import resolution
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
 
@@ -57,6 +58,26 @@ class Level:
     """World coordinates of the first element, per axis; empty as `scale` is."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Further members of the level's description, such as ``spatial:transform``."""
+    on_map: bool = False
+    """Whether scale and translation are those of rows and columns on a map, and of no other axis:
+    which axes these are, `dims` or the names of the axes say."""
+    dims: tuple[str, str] | None = None
+    """The names of the axes of rows and columns, where the convention says them."""
+
+    def line(
+        self, names: Sequence[str | None]
+    ) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+        """Scale and translation for each of so many axes; None if they do not fit."""
+        missing = len(names) - len(self.scale)
+        if missing < 0 or len(self.scale) != len(self.translation):
+            return None
+        axes: Sequence[int] = range(missing, len(names))  # maps have bands or times before them
+        if self.on_map:
+            axes = resolution.axes(tuple(names), self.dims, {}, located=True) or axes
+        scale, translation = [1.0] * len(names), [0.0] * len(names)
+        for axis, step, first in zip(axes, self.scale, self.translation, strict=True):
+            scale[axis], translation[axis] = step, first
+        return tuple(scale), tuple(translation)
 
 
 @dataclass(frozen=True)
@@ -110,7 +131,7 @@ def completed(
         raise MetadataError(f"multiscales: {len(axes)} axes, but the arrays have {ndim} dimensions")
     largest = max(shapes, key=prod)
     levels = [
-        _placed(replace(level, shape=tuple(shape)), shape, largest)
+        _placed(replace(level, shape=tuple(shape)), shape, largest, [axis.name for axis in axes])
         for level, shape in zip(pyramid.levels, shapes, strict=True)
     ]
     levels.sort(key=lambda level: -prod(level.shape or ()))  # stable: equal ones keep their order
@@ -122,24 +143,21 @@ def _axis(names: Sequence[str | None] | None, position: int) -> Axis:
     return Axis.named(name) if name else Axis(f"dim_{position}")
 
 
-def _placed(level: Level, shape: tuple[int, ...], largest: tuple[int, ...]) -> Level:
+def _placed(
+    level: Level, shape: tuple[int, ...], largest: tuple[int, ...], names: Sequence[str]
+) -> Level:
     """The level with a scale and a translation for every axis."""
     if not level.scale:
         # Without a word of the convention, every level covers the area of the largest.
         scale = tuple(whole / max(part, 1) for whole, part in zip(largest, shape, strict=True))
         return replace(level, scale=scale, translation=tuple((one - 1) / 2 for one in scale))
-    missing = len(shape) - len(level.scale)
-    if missing < 0 or len(level.scale) != len(level.translation):
+    found = level.line(names)
+    if found is None:
         raise MetadataError(
             f"multiscales: level {level.path!r} has a scale of {len(level.scale)} numbers and"
             f" {len(shape)} dimensions"
         )
-    # A scale of fewer numbers is about the last axes: maps have bands or times before them.
-    return replace(
-        level,
-        scale=(1.0,) * missing + level.scale,
-        translation=(0.0,) * missing + level.translation,
-    )
+    return replace(level, scale=found[0], translation=found[1], on_map=False)
 
 
 def check_writable(pyramid: Pyramid) -> None:

@@ -39,9 +39,12 @@ def read(value: Mapping[str, Json], attributes: Mapping[str, Json]) -> Pyramid:
         relative[path] = parent, _transform(item, where)
     levels = []
     registration = attributes.get("spatial:registration", "pixel")
+    dims = _dimensions(attributes.get("spatial:dimensions"))
     for item, path in zip(layout, relative, strict=True):
-        scale, translation = _on_map(item, path, registration) or _absolute(path, relative)
-        levels.append(Level(path, None, scale, translation, extra=members.rest(item, _LEVEL)))
+        mapped = _on_map(item, path, registration)
+        scale, translation = mapped or _absolute(path, relative)
+        extra = members.rest(item, _LEVEL)
+        levels.append(Level(path, None, scale, translation, extra, mapped is not None, dims))
     return Pyramid(
         (),
         tuple(levels),
@@ -88,7 +91,7 @@ def _absolute(path: str, relative: Mapping[str, tuple[str | None, _Transform]]) 
 
 
 def _on_map(item: Mapping[str, Json], path: str, registration: Json) -> _Transform | None:
-    """Scale and translation of the last two axes on a map, if the level says so."""
+    """Scale and translation of rows and columns on a map, if the level says so."""
     if PLACE not in item:
         return None
     affine = members.numbers(item[PLACE], f"multiscales: level {path!r}: {PLACE}", 6)
@@ -97,6 +100,11 @@ def _on_map(item: Mapping[str, Json], path: str, registration: Json) -> _Transfo
     half = 0.0 if registration == "node" else 0.5
     scale = affine[4], affine[0]
     return scale, (affine[5] + half * scale[0], affine[2] + half * scale[1])
+
+
+def _dimensions(value: Json) -> tuple[str, str] | None:
+    names = value if isinstance(value, list) else []
+    return (str(names[0]), str(names[1])) if len(names) == 2 else None
 
 
 # -- writing --------------------------------------------------------------------------------------

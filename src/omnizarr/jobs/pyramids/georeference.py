@@ -10,10 +10,13 @@ largest. What is not as expected stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import isfinite
 from typing import Any
 
 from omnizarr.conventions.declarations import PROJ, SPATIAL, declare, declared
+from omnizarr.conventions.geo import cf, resolution
+from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json
 
 TRANSFORM, SHAPE, DIMENSIONS = "spatial:transform", "spatial:shape", "spatial:dimensions"
@@ -30,9 +33,10 @@ def level_attributes(
     """The attributes of an array, or of the group around it, at a smaller level. `names`, `factors`
     and `shape` are those of the axes."""
     found = dict(attributes)
-    rows, columns = _axes(attributes, names)
-    if rows is None or columns is None:
+    axes = _axes(attributes, names)
+    if axes is None:
         return found
+    rows, columns = axes
     numbers = _numbers(found.get(TRANSFORM))
     if numbers is not None:
         node = found.get(REGISTRATION) == "node"
@@ -44,12 +48,11 @@ def level_attributes(
             found[BOX] = [min(c, right), min(f, bottom), max(c, right), max(f, bottom)]
     if SHAPE in found:
         found[SHAPE] = [shape[rows], shape[columns]]
-    text = found.get(GEOTRANSFORM)
-    numbers = _numbers(text.split()) if isinstance(text, str) else None
-    if numbers is not None:  # GDAL's order: c a b f d e
-        c, a, b, f, d, e = numbers
-        a, b, c, d, e, f = _coarser((a, b, c, d, e, f), factors[rows], factors[columns])
-        found[GEOTRANSFORM] = " ".join(repr(number) for number in (c, a, b, f, d, e))
+    with suppress(MetadataError):
+        numbers = cf.transform(found)
+        if numbers is not None:  # GDAL's order: c a b f d e
+            a, b, c, d, e, f = _coarser(numbers, factors[rows], factors[columns])
+            found[GEOTRANSFORM] = " ".join(repr(number) for number in (c, a, b, f, d, e))
     return found
 
 
@@ -83,18 +86,22 @@ def placed_by_transform(
 ) -> frozenset[str]:
     """The axes of which a stored transform says where their elements are."""
     for attributes in documents:
-        rows, columns = _axes(attributes, names)
-        if rows is not None and columns is not None and {TRANSFORM, GEOTRANSFORM} & {*attributes}:
-            return frozenset((names[rows], names[columns]))
+        axes = _axes(attributes, names)
+        if axes is not None and {TRANSFORM, GEOTRANSFORM} & {*attributes}:
+            return frozenset(names[axis] for axis in axes)
     return frozenset()
 
 
-def _axes(attributes: Mapping[str, Json], names: Sequence[str]) -> tuple[int | None, int | None]:
-    """Which axes are rows and columns: those that are named, else the last two."""
-    named = attributes.get(DIMENSIONS)
-    if isinstance(named, list) and len(named) == 2 and all(one in names for one in named):
-        return names.index(named[0]), names.index(named[1])
-    return (len(names) - 2, len(names) - 1) if len(names) > 1 else (None, None)
+def _axes(attributes: Mapping[str, Json], names: Sequence[str]) -> tuple[int, int] | None:
+    """Which axes are rows and columns: those that are stated, else by their names, else the last
+    two, as `Array.geo` finds them."""
+    stated = attributes.get(DIMENSIONS)
+    pair = (
+        (stated[0], stated[1])
+        if isinstance(stated, list) and len(stated) == 2 and all(one in names for one in stated)
+        else None
+    )
+    return resolution.axes(tuple(names), pair, {}, located=True)
 
 
 def _numbers(value: Any) -> tuple[float, ...] | None:

@@ -137,8 +137,9 @@ def placed_array(
             )
     scale: tuple[float, ...] = ()
     translation: tuple[float, ...] = ()
-    if level is not None and len(level.scale) == array.ndim:
-        scale, translation = level.scale, level.translation
+    line = None if level is None else level.line([axis.name for axis in axes])
+    if level is not None and len(level.scale) == array.ndim and line is not None:
+        scale, translation = line
     elif group is not None:
         scale, translation = _from_coordinates(group, axes)
     if wanted.scale is not None:

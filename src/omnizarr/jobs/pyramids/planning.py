@@ -388,7 +388,7 @@ def _finished(
         scale, translation = main.geometry.placement(
             level, wanted.method, placed.scale, placed.translation, mapped
         )
-        extra = _extra(main, level) if convention == "multiscales" else {}
+        extra = _extra(main, level, placed) if convention == "multiscales" else {}
         levels.append(Level(names(level), shape, scale, translation, extra))
     known = placed.known
     pyramid = Pyramid(
@@ -408,9 +408,12 @@ def _finished(
     return replace(plan, fingerprint=_fingerprint(plan))
 
 
-def _extra(main: VariablePlan, level: int) -> dict[str, Any]:
-    """What the convention of 2026 says of a level on a map."""
+def _extra(main: VariablePlan, level: int, placed: Placed) -> dict[str, Any]:
+    """What the convention of 2026 says of a level on a map. The largest may say it in another
+    convention, and is left as it is where levels are written beside it."""
     attributes = main.levels[level].model.attributes
+    if level == 0 and placed.attributes is not None:
+        attributes = placed.attributes
     return {
         name: attributes[name]
         for name in ("spatial:shape", "spatial:transform")
