@@ -378,12 +378,40 @@ def test_nodata_of_an_attribute() -> None:
     assert zarr.open_group(store)["1"][...].tolist() == [[65, 255]]
 
 
+@pytest.mark.parametrize("dtype", ["i1", ">i2", "u1", "f4"])
+@pytest.mark.parametrize("method", ["mean", "max", "gaussian", "mode"])
+@pytest.mark.parametrize("unsigned", ["true", "false"])
+def test_missing_values_and_signs_are_those_of_netcdf(
+    dtype: str, method: Any, unsigned: str
+) -> None:
+    """A pyramid of packed values is the packed pyramid of values."""
+    values = np.random.default_rng(3).integers(-128, 128, (12, 16)).astype("i1")
+    packed = values.astype(dtype) if dtype != "u1" else values.view("u1")
+    attributes = {"missing_value": [3, 7], "_FillValue": 120, "_Unsigned": unsigned}
+    root = zarr.group()
+    root.create_array("a", data=packed, chunks=4, dimension_names=("y", "x"),
+                      fill_value=packed[0, 0].item(), attributes=attributes)  # fmt: skip
+    root["a"][6:, :4], root["a"][:2, 12:14] = 7, 3
+    plain, stores = zarr.group(), (zarr.MemoryStore(), zarr.MemoryStore())
+    read = root.netcdf.variables["a"].read().astype("f8")
+    assert 10 < np.isnan(read).sum() < 100
+    plain.create_array("a", data=read, chunks=4, dimension_names=("y", "x"))
+    found = []
+    for each, store in zip((root, plain), stores, strict=True):
+        zarr.pyramid(each["a"], store, levels=2, method=method)
+        made = zarr.open_group(store).netcdf
+        found.append(made.variables["1"].read())
+    assert np.isnan(found[0][3:, :2]).all() and np.isnan(found[0][0, 6])
+    np.testing.assert_allclose(*found, atol=1e-4 if dtype == "f4" else 1.501)
+
+
 @pytest.mark.parametrize("told", ["x", [], {}, "AAAAAAAA+H8=", 10**400, True, float("inf"), 300])
 def test_hostile_attributes(told: Any) -> None:
     """Attributes that make no sense are no reason to fail, nor to crash."""
     array = zarr.create_array(
         {}, name="0", data=image((8, 8), "u1"), chunks=4,
-        attributes={"_FillValue": told, "spatial:transform": told, "GeoTransform": told},
+        attributes={"_FillValue": told, "missing_value": told, "_Unsigned": told,
+                    "spatial:dimensions": told, "spatial:transform": told, "GeoTransform": told},
     )  # fmt: skip
     zarr.pyramid(array, levels=2)
 

@@ -4,7 +4,7 @@ job                 the function itself
 kernels, gaussian   blocks of elements become one
 geometry            which axes shrink, and where the elements of a level lie
 georeference        attributes that say where a level lies on a map
-nodata              which value stands for missing ones
+nodata              which values stand for missing ones
 stages              how levels are cut into work
 plan, planning      what is to be done, and the decisions; placing: axes and scales
 tiles               which parts of the work there are

@@ -113,7 +113,7 @@ def pyramid(
     nodata
         A value that stands for missing ones. ``"auto"`` takes the attribute ``_FillValue``, or in
         format 2 the fill value of an array with dimension names, as xarray does (but not of an
-        image of OME-NGFF); None knows none but NaN.
+        image of OME-NGFF), and ``missing_value``; None knows none but NaN.
     path, destination_path
         Of the node in `source`, and of the new group in `destination`.
     zarr_format

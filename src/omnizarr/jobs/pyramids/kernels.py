@@ -76,6 +76,8 @@ class Reduction:
     dtype: np.dtype[Any]
     nodata: Any = None
     """A value of the data type that stands for missing ones; None if there is none."""
+    others: tuple[Any, ...] = ()
+    """Further ones; what is computed from them alone is `nodata`."""
 
     @property
     def sums(self) -> bool:
@@ -84,6 +86,7 @@ class Reduction:
 
     def start(self, values: NDArray) -> State:
         """The state of single elements."""
+        values = self.meant(values)
         if not self.sums:
             return State((values,))
         missing = missing_in(values, self.nodata)
@@ -95,6 +98,13 @@ class Reduction:
             low = (values & values.dtype.type(0xFFFFFFFF)).astype(np.uint64)
             return State(((values >> values.dtype.type(32)).astype(np.int64), low), counts)
         return State((values,), counts)
+
+    def meant(self, values: NDArray) -> NDArray:
+        """Stored values with the sign of the data type, and one value for all missing ones."""
+        values = as_kind(values, self.dtype.kind)
+        if not self.others:
+            return values
+        return np.where(np.isin(values, self.others), self.nodata, values)
 
     def combine(self, state: State, factors: Factors, elements: int = 1) -> State:
         """Blocks of `factors` elements of a state, of which each holds at most `elements`."""
@@ -144,7 +154,8 @@ class Reduction:
             empty = counts == 0
             counts = np.maximum(counts, 1)
         values = self._divided(state.parts, counts)
-        keep_apart(values, self.nodata)
+        for mark in (self.nodata, *self.others):
+            keep_apart(values, mark)
         if empty is not None:
             values[empty] = np.nan if self.nodata is None else self.nodata
         return values
@@ -199,6 +210,14 @@ class Reduction:
             gone = _along_axes(missing, factors, np.logical_and)
         found[gone] = self.nodata
         return found
+
+
+def as_kind(values: NDArray, kind: str) -> NDArray:
+    """The same bits as integers with a sign, or without; other values as they are."""
+    own = values.dtype.kind
+    if own == kind or {own, kind} != {"i", "u"}:
+        return values
+    return values.view(values.dtype.str.replace(own, kind))
 
 
 def missing_in(values: NDArray, nodata: Any) -> NDArray | None:

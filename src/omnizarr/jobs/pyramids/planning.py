@@ -30,8 +30,8 @@ from omnizarr.jobs.pyramids.geometry import (
     shrinking,
 )
 from omnizarr.jobs.pyramids.georeference import level_attributes, placed_by_transform
-from omnizarr.jobs.pyramids.kernels import Method, Reduction, check_method
-from omnizarr.jobs.pyramids.nodata import nodata_of
+from omnizarr.jobs.pyramids.kernels import Method, Reduction, as_kind, check_method
+from omnizarr.jobs.pyramids.nodata import marks_of, meant_type
 from omnizarr.jobs.pyramids.placing import (
     Placed,
     Wanted,
@@ -61,7 +61,7 @@ from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.runtime.progress import size
 from omnizarr.runtime.sizes import as_bytes
 
-_TILES = 3
+_TILES = 4
 """Raised whenever tiles of the same name are cut or computed in another way, so that no old journal
 is misread."""
 _WORDS = {"mean": "average"}
@@ -252,8 +252,12 @@ def _variable(
     """The levels of one array. `zero` is its largest level, the source or a copy of it."""
     array = placed.array
     check_method(wanted.method, array.dtype)
-    nodata = nodata_of(wanted.nodata, array, fill_marks=not placed.is_image)
-    reduction = Reduction(wanted.method, array.dtype, nodata)
+    marks = marks_of(wanted.nodata, array, fill_marks=not placed.is_image)
+    reduction = Reduction(wanted.method, array.dtype)
+    if wanted.method != "nearest":  # which takes elements as they are
+        dtype = meant_type(array)
+        nodata = [as_kind(np.asarray(one), dtype.kind)[()] for one in marks]
+        reduction = Reduction(wanted.method, dtype, next(iter(nodata), None), tuple(nodata[1:]))
     geometry = _geometry(zero.array(), placed.axes, wanted, padded)
     levels = [zero]
     for level in range(1, len(geometry.shapes)):
@@ -435,7 +439,8 @@ def _fingerprint(plan: PyramidPlan) -> str:
         source = one.source
         reduction = one.reduction
         add(one.name, source.place.store.identity, source.place.path)
-        add(reduction.method, str(reduction.dtype), repr(reduction.nodata), one.geometry)
+        marks = (reduction.nodata, *reduction.others)
+        add(reduction.method, str(reduction.dtype), repr(marks), one.geometry)
         add(json.dumps(source.model.document), json.dumps(source.model.attributes))
         if not plan.copies and source.place.store.capabilities.listable:
             add(Listed(one.source.array(one.options)._source).digest)

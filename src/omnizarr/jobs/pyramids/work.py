@@ -20,7 +20,7 @@ from omnizarr.errors import ChunkNotFoundError, StoreError, UnsupportedError
 from omnizarr.jobs.conversion.regions import bounds_of, overlap, within
 from omnizarr.jobs.pyramids.gaussian import gaussian, halo
 from omnizarr.jobs.pyramids.geometry import Region, scaled
-from omnizarr.jobs.pyramids.kernels import State
+from omnizarr.jobs.pyramids.kernels import State, as_kind, keep_apart
 from omnizarr.jobs.pyramids.plan import SUMS, VariablePlan
 from omnizarr.jobs.pyramids.stages import Stage, split
 from omnizarr.model.grids import Grid, Shape, regular_grid
@@ -124,7 +124,8 @@ class _Making:
         self._geometry, self._reduction = self._variable.geometry, self._variable.reduction
         self._ends, self._stored = ends, stored
         self._units = units_of(self._variable, self._stage)
-        self._fill = self._variable.source.array()._source.fill
+        fill = self._variable.source.array()._source.fill
+        self._fill = as_kind(fill, self._reduction.dtype.kind)
         self.nbytes = 0
 
     def made(self, level: int, region: Region) -> State:
@@ -187,15 +188,18 @@ class _Making:
     def _filtered(self, level: int, piece: Region) -> State:
         factors = self._geometry.factors[level - 1]
         region = needed(self._variable, self._stage, level, piece)
-        values = self._values(self._ends.base[0], region)
+        values = self._reduction.meant(self._values(self._ends.base[0], region))
         start = tuple(part.start for part in region)
         nodata = self._reduction.nodata
         found = gaussian(values, factors, piece, start, nodata)
+        for mark in self._reduction.others:
+            keep_apart(found, mark)
         self._store(level, piece, found)
         return State((found,))
 
     def _store(self, level: int, piece: Region, values: npt.NDArray[Any]) -> None:
-        self._ends.levels[level][piece] = values
+        array = self._ends.levels[level]
+        array[piece] = as_kind(values, array.dtype.kind)
         self.nbytes += values.nbytes
 
     def _read(self, region: Region) -> State:
