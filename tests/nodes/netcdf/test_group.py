@@ -128,6 +128,18 @@ def test_xarray_sees_the_same(kind: str) -> None:
         assert not any(key.startswith("_nc") for key in dataset[name].attrs)
 
 
+@EVERY
+def test_attributes_of_a_group_below(kind: str) -> None:
+    """NumPy's values, whose types NCZarr keeps, as those of variables."""
+    given = {"a": np.float32(0.5), "b": np.array([1, 2], "i2"), "c": "text"}
+    nc = group(kind).netcdf
+    nc.create_group("below", attributes=given)
+    found = nc.groups["below"].attributes
+    assert found["c"] == "text" and found["a"] == 0.5 and np.array_equal(found["b"], [1, 2])
+    if kind == "nczarr":
+        assert (found["a"].dtype, found["b"].dtype) == ("f4", "i2")
+
+
 def test_scalars() -> None:
     for kind in PLACES:
         nc = group(kind).netcdf

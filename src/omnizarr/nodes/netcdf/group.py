@@ -283,15 +283,19 @@ class NetCDFGroup:
             with suppress(OverflowError, TypeError, ValueError):  # which create_array refuses
                 told = stated(np.asarray(fill_value, dtype)[()], chosen)
                 given |= {} if told is None or "_FillValue" in given else {"_FillValue": told}
-        plain: dict[str, Any] = {name: _listed(value) for name, value in given.items()}
-        if isinstance(chosen, Registering):
-            plain = {name: value_in_json(value) for name, value in plain.items()}
-            plain[markers.TYPES] = {"types": types_of(given)}
         array = self.group.create_array(
             name, shape=self._sizes(dimensions), dtype=dtype, dimension_names=tuple(dimensions),
-            attributes=plain, **filling, **arguments,
+            attributes=self._stored(given), **filling, **arguments,
         )  # fmt: skip
         return Variable(name, array)
+
+    def _stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Attributes in JSON, with NumPy's types where the format keeps them."""
+        plain: dict[str, Any] = {name: _listed(value) for name, value in attributes.items()}
+        if isinstance(self.group._place.format, Registering):
+            plain = {name: value_in_json(value) for name, value in plain.items()}
+            plain[markers.TYPES] = {"types": types_of(attributes)}
+        return plain
 
     def _sizes(self, wanted: Dimensions) -> tuple[int, ...]:
         """The sizes of the dimensions of a new variable; unlimited ones are declared."""
@@ -326,7 +330,7 @@ class NetCDFGroup:
         name
             Name of the group.
         attributes
-            Its attributes.
+            Its attributes; NCZarr keeps the types of NumPy's numbers.
 
         Returns
         -------
@@ -338,7 +342,7 @@ class NetCDFGroup:
         >>> omnizarr.group().netcdf.create_group("a").group.name
         '/a'
         """
-        return NetCDFGroup(self.group.create_group(name, attributes=attributes))
+        return NetCDFGroup(self.group.create_group(name, attributes=self._stored(attributes or {})))
 
     @suggests
     def grow(self, name: str, size: int) -> None:
