@@ -444,3 +444,16 @@ def test_without_pyproj(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingPackageError, match=r"pip install 'omnizarr\[geo\]'"):
         array.geo.crs  # noqa: B018
     assert omnizarr.check(root.store).ok
+
+
+def test_longitudes_beside_uneven_latitudes() -> None:
+    """Of a Gaussian grid there is no transform, but longitudes turn as everywhere."""
+    root = omnizarr.group()
+    root.create_array("t", data=np.arange(32).reshape(4, 8), dimension_names=("lat", "lon"))
+    root["lat"], root["lon"] = np.array([80.0, 40, 10, -50]), np.arange(0.0, 360, 45)
+    geo = root["t"].geo
+    assert geo.transform is None
+    assert geo.window((-100, 0, -60, 45)) == (slice(1, 3), slice(6, 8))
+    assert geo.window((170, 0, -170, 45)) == (slice(1, 3), slice(4, 5))
+    with pytest.raises(MetadataError, match="both sides"):
+        geo.window((-60, 0, 60, 45))

@@ -92,8 +92,11 @@ def test_longitudes_of_another_turn() -> None:
     assert globe.window((190, 40, 200, 50)) == (slice(40, 50), slice(190, 200))
     with pytest.raises(MetadataError, match="both sides of the grid's edge at longitude 0"):
         globe.window((-10, 40, 10, 50))
+    assert globe.window((170, 40, -170, 50)) == (slice(40, 50), slice(170, 190))
     western = Geo((180, 360), ("lat", "lon"), (), Transform(1, 0, -180, 0, -1, 90))
     assert western.window((200, 40, 210, 50)) == (slice(40, 50), slice(20, 30))
+    with pytest.raises(MetadataError, match="both sides of the grid's edge at longitude 180"):
+        western.window((170, 40, -170, 50))
     projected = Geo((180, 360), ("y", "x"), (), Transform(1, 0, 0, 0, -1, 90))
     with pytest.raises(MetadataError, match="overlap the grid"):
         projected.window((-10, 40, -5, 50))

@@ -109,9 +109,10 @@ class Geo:
 
     def window(self, bounds: Iterable[float]) -> tuple[slice, slice]:
         """The rows and columns of all cells that overlap a rectangle of the world."""
-        wanted = self._wrapped(Bounds(*numbers(list(bounds), (4,), "bounds")))
-        left, bottom, right, top = wanted
         transform = self.required()
+        given = Bounds(*numbers(list(bounds), (4,), "bounds"))
+        wanted = self.wrapped(given, transform.bounds(self.shape))
+        left, bottom, right, top = wanted
         corners = [transform.inverse(x, y) for x in (left, right) for y in (bottom, top)]
         columns, rows = zip(*corners, strict=True)
         found = (_part(rows, self.shape[0]), _part(columns, self.shape[1]))
@@ -122,10 +123,14 @@ class Geo:
             )
         return found
 
-    def _wrapped(self, wanted: Bounds) -> Bounds:
-        """Longitudes of one turn as those of the grid: -10 is 350 where they count from 0."""
-        have = self.required().bounds(self.shape)
-        if (have.left <= wanted.left and wanted.right <= have.right) or not self.is_geographic:
+    def wrapped(self, wanted: Bounds, have: Bounds) -> Bounds:
+        """Longitudes of one turn as those of the grid: -10 is 350 where they count from 0. Bounds
+        from 170 to -170 cross the antimeridian, as in GeoJSON and as PROJ gives them."""
+        if not self.is_geographic:
+            return wanted
+        if wanted.left > wanted.right:
+            wanted = wanted._replace(right=wanted.right + 360)
+        if have.left <= wanted.left and wanted.right <= have.right:
             return wanted
         for turn in (360.0, -360.0):
             moved = wanted._replace(left=wanted.left + turn, right=wanted.right + turn)

@@ -118,7 +118,8 @@ class ArrayGeo(MapFacts):
         Parameters
         ----------
         bounds
-            Left, bottom, right, top. Longitudes may count from 0 or from -180.
+            Left, bottom, right, top. Longitudes may count from 0 or from -180; from 170 to -170
+            they cross the antimeridian.
         crs
             The reference system of `bounds`, as pyproj takes it; the array's own by default.
 
@@ -153,7 +154,9 @@ class ArrayGeo(MapFacts):
         return tuple(made)
 
     def _overlap(self, grid: Grid, wanted: Bounds) -> tuple[slice, slice]:
-        if grid.transform is None and (centres := self.coordinates) is not None:
+        have = self.bounds
+        if grid.transform is None and have is not None and (centres := self.coordinates):
+            wanted = self._geo.wrapped(wanted, have)
             rows = coordinate_variables.overlap(centres[0], wanted.bottom, wanted.top)
             return rows, coordinate_variables.overlap(centres[1], wanted.left, wanted.right)
         return self._geo.window(wanted)
