@@ -457,3 +457,16 @@ def test_longitudes_beside_uneven_latitudes() -> None:
     assert geo.window((170, 0, -170, 45)) == (slice(1, 3), slice(4, 5))
     with pytest.raises(MetadataError, match="both sides"):
         geo.window((-60, 0, 60, 45))
+
+
+@pytest.mark.parametrize("attributes", [{"scale_factor": 1e308}, {"add_offset": 1e308}])
+def test_packed_coordinates_that_overflow(attributes: Any) -> None:
+    """No warnings, which are errors here."""
+    root = omnizarr.group()
+    root.create_array("a", data=np.zeros((4, 5)), dimension_names=("y", "x"))
+    for name, values in {"y": np.arange(4.0), "x": 1e308 * np.array([0, 0.1, 0.9, 1, 1.7])}.items():
+        root.create_array(name, data=values, dimension_names=(name,), attributes=attributes)
+    geo = root["a"].geo
+    assert geo.transform is None and geo.bounds is not None
+    with pytest.raises(MetadataError):
+        geo.window((0, 0, 1, 1))

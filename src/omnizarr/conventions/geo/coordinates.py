@@ -62,7 +62,8 @@ def unpacked(values: npt.NDArray[Any], attributes: Mapping[str, Json], name: str
     stored = [attributes.get("scale_factor", 1), attributes.get("add_offset", 0)]
     scale, offset = numbers(stored, (2,), f"{name}: scale_factor and add_offset")
     made = np.asarray(values, "f8")
-    return made * scale + offset if (scale, offset) != (1, 0) else made
+    with np.errstate(all="ignore"):  # what is infinite is on no line
+        return made * scale + offset if (scale, offset) != (1, 0) else made
 
 
 def step_of(
@@ -106,8 +107,9 @@ def edges(values: Floats) -> tuple[float, float]:
     """The outer edges of cells around these centres, the first cell's first."""
     if len(values) < 2:
         return float(values[0]), float(values[0])
-    first, last = values[1] - values[0], values[-1] - values[-2]
-    return float(values[0] - first / 2), float(values[-1] + last / 2)
+    with np.errstate(all="ignore"):
+        first, last = values[1] - values[0], values[-1] - values[-2]
+        return float(values[0] - first / 2), float(values[-1] + last / 2)
 
 
 def overlap(values: Floats, low: float, high: float) -> slice:
@@ -115,7 +117,9 @@ def overlap(values: Floats, low: float, high: float) -> slice:
     rising = len(values) < 2 or values[-1] > values[0]
     centres = values if rising else -values
     wanted = (low, high) if rising else (-high, -low)
-    if not (np.diff(centres) > 0).all():
+    with np.errstate(all="ignore"):
+        rises = (np.diff(centres) > 0).all()
+    if not rises:
         raise MetadataError("coordinates must rise or fall to select by them")
     between = (centres[1:] + centres[:-1]) / 2
     start = int(np.searchsorted(between, wanted[0], side="right"))
