@@ -405,6 +405,25 @@ def test_missing_values_and_signs_are_those_of_netcdf(
     np.testing.assert_allclose(*found, atol=1e-4 if dtype == "f4" else 1.501)
 
 
+def test_a_fill_value_that_is_one_of_several_marks() -> None:
+    """Chunks that are stored and chunks that are not come to the same."""
+    found = []
+    for whole_array in (True, False):
+        array = zarr.create_array(
+            {}, shape=(64, 64), chunks=8, dtype="i2", fill_value=5,
+            attributes={"_FillValue": 7, "missing_value": [7, 5]},
+            config={"write_empty_chunks": True},
+        )  # fmt: skip
+        array[:32] = 7
+        if whole_array:
+            array[32:] = 5
+        store = zarr.MemoryStore()
+        zarr.pyramid(array, store, levels=3, max_memory="4 KiB")
+        found.append([zarr.open_group(store)[level][...] for level in "12"])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("told", ["x", [], {}, "AAAAAAAA+H8=", 10**400, True, float("inf"), 300])
 def test_hostile_attributes(told: Any) -> None:
     """Attributes that make no sense are no reason to fail, nor to crash."""

@@ -253,6 +253,8 @@ def _variable(
     array = placed.array
     check_method(wanted.method, array.dtype)
     marks = marks_of(wanted.nodata, array, fill_marks=not placed.is_image)
+    # The fill value first, if it is among them: what is not stored becomes the same then.
+    marks = tuple(sorted(marks, key=lambda mark: bool(mark != array.fill_value)))
     reduction = Reduction(wanted.method, array.dtype)
     if wanted.method != "nearest":  # which takes elements as they are
         dtype = meant_type(array)
