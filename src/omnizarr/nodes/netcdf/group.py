@@ -20,7 +20,7 @@ from omnizarr.conventions.netcdf.dimensions import GroupFacts, as_size, dimensio
 from omnizarr.errors import MetadataError, UnsupportedError
 from omnizarr.formats.base import Registering
 from omnizarr.formats.nczarr import markers
-from omnizarr.formats.nczarr.attribute_types import typed, types_of, value_in_json
+from omnizarr.formats.nczarr.attribute_types import typed
 from omnizarr.formats.translation.fill_values import stated
 from omnizarr.keywords import suggests
 from omnizarr.model.array import ArrayModel, GroupModel
@@ -30,7 +30,7 @@ from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation import registering
 from omnizarr.nodes.creation.arguments import ChunksLike, CodecsLike, ShardsLike
 from omnizarr.nodes.netcdf.printing import described
-from omnizarr.nodes.netcdf.variable import Variable
+from omnizarr.nodes.netcdf.variable import Variable, in_json
 from omnizarr.runtime.optional_packages import package
 
 if TYPE_CHECKING:
@@ -285,17 +285,9 @@ class NetCDFGroup:
                 given |= {} if told is None or "_FillValue" in given else {"_FillValue": told}
         array = self.group.create_array(
             name, shape=self._sizes(dimensions), dtype=dtype, dimension_names=tuple(dimensions),
-            attributes=self._stored(given), **filling, **arguments,
+            attributes=in_json(given, chosen), **filling, **arguments,
         )  # fmt: skip
         return Variable(name, array)
-
-    def _stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """Attributes in JSON, with NumPy's types where the format keeps them."""
-        plain: dict[str, Any] = {name: _listed(value) for name, value in attributes.items()}
-        if isinstance(self.group._place.format, Registering):
-            plain = {name: value_in_json(value) for name, value in plain.items()}
-            plain[markers.TYPES] = {"types": types_of(attributes)}
-        return plain
 
     def _sizes(self, wanted: Dimensions) -> tuple[int, ...]:
         """The sizes of the dimensions of a new variable; unlimited ones are declared."""
@@ -342,7 +334,8 @@ class NetCDFGroup:
         >>> omnizarr.group().netcdf.create_group("a").group.name
         '/a'
         """
-        return NetCDFGroup(self.group.create_group(name, attributes=self._stored(attributes or {})))
+        plain = in_json(attributes or {}, self.group._place.format)
+        return NetCDFGroup(self.group.create_group(name, attributes=plain))
 
     @suggests
     def grow(self, name: str, size: int) -> None:
@@ -471,11 +464,6 @@ class NetCDFGroup:
 
     def __repr__(self) -> str:
         return f"<omnizarr.netcdf.Group {self.group.name!r} in {self.group.store!r}>"
-
-
-def _listed(value: Any) -> Any:
-    """An attribute as JSON can have it: arrays of NumPy are lists."""
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _having(group: Group, name: str) -> Iterator[tuple[Array, list[bool]]]:

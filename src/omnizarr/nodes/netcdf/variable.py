@@ -5,6 +5,7 @@ This module knows arrays and their attributes. What attributes mean, `convention
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from omnizarr.conventions.netcdf import packing as packed
 from omnizarr.conventions.netcdf.dimensions import dimension_names
 from omnizarr.conventions.netcdf.packing import Packing
 from omnizarr.errors import MetadataError
-from omnizarr.formats.base import Registering
-from omnizarr.formats.nczarr.attribute_types import typed
+from omnizarr.formats.base import Format, Registering
+from omnizarr.formats.nczarr import markers
+from omnizarr.formats.nczarr.attribute_types import typed, types_of, value_in_json
 from omnizarr.formats.nczarr.dialect import FILL_VALUES
 from omnizarr.formats.translation.fill_values import fill_masks
 from omnizarr.keywords import suggests
@@ -210,3 +212,16 @@ class Variable:
             f"{name}: {length}" for name, length in zip(self.dimensions, self.shape, strict=True)
         )
         return f"<omnizarr.netcdf.Variable {self.name!r} ({sizes}) {self.dtype}>"
+
+
+def in_json(attributes: Mapping[str, Any], chosen: Format) -> dict[str, Any]:
+    """Attributes as JSON can have them, arrays of NumPy as lists; and their types, where the format
+    keeps those."""
+    plain = {
+        name: value.tolist() if hasattr(value, "tolist") else value
+        for name, value in attributes.items()
+    }
+    if isinstance(chosen, Registering):
+        plain = {name: value_in_json(value) for name, value in plain.items()}
+        plain[markers.TYPES] = {"types": types_of(attributes)}
+    return plain
