@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import omnizarr as zarr
+from omnizarr.server import endpoint
 from omnizarr.server.budget import Budget
-from tests.server.conftest import Serve
+from tests.server.conftest import Place, Serve
 
 
 def test_who_waits_gets_it_in_turn() -> None:
@@ -81,3 +84,16 @@ def test_chunks_that_have_to_be_made_are_counted_before(
     assert client.get("/0.0").status_code == 200
     store.delete("0.0")
     assert client.get("/v3/c.0.0").status_code == 404
+
+
+def test_what_is_on_its_way_is_counted(
+    listen: Callable[..., Place], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "WAIT_SECONDS", 0.5)
+    (tmp_path / "big").write_bytes(bytes(64 << 20))
+    place = listen(tmp_path, max_memory=endpoint.SENDING)
+    with place.connect() as client:
+        client.sendall(b"GET /big HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert client.recv(100)
+        assert place.get("/big")[0] == 503
+    assert place.get("/big", range="bytes=-3") == (206, bytes(3))

@@ -8,17 +8,21 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import omnizarr as zarr
 from omnizarr.errors import StoreError
-from omnizarr.server import protocol
+from omnizarr.server import app, protocol
 from omnizarr.server.running import listen as listen_at
+from omnizarr.server.running import running
+from omnizarr.stores import ByteRange
 from tests.server.conftest import Place
 
 PATIENCE = 60.0
@@ -102,6 +106,43 @@ def test_clients_that_go_before_they_are_answered(
             client.recv(1000)
     assert place.get("/big", range="bytes=0-3") == (206, bytes(4))
     assert capfd.readouterr().err == ""
+
+
+def test_the_end_while_a_client_takes_nothing(
+    parser: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(protocol, "GRACE_SECONDS", 0.1)
+    (tmp_path / "big").write_bytes(bytes(64 << 20))
+    with running(app(tmp_path)) as url:
+        client = Place(url).connect()
+        client.sendall(b"GET /big HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert client.recv(100)
+    with client:
+        assert ends(client)
+    assert capfd.readouterr().err == ""
+
+
+def test_the_end_while_a_store_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(protocol, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("omnizarr.server.running._END_SECONDS", 0.5)
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Slow(zarr.MemoryStore):
+        def get(self, key: str, byte_range: ByteRange | None = None) -> Any:
+            if key == "slow":
+                asked.set()
+                go_on.wait(PATIENCE)
+            return super().get(key, byte_range)
+
+    with running(app(Slow())) as url:
+        client = Place(url).connect()
+        client.sendall(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert asked.wait(PATIENCE)
+    go_on.set()
+    client.close()
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_connection_is_kept(parser: str, listen: Callable[..., Place]) -> None:

@@ -1,6 +1,6 @@
 """The values of one store as an ASGI application.
 
-Stores are synchronous: they are asked in threads. An answer holds one block of its value, or the
+Stores are synchronous: they are asked in threads. An answer holds a few blocks of its value, or the
 value where a store gives it whole; all answers together hold no more than a budget.
 
 This module knows ASGI. It must not know ranges or conditions.
@@ -26,6 +26,8 @@ from omnizarr.server.visible import is_visible
 from omnizarr.stores import MemoryStore, Store
 
 _log = logging.getLogger(__name__)
+SENDING = 3 * BLOCK
+"""What an answer holds that is sent from a file: a block that is read, and two on their way."""
 WAIT_SECONDS = 30.0
 """So long a request waits for memory before it is told to come again."""
 _TRIES = 3
@@ -41,7 +43,9 @@ class Prepared:
     @property
     def held(self) -> int:
         """How much memory it takes until it is sent."""
-        return len(self.answer.body) + (0 if self.value is None else self.value.held)
+        if self.value is None:
+            return len(self.answer.body)
+        return self.value.held or SENDING
 
 
 class StoreEndpoint:

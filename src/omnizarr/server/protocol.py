@@ -19,6 +19,8 @@ HEAD_SECONDS = 20.0
 """A request must be complete after so long, however slowly it arrives."""
 STALL_SECONDS = 60.0
 """What waits to be sent, some 64 KiB, must be on its way after so long."""
+GRACE_SECONDS = 5.0
+"""What is being sent when the server ends may take so long."""
 MOST_HEAD = 32 * 1024
 """The longest request, with all of its headers."""
 
@@ -90,6 +92,10 @@ def guarded_protocol() -> type[Any]:
             super().on_response_complete()
             if self._ended and not self._busy():
                 self.transport.close()
+
+        def shutdown(self) -> None:
+            super().shutdown()
+            self.loop.call_later(GRACE_SECONDS, self.transport.abort)
 
         def pause_writing(self) -> None:
             super().pause_writing()

@@ -5,6 +5,7 @@ This module knows sockets, uvicorn and Ctrl-C. It must not know what the applica
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 import sys
@@ -21,8 +22,9 @@ MOST_CONNECTIONS = 4096
 """Connections beyond these get the answer 503."""
 BACKLOG = 2048
 _START_SECONDS = 60.0
-_GRACE_SECONDS = 5
-"""What is being sent when the server is stopped may take so long."""
+_END_SECONDS = 7
+"""Requests that wait for a store so long after the server is stopped are given up. Connections are
+cut before that."""
 
 
 class ListenError(StoreError):
@@ -94,7 +96,7 @@ def running(app: Any, *, host: str = LOOPBACK, port: int = 0, root_path: str = "
         yield url_of(listening)
     finally:
         server.should_exit = True
-        thread.join(_GRACE_SECONDS + _START_SECONDS)
+        thread.join(_END_SECONDS + _START_SECONDS)
         listening.close()
 
 
@@ -165,9 +167,13 @@ def _server(app: Any, root_path: str) -> Any:
             if self.started:
                 self.when_started()
 
+    async def quiet(scope: Any, receive: Any, send: Any) -> None:
+        with suppress(asyncio.CancelledError):  # given up, its connection cut: nothing to report
+            await app(scope, receive, send)
+
     return Server(
         uvicorn.Config(
-            app,
+            quiet,
             http=guarded_protocol(),
             ws="none",
             lifespan="auto",
@@ -178,7 +184,7 @@ def _server(app: Any, root_path: str) -> Any:
             backlog=BACKLOG,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=30,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_graceful_shutdown=_END_SECONDS,
             h11_max_incomplete_event_size=MOST_HEAD,
             proxy_headers=False,
         )
