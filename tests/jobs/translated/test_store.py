@@ -264,6 +264,28 @@ def test_format_3_has_codecs_that_every_reader_has(filters: Any) -> None:
     assert same.get("1") == source.store.get("1")
 
 
+@pytest.mark.parametrize("shards", [None, 8])
+def test_format_2_has_no_checksums(shards: int | None) -> None:
+    values = np.arange(20, dtype="u2")
+    for checksum in ({"name": "crc32c"}, {"name": "numcodecs.fletcher32", "configuration": {}}):
+        codecs = [{"name": "zstd", "configuration": {"level": 1, "checksum": False}}, checksum]
+        source = zarr.create_array(
+            zarr.MemoryStore(), data=values, chunks=4, shards=shards, compressors=codecs
+        )
+        shown = zarr.as_format(source, 2)
+        document = json.loads(shown.get(".zarray"))
+        assert document["compressor"]["id"] == "zstd" and not document["filters"]
+        np.testing.assert_array_equal(zarr.open_array(shown, mode="r")[:], values)
+    stored = zarr.create_array(
+        zarr.MemoryStore(), data=values, chunks=4, zarr_format=2, compressor=zarr.Zlib(),
+        filters=[{"id": "shuffle", "elementsize": 2}, {"id": "fletcher32"}],
+    )  # fmt: skip
+    shown = zarr.as_format(stored, 2)
+    document = json.loads(shown.get(".zarray"))
+    assert [each["id"] for each in document["filters"]] == ["shuffle"]
+    np.testing.assert_array_equal(zarr.open_array(shown, mode="r")[:], values)
+
+
 @pytest.mark.parametrize("target", [2, 3])
 @pytest.mark.parametrize("chunks", [(8, 8), [[8, 24], [32]]])
 def test_missing_chunks_are_not_built(

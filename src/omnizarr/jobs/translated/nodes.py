@@ -20,7 +20,7 @@ from omnizarr.formats.translation.nodes import (
     translate_array,
     translate_group,
 )
-from omnizarr.formats.translation.widely_read import widely_read
+from omnizarr.formats.translation.widely_read import widely_read, without_checksums
 from omnizarr.jobs.conversion.images import Walked, moved
 from omnizarr.jobs.conversion.plan import Wanted
 from omnizarr.jobs.conversion.respelling import renamed, respelled_array, respelled_group
@@ -106,7 +106,7 @@ def _array(
         translation = respelled_array(found, target, choices)
         if renamed(found, translation.model, target):
             translation = Translation(found, (), ())
-        return _shown(here, found, translation, options)
+        return _shown(here, found, without_checksums(translation, target), options)
     translation = widely_read(translate_array(found, here.format, target, choices), target)
     array = _shown(here, found, translation, options)
     try:
