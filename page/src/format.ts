@@ -10,6 +10,14 @@ export function show(value: number | bigint): string {
   return String(+value.toPrecision(7));
 }
 
+/** A value of a range, with digits enough to tell its ends apart: 4512345.67, where seven digits of it are another value. */
+export function among(value: number, low: number, high: number): string {
+  const size = Math.abs(value), span = high - low;
+  if (!(size >= 1e-3 && size < 1e12)) return show(value);
+  const digits = span > 0 ? Math.ceil(Math.log10(size / span)) + 5 : Math.fround(+value.toPrecision(7)) === value ? 7 : 15;
+  return String(+value.toPrecision(clamp(digits, 7, 15)));
+}
+
 /** The shortest text that gives the value back, of a number of 64 bits or of 32. */
 export function exact(value: number | bigint, single = false): string {
   if (typeof value === "bigint" || !Number.isFinite(value)) return show(value);

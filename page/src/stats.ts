@@ -66,5 +66,5 @@ export function range(found: Stats, stretch: string, low: string, high: string, 
 /** Where a value is between low (0) and high (1). */
 export function placed(value: number, r: Range): number {
   if (r.log) return Math.log(value / r.low) / Math.log(r.high / r.low);
-  return r.high > r.low ? (value - r.low) / (r.high - r.low) : 0.5;
+  return r.high > r.low ? (value - r.low) / (r.high - r.low) : value > r.high ? 1 : value < r.low ? 0 : 0.5;
 }

@@ -1,7 +1,7 @@
 // The colour bar, the histogram and the numbers about what is shown.
 import { table } from "../colours";
 import { colour, el, sized } from "../dom";
-import { clamp, count, logTicks, mark, show, ticks } from "../format";
+import { among, clamp, count, logTicks, mark, show, ticks } from "../format";
 import { histogram, placed, type Range, type Stats } from "../stats";
 
 /** Without limits, values have no colours. */
@@ -10,8 +10,9 @@ export function legend(found: Stats, limits: Range | null, map: string, units: s
   const bar = limits ? el("canvas", { role: "img", "aria-label": `Colours from ${show(limits.low)} to ${show(limits.high)}` }) : null;
   drawBins(bins, found, limits);
   if (bar && limits) drawBar(bar, limits, map);
+  const told = (value: number) => among(value, found.min, found.max);
   const facts: [string, string][] = [
-    ["minimum", show(found.min)], ["maximum", show(found.max)], ["mean", show(found.mean)],
+    ["minimum", told(found.min)], ["maximum", told(found.max)], ["mean", told(found.mean)],
     ["deviation", show(found.deviation)], ["values", count(found.count)], ["missing", count(found.missing)],
   ];
   if (found.infinite) facts.push(["infinite", count(found.infinite)]);

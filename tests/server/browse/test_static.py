@@ -57,6 +57,9 @@ def test_what_it_shows_of_values(page: Path) -> None:
     assert found["integer"] == "9007199254740993"
     assert found["complex"] == "4512345.67−0.1i"
     assert found["pointer"] == "4512345.67"
+    range_ends = ["4512345.67", "1000000", "1000000.001", "0.1", "0.1", "4512345.67", "265.7064"]
+    assert found["among"] == [*range_ends, "0", "NaN", "9.2234e+18"]
+    assert found["flat"] == [0, 0.5, 1, 1]
     assert found["map"] == ["4599795", ["4600000 0", "4599500 50", "4599000 100"]]
     assert found["falling"] == ["3 0.5", "2 1.5", "1 2.5"]
     assert found["marks"][0] == ["4600000", "4600010", "4600020"]
