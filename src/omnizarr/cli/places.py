@@ -74,9 +74,13 @@ class StoredAt:
     path: str
     archive: bool = False
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    virtual: bool = False
+    """Whether it is a file of another format (HDF5, NetCDF, TIFF, GRIB), which is only read."""
 
     def open(self, mode: str = "r") -> Store:
         """Open the store. The caller closes it."""
+        if self.virtual and mode == "r":
+            return omnizarr.virtualize(self.file).store
         if self.archive and mode == "r":
             return ZipStore(self.file, mode="r")
         return open_store(self.file, self.options, mode)
@@ -93,6 +97,8 @@ class StoredAt:
     def kind(self) -> str:
         if urls.is_url(self.file):
             return "URL"
+        if self.virtual:
+            return "file of another format"
         known = None if self.archive else store_kind(self.file)
         return "zip archive" if self.archive else known.title if known else "folder"
 
@@ -169,8 +175,12 @@ def _knows(file: str, name: str, value: Any) -> bool:
 def opened(
     path: str, node: str | None = None, zarr_format: str | None = None, options: Given = ()
 ) -> Iterator[tuple[StoredAt, Any]]:
-    """The array or group that a person means, for reading; closed at the end."""
-    place, found = find(path, node, zarr_format, options)
+    """The array or group that a person means, for reading; closed at the end. It may be in a file
+    of another format (HDF5, NetCDF, TIFF, GRIB)."""
+    try:
+        place, found = find(path, node, zarr_format, options)
+    except (Problem, ZarrError) as error:
+        place, found = _in_file(path, node, error)
     try:
         yield place, found
     finally:
@@ -200,6 +210,27 @@ def find(
             f"there is one of format {found.zarr_format}",
         )
     raise _nothing(path, missing)
+
+
+def _in_file(path: str, node: str | None, no_store: Exception) -> tuple[StoredAt, Any]:
+    """The same in a file of another format; else the error that there is no store is raised."""
+    file, inner = os.path.expanduser(path), (node or "").strip("/")
+    while file and not os.path.lexists(file):
+        file, name = os.path.split(file)
+        inner = _joined(name, inner)
+    if urls.is_url(path) or not os.path.isfile(file):
+        raise no_store
+    try:
+        group = omnizarr.virtualize(file)
+    except (ZarrError, ValueError):
+        if "omnizarr.virtualize" in str(no_store):  # its format is known: this says what fails
+            raise
+        raise no_store from None
+    place = StoredAt(file, inner, virtual=True)
+    try:
+        return place, group[inner] if inner else group
+    except NodeNotFoundError as error:
+        raise Problem(f"{place}: no array or group", error.hint) from error
 
 
 def locate(path: str, node: str | None = None, options: Given = ()) -> StoredAt:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentTypeError
 from contextlib import ExitStack
 from typing import Any
 
-import omnizarr
-from omnizarr.cli import places, urls
+from omnizarr.cli import places
 from omnizarr.cli.arguments import integer
 from omnizarr.cli.output import Output, bold, dim
-from omnizarr.cli.places import Problem, opened
-from omnizarr.errors import ZarrError
+from omnizarr.cli.places import opened
 
 EXAMPLES = """\
 examples:
@@ -75,32 +72,11 @@ def _port(text: str) -> int:
 
 def _found(arguments: Any, stack: ExitStack) -> tuple[str, str, Any]:
     """What the page calls the node, the Python that opens it, and the node."""
-    looked_up = opened(
-        arguments.path, arguments.node, arguments.zarr_format, arguments.storage_option
+    place, node = stack.enter_context(
+        opened(arguments.path, arguments.node, arguments.zarr_format, arguments.storage_option)
     )
-    try:
-        place, node = stack.enter_context(looked_up)
-    except (Problem, ZarrError) as error:
-        virtual = _virtual(arguments, error)
-        if virtual is None:
-            raise
-        return virtual
+    if place.virtual:
+        inner = f"[{place.path!r}]" if place.path else ""
+        return str(place), f"omnizarr.virtualize({place.file!r}){inner}", node
     inner = f", path={place.path!r}" if place.path else ""
     return str(place), f'omnizarr.open({place.shown!r}{inner}, mode="r")', node
-
-
-def _virtual(arguments: Any, no_store: Exception) -> tuple[str, str, Any] | None:
-    """A file of another format (HDF5, NetCDF, GeoTIFF, GRIB), if it is one."""
-    path = os.path.expanduser(arguments.path)
-    if urls.is_url(path) or not os.path.isfile(path):
-        return None
-    try:
-        group = omnizarr.virtualize(path)
-    except (ZarrError, ValueError):
-        if "omnizarr.virtualize" in str(no_store):  # its format is known: this says what fails
-            raise
-        return None
-    line = f"omnizarr.virtualize({path!r})"
-    if arguments.node:
-        return f"{path}/{arguments.node}", f"{line}[{arguments.node!r}]", group[arguments.node]
-    return path, line, group

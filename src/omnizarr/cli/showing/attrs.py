@@ -9,7 +9,7 @@ from typing import Any
 import omnizarr
 from omnizarr.cli import urls
 from omnizarr.cli.output import Output, dim, plain, standard_error, yellow
-from omnizarr.cli.places import Problem, StoredAt, every, find, near
+from omnizarr.cli.places import Problem, StoredAt, every, find, near, opened
 from omnizarr.errors import ZarrError
 
 EXAMPLES = """\
@@ -40,19 +40,21 @@ def add_arguments(parser: Any) -> None:
 
 def run(arguments: Any, out: Output) -> int:
     values = _checked(arguments)
-    place, node = find(
-        arguments.path, zarr_format=arguments.zarr_format, options=arguments.storage_option
-    )
+    given = arguments.path, None, arguments.zarr_format, arguments.storage_option
+    if arguments.action == "get":
+        with opened(*given) as (place, node):
+            attributes = dict(node.attrs)
+        _check_known(arguments.names, attributes, place)
+        _get(arguments, attributes, place, out)
+        return 0
+    place, node = find(*given)
     try:
         attributes = dict(node.attrs)
         zarr_format = node.zarr_format
     finally:
         node.store.close()
-    if arguments.action != "set":
+    if arguments.action == "rm":
         _check_known(arguments.names, attributes, place)
-    if arguments.action == "get":
-        _get(arguments, attributes, place, out)
-        return 0
     if not arguments.dry_run:
         _change(place, zarr_format, arguments.names, values)
     _report(arguments, attributes, values, place, out)

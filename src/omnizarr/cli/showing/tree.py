@@ -149,7 +149,8 @@ def show(place: StoredAt, node: Any, rows: list[Facts], out: Output) -> None:
         name = bold(label) if row["kind"] == "group" else label
         gap = " " * (first - columns(label) + 2)
         if row["kind"] == "group" and row is rows[0]:
-            out.line(name, gap, dim(facts.format_of(node)))
+            shown = f"{place.kind}, as " if place.virtual else ""
+            out.line(name, gap, dim(shown + facts.format_of(node)))
         elif row["kind"] == "group":
             before = " " * (sum(widths[:3]) + 6)
             out.line(name, gap, before, dim(short(row["zarr_format"])))
