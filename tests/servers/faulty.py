@@ -80,13 +80,17 @@ class Faulty:
         """Requests to the other origin."""
         self.over = threading.Event()
         self._asked: Counter[str] = Counter()
+        self._failed: set[str] = set()
+        self.in_a_row = True
         self._guard = threading.Lock()
 
-    def plan(self, *faults: str, rate: float, seed: int = 0) -> None:
-        """Let a share of the requests fail in these ways."""
+    def plan(self, *faults: str, rate: float, seed: int = 0, in_a_row: bool = True) -> None:
+        """Let a share of the requests fail in these ways. Unless `in_a_row`, a request that is
+        repeated fails no second time, so that a client that repeats it must succeed."""
         with self._guard:
-            self.faults, self.rate, self.seed = faults, rate, seed
+            self.faults, self.rate, self.seed, self.in_a_row = faults, rate, seed, in_a_row
             self._asked.clear()
+            self._failed.clear()
 
     def heal(self) -> None:
         self.plan(rate=0.0)
@@ -99,7 +103,8 @@ class Faulty:
             name = f"{method} {path} {part}"
             self._asked[name] += 1
             chance = random.Random(f"{self.seed} {name} {self._asked[name]}")
-            if chance.random() >= self.rate:
+            if chance.random() >= self.rate or (name in self._failed and not self.in_a_row):
+                self._failed.discard(name)
                 return None
             known = READING if method in ("GET", "HEAD") else WRITING
             possible = [fault for fault in self.faults if fault in known]
@@ -107,6 +112,7 @@ class Faulty:
                 return None
             fault = chance.choice(possible)
             self.injected[fault] += 1
+            self._failed.add(name)
             return fault
 
     def put(self, key: str, value: bytes, headers: Any) -> int:

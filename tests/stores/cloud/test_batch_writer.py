@@ -90,7 +90,7 @@ def test_all_by_one_thread(
 def test_faults_are_left_to_obstore(server: Faulty, fault: str) -> None:
     with opened(server) as store:
         array = created(store)
-        server.plan(fault, rate=0.2, seed=3)
+        server.plan(fault, rate=0.2, seed=3, in_a_row=False)
         try:
             array[...] = DATA
         except StoreError:
