@@ -70,7 +70,7 @@ def add_work(parser: Any) -> None:
         help="where: threads, processes, ray, or a Dask scheduler's address (default: threads)",
     )  # fmt: skip
     add(
-        "--max-memory", metavar="SIZE", type=_size,
+        "--max-memory", metavar="SIZE", type=size,
         help="memory for the work of a process, such as 512MB",
     )  # fmt: skip
 
@@ -80,7 +80,7 @@ def work(arguments: Any) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in ("workers", "executor", "max_memory")}
 
 
-def _size(text: str) -> int:
+def size(text: str) -> int:
     from omnizarr.runtime.sizes import as_bytes
 
     try:

@@ -171,7 +171,7 @@ def test_what_a_table_does_not_take(run: Run, file: Path, tmp_path: Path) -> Non
 def test_files_are_named_where_a_store_is_wanted(run: Run, file: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", RAMP)
     for name in ("x.nc", "x.npy"):
-        done = run("tree", tmp_path / name)
+        done = run("check", tmp_path / name)
         assert done.status == 2
         assert f"hint: omnizarr convert {tmp_path / name} data.zarr reads it" in done.err
         assert "omnizarr.virtualize" not in done.err and "numpy.load" not in done.err

@@ -60,6 +60,16 @@ def test_other_places(run: Run, tmp_path: Path, visited: list[Any]) -> None:
     assert list(visited[2]["consolidated_metadata"]["metadata"]) == ["rain"]
 
 
+def test_memory(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(server, "serve", lambda source, **options: given.append(options))
+    assert run("serve", store, "--max-memory", "64MiB", "--cache-bytes", "1MB").status == 0
+    assert (given[0]["max_memory"], given[0]["cache_bytes"]) == (64 << 20, 1_000_000)
+    assert run("serve", store).status == 0
+    assert not {"max_memory", "cache_bytes"} & given[1].keys()
+    assert run("serve", store, "--max-memory", "much").status == 2
+
+
 def test_refusals(run: Run, store: Path, tmp_path: Path) -> None:
     assert "no such" in run("serve", tmp_path / "nothing").err
     assert "65535" in run("serve", store, "--port", "70000").err

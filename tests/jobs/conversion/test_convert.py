@@ -677,3 +677,13 @@ def test_members_not_known_here_stay_in_their_own_format() -> None:
     store.set("zarr.json", json.dumps(document).encode())
     zarr.convert(store, out, zarr_format=3)
     assert json.loads(out["zarr.json"]) == document
+
+
+def test_a_destination_that_is_named_as_a_file(tmp_path: Path) -> None:
+    zarr.save_array(tmp_path / "x.zarr", np.arange(3))
+    for name, kind in (("x.NC", "netcdf"), ("x.ome.tif", "tiff"), ("x.csv", "csv")):
+        with pytest.raises(UnsupportedError, match=rf"{kind} .*omnizarr\.export writes files"):
+            zarr.convert(tmp_path / "x.zarr", tmp_path / name)
+        assert not (tmp_path / name).exists()
+        zarr.convert(tmp_path / "x.zarr", tmp_path / name, zarr_format=3)
+        assert zarr.open(tmp_path / name)[:].tolist() == [0, 1, 2]

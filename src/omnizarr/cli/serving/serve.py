@@ -7,7 +7,7 @@ from typing import Any
 
 from omnizarr import server
 from omnizarr.cli import places
-from omnizarr.cli.arguments import integer
+from omnizarr.cli.arguments import integer, size
 from omnizarr.cli.output import Output, bold, dim
 from omnizarr.cli.places import Problem, StoredAt, locate, open_store
 from omnizarr.errors import NodeNotFoundError
@@ -44,11 +44,20 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--root-path", metavar="PATH", default="", help="what a proxy strips from paths"
     )
+    parser.add_argument(
+        "--max-memory", metavar="SIZE", type=size,
+        help="memory for all answers together, such as 512MB (default: 1GiB)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cache-bytes", metavar="SIZE", type=size,
+        help="memory for chunks that were encoded again (default: 256MiB)",
+    )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="print the URL alone")
 
 
 def run(arguments: Any, out: Output) -> int:
     source, path, shown, is_node = _source(arguments)
+    memory = {name: getattr(arguments, name) for name in ("cache_bytes", "max_memory")}
 
     def announce(url: str) -> None:
         if arguments.json:
@@ -72,6 +81,7 @@ def run(arguments: Any, out: Output) -> int:
             announce=announce,
             as_format=arguments.as_format,
             cors=None if arguments.cors == "none" else arguments.cors,
+            **{name: value for name, value in memory.items() if value is not None},
         )
     except ValueError as error:
         if isinstance(error, NodeNotFoundError) or not str(error).startswith("port"):

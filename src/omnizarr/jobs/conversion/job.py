@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,6 +36,7 @@ from omnizarr.jobs.conversion.plan import ConversionPlan, Manner, Wanted
 from omnizarr.jobs.conversion.planning import make_plan
 from omnizarr.jobs.conversion.report import Conversion, Row, plan_lines
 from omnizarr.jobs.conversion.resumption import taken_up
+from omnizarr.jobs.exporting.formats import READ, has_suffix
 from omnizarr.jobs.importing.files import chunks_for, excluded, notes_for
 from omnizarr.jobs.importing.files import opened as opened_file
 from omnizarr.jobs.memory import MemoryLike
@@ -191,6 +193,8 @@ def convert(
         raise ValueError(f"on_damage takes {', '.join(map(repr, CHOICES))}; found {on_damage!r}")
     if destination is None and destination_path:
         raise ValueError("destination_path needs a destination")
+    if zarr_format is None:
+        _check_is_no_file(destination)
     from omnizarr.jobs.importing.table_conversion import convert_table, is_table
 
     if is_table(source):
@@ -235,6 +239,17 @@ def convert(
             remove_source=remove_source,
             dry_run=dry_run,
         )
+
+
+def _check_is_no_file(destination: Any) -> None:
+    """Who names `x.nc` expects a file of that format, not a folder of that name."""
+    if isinstance(destination, str | os.PathLike) and not os.path.lexists(destination):
+        for name, suffixes in READ.items():
+            if has_suffix(os.fspath(destination), suffixes):
+                raise UnsupportedError(
+                    f"{os.fspath(destination)!r} ends as a file of the format {name} does, and"
+                    " convert writes Zarr; omnizarr.export writes files"
+                ).advise("{} makes a folder of that name", ("zarr_format", 3))
 
 
 def _check_not_in_place(source: Any, destination: Any) -> None:
