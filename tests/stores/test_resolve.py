@@ -294,7 +294,7 @@ def test_names_with_a_colon_are_paths(tmp_path: Path, monkeypatch: pytest.Monkey
         ("a.tar.gz", b"\x1f\x8b", "unpack"),
         ("zarr.json", b"{}", "open the folder"),
         ("notes.txt", b"hello", "a regular file"),
-        ("empty", b"", "a regular file"),
+        ("empty", b"", "an empty file"),
     ],
 )
 def test_a_file_says_that_it_is_one(name: str, begin: bytes, advice: str, tmp_path: Path) -> None:
