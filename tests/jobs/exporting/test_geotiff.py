@@ -69,6 +69,15 @@ def test_every_form(shape: Any, dims: Any, compression: str | None, tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("compression", ["deflate", "zstd", None])
+def test_threads_write_the_same_file(compression: str | None, tmp_path: Path) -> None:
+    array = omnizarr.array(np.arange(9e6, dtype="i4").reshape(3000, 3000), chunks=(700, 900))
+    for threads in (1, 4):  # of 36 MB 16 are compressed at a time
+        with omnizarr.config.set({"threads": threads}):
+            omnizarr.export(array, tmp_path / f"{threads}.tif", compression=compression)
+    assert (tmp_path / "1.tif").read_bytes() == (tmp_path / "4.tif").read_bytes()
+
+
 def test_small_memory_gives_the_same_file(tmp_path: Path) -> None:
     array = scene("i2", (3, 70, 100), ("band", "y", "x"))
     for name, memory in (("a", None), ("b", 1)):

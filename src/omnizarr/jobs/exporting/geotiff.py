@@ -26,7 +26,7 @@ import numpy as np
 from omnizarr.errors import MetadataError, UnsupportedError, ZarrError
 from omnizarr.jobs.exporting import gdal_tags
 from omnizarr.jobs.exporting.cog_layout import arrange
-from omnizarr.jobs.exporting.raster_tiles import Image, part_count, tiles, unequal
+from omnizarr.jobs.exporting.raster_tiles import Image, crew, part_count, tiles, unequal
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group
 from omnizarr.nodes.multiscale import Multiscale
@@ -171,8 +171,8 @@ def write(
                     shape = (*planes, *shape, *(() if planes else (image.depth,)))
                 tiff.write(
                     tiles(image, tile, dtype, advance, array.path, max_memory), shape=shape,
-                    dtype=dtype, tile=(tile, tile), metadata=None, maxworkers=1, software=False,
-                    **arguments,
+                    dtype=dtype, tile=(tile, tile), metadata=None, software=False, **arguments,
+                    **crew(compression),
                 )  # fmt: skip
         if cog:
             arrange(target, file)

@@ -25,7 +25,7 @@ from omnizarr.api.virtual.ome_tiff import UNITS
 from omnizarr.conventions.multiscales import Axis
 from omnizarr.errors import MetadataError, UnsupportedError, ZarrError
 from omnizarr.jobs.exporting.geotiff import choice
-from omnizarr.jobs.exporting.raster_tiles import Image, part_count, tiles, unequal
+from omnizarr.jobs.exporting.raster_tiles import Image, crew, part_count, tiles, unequal
 from omnizarr.model.json import show
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group
@@ -201,7 +201,7 @@ def write(
                 tiff.write(
                     tiles(image, side, dtype, advance, array.path, max_memory),
                     shape=(*leading, *image.size), dtype=dtype, tile=(side, side),
-                    photometric="minisblack", maxworkers=1, **more,
+                    photometric="minisblack", **more, **crew(compression),
                 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omnizarr.engine import threads
 from omnizarr.model.grids import NDArray, Shape
 from omnizarr.nodes.array import Array
 
@@ -105,6 +106,11 @@ def parts(
     for top, left in product(range(0, height, down), range(0, width, across)):
         rows, columns = slice(top, min(top + down, height)), slice(left, min(left + across, width))
         yield rows, columns, image.read(plane, rows, columns)
+
+
+def crew(compression: str | None) -> dict[str, int]:
+    """How many threads of tifffile compress tiles, and how many bytes of tiles wait for them."""
+    return {"maxworkers": threads.available() if compression else 1, "buffersize": _BUFFER}
 
 
 def part_count(image: Image, tile: int, max_memory: int | None) -> int:
