@@ -32,7 +32,8 @@ from omnizarr.runtime.optional_packages import package
 
 ORDER, METADATA, TYPE, VALID, COLUMN = "columns", "arrow_metadata", "arrow_type", "valid", "column"
 """Attributes that `read` writes: of the group the first two, of arrays the last three."""
-_MOST_ROWS = 1 << 17
+_MOST_ROWS = 1 << 20
+"""Of a block: a chunk of more rows is decoded for each of its blocks."""
 _BLOCK_BYTES = 64 * limits.MIB
 _TEXT_BYTES = 32
 _UNITS = {"W": "D", "h": "s", "m": "s", "Y": "D", "M": "D"}
