@@ -218,14 +218,15 @@ def _in_file(path: str, node: str | None, no_store: Exception) -> tuple[StoredAt
     while file and not os.path.lexists(file):
         file, name = os.path.split(file)
         inner = _joined(name, inner)
-    if urls.is_url(path) or not os.path.isfile(file):
+    group = None
+    if not urls.is_url(path) and os.path.isfile(file):
+        try:
+            group = omnizarr.virtualize(file)
+        except (ZarrError, ValueError):
+            if "omnizarr.virtualize" in str(no_store):  # its format is known: this says what fails
+                raise
+    if group is None:
         raise no_store
-    try:
-        group = omnizarr.virtualize(file)
-    except (ZarrError, ValueError):
-        if "omnizarr.virtualize" in str(no_store):  # its format is known: this says what fails
-            raise
-        raise no_store from None
     place = StoredAt(file, inner, virtual=True)
     try:
         return place, group[inner] if inner else group

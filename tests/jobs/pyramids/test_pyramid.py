@@ -405,6 +405,29 @@ def test_missing_values_and_signs_are_those_of_netcdf(
     np.testing.assert_allclose(*found, atol=1e-4 if dtype == "f4" else 1.501)
 
 
+@pytest.mark.parametrize("method", ["mean", "gaussian"])
+@pytest.mark.parametrize(
+    ("dtype", "marks", "values", "expected"),
+    [
+        ("i2", [0, 1], [-1, 3], 2),  # 1 is a mark, and so is 0
+        ("i2", [-1, 0, 1], [-2, 2], 2),
+        ("u1", [5, 4], [3, 7], 6),
+        ("u1", [0, 1, 2], [0, 2], None),
+        ("f4", [2.0], [1, 3], np.nextafter(np.float32(2), np.float32(0))),
+    ],
+)
+def test_what_is_computed_is_no_mark(
+    dtype: str, marks: list[Any], values: list[Any], expected: Any, method: Any
+) -> None:
+    """Beside a mark there may be another one, and no smaller number."""
+    attributes = {"_FillValue": marks[0], "missing_value": marks}
+    array = zarr.array(np.array(values, dtype), chunks=2, attributes=attributes)
+    store = zarr.MemoryStore()
+    zarr.pyramid(array, store, levels=2, method=method)
+    found = zarr.open_group(store)["1"][0]
+    assert found == (marks[0] if expected is None else expected)
+
+
 def test_a_fill_value_that_is_one_of_several_marks() -> None:
     """Chunks that are stored and chunks that are not come to the same."""
     found = []

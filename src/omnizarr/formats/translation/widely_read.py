@@ -2,8 +2,8 @@
 
 Format 3 takes codecs of zarr-python 2 under names of their own (`numcodecs.zlib`), so that a
 conversion need not encode a chunk again. Few libraries but zarr-python know them. In format 2 the
-same is true of checksums, which HDF5 files have. Who shows data to others leaves them out, and
-encodes anew.
+same is true of checksums, which HDF5 files have. Data that is shown to other readers is encoded
+again without these codecs.
 
 This module knows names of codecs. It must not know what they do.
 """

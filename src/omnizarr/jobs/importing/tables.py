@@ -294,7 +294,7 @@ def _plan(target: Target, columns: list[Column], schema: Any, compressors: Any) 
             obstacles.add(error.at(f"column {column.name!r}"), error)
         valid[column.name] = array_name(f"{column.name}_valid", taken)
     obstacles.check()
-    with suppress(ZarrError):  # of formats without booleans: columns may have no nulls
+    with suppress(UnsupportedError):  # of formats without booleans: columns may have no nulls
         for column in columns:
             target.add(valid[column.name], bool, fill_value=True, compressors=compressors)
     return valid

@@ -52,9 +52,11 @@ def gaussian(
     region: tuple[slice, ...],
     start: tuple[int, ...],
     nodata: Any,
+    others: tuple[Any, ...] = (),
 ) -> NDArray:
     """The results of `region`, a part of the smaller array, from elements of the larger one that
-    begin at `start` and reach as far as the halo, or to the end of the array."""
+    begin at `start` and reach as far as the halo, or to the end of the array. No element of these
+    is one of the `others`, and no result becomes one."""
     dtype = values.dtype
     result: NDArray
     missing = missing_in(values, nodata)
@@ -97,7 +99,7 @@ def gaussian(
         high = found >= float(known.max)
         result = np.where(high, 0, np.maximum(found, known.min)).astype(dtype)
         result[high] = known.max
-    keep_apart(result, nodata)
+    keep_apart(result, (nodata, *others))
     if inner is not None and nodata is not None:
         result[empty] = nodata
     return result

@@ -15,10 +15,10 @@ It must not know stores, chunks or levels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from itertools import product
+from itertools import count, product
 from math import prod
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -154,8 +154,7 @@ class Reduction:
             empty = counts == 0
             counts = np.maximum(counts, 1)
         values = self._divided(state.parts, counts)
-        for mark in (self.nodata, *self.others):
-            keep_apart(values, mark)
+        keep_apart(values, (self.nodata, *self.others))
         if empty is not None:
             values[empty] = np.nan if self.nodata is None else self.nodata
         return values
@@ -231,18 +230,29 @@ def missing_in(values: NDArray, nodata: Any) -> NDArray | None:
     return missing if missing is not None and missing.any() else None
 
 
-def keep_apart(values: NDArray, nodata: Any) -> None:
-    """Let a result that happens to be `nodata` be the value beside it, towards 0: it is not
-    missing. GDAL does so too."""
-    if nodata is None or values.dtype.kind not in "iuf":
+def keep_apart(values: NDArray, marks: Iterable[Any]) -> None:
+    """Let a result that happens to be a mark of missing values be the nearest value that is none,
+    towards 0 if it can: it is not missing. GDAL does so too."""
+    if values.dtype.kind not in "iuf":
         return
-    same = values == nodata
-    if same.any():
-        down = nodata > 0
-        if values.dtype.kind == "f":
-            values[same] = np.nextafter(nodata, values.dtype.type(-np.inf if down else np.inf))
-        else:
-            values[same] = nodata - 1 if down else nodata + 1
+    known = {*marks} - {None}
+    for mark in known:
+        same = values == mark
+        if same.any():
+            values[same] = next(one for one in _beside(mark, values.dtype) if one not in known)
+
+
+def _beside(mark: Any, dtype: np.dtype[Any]) -> Iterator[Any]:
+    """The values around a mark, the nearest first, and of two the one towards 0."""
+    down = mark > 0
+    if dtype.kind == "f":
+        while True:
+            yield (mark := np.nextafter(mark, dtype.type(-np.inf if down else np.inf)))
+    step, limits = -1 if down else 1, np.iinfo(dtype)
+    for distance in count(1):
+        for one in (int(mark) + step * distance, int(mark) - step * distance):
+            if limits.min <= one <= limits.max:
+                yield one
 
 
 def rounded(sums: NDArray, counts: Any) -> NDArray:

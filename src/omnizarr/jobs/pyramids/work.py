@@ -20,7 +20,7 @@ from omnizarr.errors import ChunkNotFoundError, StoreError, UnsupportedError
 from omnizarr.jobs.conversion.regions import bounds_of, overlap, within
 from omnizarr.jobs.pyramids.gaussian import gaussian, halo
 from omnizarr.jobs.pyramids.geometry import Region, scaled
-from omnizarr.jobs.pyramids.kernels import State, as_kind, keep_apart
+from omnizarr.jobs.pyramids.kernels import State, as_kind
 from omnizarr.jobs.pyramids.plan import SUMS, VariablePlan
 from omnizarr.jobs.pyramids.stages import Stage, split
 from omnizarr.model.grids import Grid, Shape, regular_grid
@@ -190,10 +190,8 @@ class _Making:
         region = needed(self._variable, self._stage, level, piece)
         values = self._reduction.meant(self._values(self._ends.base[0], region))
         start = tuple(part.start for part in region)
-        nodata = self._reduction.nodata
-        found = gaussian(values, factors, piece, start, nodata)
-        for mark in self._reduction.others:
-            keep_apart(found, mark)
+        nodata, others = self._reduction.nodata, self._reduction.others
+        found = gaussian(values, factors, piece, start, nodata, others)
         self._store(level, piece, found)
         return State((found,))
 
