@@ -340,6 +340,8 @@ class _Owned:
     taker: KeyLocks
     has_read: bool = False
     """Whether the value was read through `taker` since the lock was taken."""
+    is_new: bool = False
+    """Whether there was no value when the lock was taken, or it was deleted since."""
 
 
 owned: dict[tuple[str, int], list[_Owned]] = {}
@@ -359,26 +361,45 @@ class Taken:
     """The directory of a key until the block ends, with the lock that this thread holds already and
     goes on to hold, or without one."""
 
-    __slots__ = ("_directory", "_held", "_open", "folder")
+    __slots__ = ("_held", "_key", "_locks", "folder")
 
-    def __init__(
-        self, held: FileLock | None, open_folder: Callable[[str], Folder], directory: str
-    ) -> None:
+    def __init__(self, held: _Owned | None, locks: KeyLocks, key: str) -> None:
         self._held = held
-        self._open = open_folder
-        self._directory = directory
+        self._locks = locks
+        self._key = key
 
     def __enter__(self) -> Taken:
-        held = self._held
-        self.folder = self._open(self._directory) if held is None else held.folder
+        if self._held is not None:
+            self.folder = self._held.lock.folder
+        else:
+            self.folder = self._locks.beneath.folder(self._key.rpartition("/")[0])
         return self
 
     def publish(self, value: Buffer, name: str, fsync: bool) -> None:
         """Write the value under its lock, which that ends, or to a temporary beside it."""
-        if self._held is not None:
-            self._held.publish(value, name, fsync)
-        else:
+        held = self._held
+        if held is None:
             files.put(self.folder, name, value, fsync)
+        elif not (held.is_new and held.has_read and held.taker is self._locks):
+            held.lock.publish(value, name, fsync)
+        else:
+            self._publish_new(held, value, name, fsync)
+
+    def _publish_new(self, held: _Owned, value: Buffer, name: str, fsync: bool) -> None:
+        """The same for a value that was made because there was none. ConflictError if there is one
+        now: values that are absent are also stored without a lock."""
+        try:
+            files.put(self.folder, name, value, fsync, replace=False)
+            held.is_new = False
+        except FileExistsError as error:
+            raise ConflictError(
+                f"{self._key!r} was stored by another writer while it was being changed;"
+                " read it again"
+            ).at(self._locks.store) from error
+        except OSError as error:
+            if error.errno not in files.NO_LINKS:
+                raise
+            held.lock.publish(value, name, fsync)
 
     def __exit__(self, *exc_info: object) -> None:
         if self._held is None:
@@ -390,14 +411,14 @@ class KeyLocks:
     errors."""
 
     def __init__(self, beneath: Beneath, ensure: Callable[[str], None], store: str) -> None:
-        self._beneath = beneath
+        self.beneath = beneath
         self._ensure = ensure
-        self._store = store
+        self.store = store
 
     def _lock_of(self, key: str, optional: bool) -> FileLock:
         """The lock of a key, not yet taken."""
         parent, _, name = key.rpartition("/")
-        return FileLock(self._beneath, parent, name_beside(name, "lock"), self._ensure, optional)
+        return FileLock(self.beneath, parent, name_beside(name, "lock"), self._ensure, optional)
 
     @contextlib.contextmanager
     def held(self, key: str) -> Iterator[None]:
@@ -406,13 +427,14 @@ class KeyLocks:
             yield
             return
         lock = self._lock_of(key, optional=False)
-        owner = f"{self._beneath.base}/{key}", get_ident()
+        owner = f"{self.beneath.base}/{key}", get_ident()
         entry = _Owned(lock, self)
         try:
             try:
                 lock.__enter__()
+                entry.is_new = not lock.folder.has(key.rpartition("/")[2])
             except OSError as error:
-                raise files.failure(self._store, "lock", key, error) from error
+                raise files.failure(self.store, "lock", key, error) from error
             owned.setdefault(owner, []).append(entry)
             yield
         finally:
@@ -430,23 +452,23 @@ class KeyLocks:
         held = self.current(key) if owned else None
         if held is None and locking:
             return self._lock_of(key, optional=True)
-        return Taken(held, self._beneath.folder, key.rpartition("/")[0])
+        return Taken(held, self, key)
 
     def _of_thread(self, key: str) -> Sequence[_Owned]:
         """The locks on the key that this thread has taken, valid or not."""
-        return owned.get((f"{self._beneath.base}/{key}", get_ident()), ()) if owned else ()
+        return owned.get((f"{self.beneath.base}/{key}", get_ident()), ()) if owned else ()
 
-    def current(self, key: str) -> FileLock | None:
+    def current(self, key: str) -> _Owned | None:
         """The lock that this thread holds on the key. ConflictError if it held one, read the value,
         and then lost the lock with its directory: what it would write now is out of date."""
         for entry in reversed(self._of_thread(key)):
             if entry.lock.held:
                 if entry.lock.is_valid:
-                    return entry.lock
+                    return entry
                 if entry.has_read and entry.taker is self:
                     raise ConflictError(
                         f"{key!r} was deleted or moved while it was being changed; read it again"
-                    ).at(self._store)
+                    ).at(self.store)
         return None
 
     def note_read(self, key: str) -> None:
@@ -458,3 +480,4 @@ class KeyLocks:
         """The value was deleted: once the lock is released, its directory may be empty."""
         for entry in self._of_thread(key):
             entry.lock.prune_later()
+            entry.is_new = True

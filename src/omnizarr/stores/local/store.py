@@ -47,7 +47,6 @@ _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_N
 
 T = TypeVar("T")
 _ATTEMPTS = 1000  # each means that another process removed the directory in between
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _DAY = 24 * 60 * 60.0
 _CAPABILITIES = {
     locking: Capabilities(conditional=True, locks=locking, validators=True, known_sizes=True)
@@ -296,7 +295,7 @@ class LocalStore(Store):
         except FileExistsError:
             return self._refused(key, folder.status(name))
         except OSError as error:
-            if error.errno not in _NO_LINKS:
+            if error.errno not in files.NO_LINKS:
                 raise
             with suppress(FileNotFoundError):  # a file system without hard links: the lock excludes
                 return self._refused(key, folder.status(name))
