@@ -8,6 +8,7 @@ A process of its own is needed wherever one is killed, forked, interrupted or li
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import random
 import resource
@@ -45,6 +46,29 @@ def halves(store: str, which: str, times: str, go: str) -> dict[str, Any]:
         except zarr.errors.ZarrError:
             errors += 1
     return {"lost": lost, "errors": errors}
+
+
+def new_chunks(store: str, part: str, way: str, meeting: str, go: str) -> dict[str, Any]:
+    """Write every chunk, or its first half, at the moment when the other process does so too."""
+    if way == "python":
+        os.environ["OMNIZARR_NATIVE"] = "0"  # looked at when the core is first asked for
+    array = zarr.open_array(store, mode="r+")
+    (length,) = array.shards or array.chunks
+    count = array.shape[0] // length
+    own, other = (0, 1) if part == "whole" else (1, 0)
+    with open(meeting, "r+b") as file:
+        turns = memoryview(mmap.mmap(file.fileno(), 16)).cast("Q")
+    wait_for(go)
+    for number in range(count):
+        turns[own] = number + 1
+        while turns[other] <= number:
+            time.sleep(0)
+        start = number * length
+        if part == "whole":
+            array[start : start + length] = 1
+        else:
+            array[start : start + length // 2] = 2
+    return {}
 
 
 def attributes(store: str, which: str, times: str, go: str) -> dict[str, Any]:
@@ -246,6 +270,7 @@ def full_disk(store: str, kind: str) -> dict[str, Any]:
 
 COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
     "halves": halves,
+    "new_chunks": new_chunks,
     "attributes": attributes,
     "appends": appends,
     "kills": kills,
