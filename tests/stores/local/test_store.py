@@ -920,15 +920,22 @@ def test_a_new_value_is_replaced_by_who_has_not_looked_or_has_stored_it(store: L
         assert store.get("twice") is None
         store.set("twice", b"first")
         store.set("twice", b"second")
+    with store.lock("if absent"):
+        assert store.get("if absent") is None
+        assert store.set_if_absent("if absent", b"first")
+        store.set("if absent", b"second")
     store.set("again", b"old")
     with store.lock("again"):
         assert store.get("again") == b"old"
         store.delete("again")
         (store.root / "again").write_bytes(b"other")
-        with pytest.raises(ConflictError):
-            store.set("again", b"mine")
+        assert store.get("again") == b"other"
+        for change in (lambda: store.set("again", b"mine"), lambda: store.delete("again")):
+            with pytest.raises(ConflictError, match="'again' was stored by another writer"):
+                change()
     values = {key: store.get(key) for key in store.list()}
-    assert values == {"again": b"other", "twice": b"second", "unseen": b"mine"}
+    second = dict.fromkeys(("if absent", "twice"), b"second")
+    assert values == {"again": b"other", "unseen": b"mine", **second}
 
 
 def test_a_new_value_under_a_lock_without_hard_links(
