@@ -49,13 +49,14 @@ def halves(store: str, which: str, times: str, go: str) -> dict[str, Any]:
 
 
 def new_chunks(store: str, part: str, way: str, meeting: str, go: str) -> dict[str, Any]:
-    """Write every chunk, or its first half, at the moment when the other process does so too."""
+    """Write every chunk (or its second half) with 1, or its first half with 2, at the moment when the
+    other process does so too."""
     if way == "python":
         os.environ["OMNIZARR_NATIVE"] = "0"  # looked at when the core is first asked for
     array = zarr.open_array(store, mode="r+")
     (length,) = array.shards or array.chunks
     count = array.shape[0] // length
-    own, other = (0, 1) if part == "whole" else (1, 0)
+    own, other = (1, 0) if part == "first" else (0, 1)
     with open(meeting, "r+b") as file:
         turns = memoryview(mmap.mmap(file.fileno(), 16)).cast("Q")
     wait_for(go)
@@ -63,9 +64,11 @@ def new_chunks(store: str, part: str, way: str, meeting: str, go: str) -> dict[s
         turns[own] = number + 1
         while turns[other] <= number:
             time.sleep(0)
-        start = number * length
+        start, end = number * length, (number + 1) * length
         if part == "whole":
-            array[start : start + length] = 1
+            array[start:end] = 1
+        elif part == "second":
+            array[start + length // 2 : end] = 1
         else:
             array[start : start + length // 2] = 2
     return {}

@@ -90,8 +90,9 @@ impl<'a> Publisher<'a> {
         is_free(folder.file.as_raw_fd(), &name)
     }
 
-    /// Store what `fill` gives for a chunk, whatever was stored before: how many bytes; None if that is
-    /// left to the caller, and the value is as it was.
+    /// Store what `fill` gives for a chunk: how many bytes; None if that is left to the caller, and the
+    /// value is as it was. `fill` may ask for the value until now, which does not change meanwhile. It
+    /// may be called twice.
     pub fn publish(
         &mut self,
         coordinates: &[usize],
@@ -107,17 +108,6 @@ impl<'a> Publisher<'a> {
                 return None;
             }
         }
-        self.replace(begin, &mut fill)
-    }
-
-    /// The same under the lock, so that `fill` may read the value until now and change it.
-    pub fn change(
-        &mut self,
-        coordinates: &[usize],
-        mut fill: impl FnMut(&mut Written<'_>) -> Option<()>,
-    ) -> Option<usize> {
-        let begin = self.enter(coordinates)?;
-        self.open_folder()?;
         self.replace(begin, &mut fill)
     }
 

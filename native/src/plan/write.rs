@@ -97,7 +97,7 @@ impl<'a> Job<'a> {
             let ((publisher, desk), decoder) = own;
             self.store(numbers[task], |factors, coordinates| {
                 let decoder = decoder.as_mut()?;
-                publisher.change(coordinates, |file| {
+                publisher.publish(coordinates, |file| {
                     let old = file.old()?.map(Value::File);
                     (old.is_some() || self.absent).then_some(())?;
                     match &context.chunks.shard {

@@ -38,7 +38,7 @@ impl Lock<'_> {
             0 => Some(()),
             _ => empty(&self.file),
         };
-        let mut written = Written::new(self.folder, name, &self.file, memory);
+        let mut written = Written::new(self.folder, name, &self.file, memory, true);
         let done = emptied.and_then(|()| fill(&mut written));
         let (count, was_absent) = (written.count, written.was_absent);
         if done.and_then(|()| self.close_copy()).is_none() || !self.rename(name, was_absent) {

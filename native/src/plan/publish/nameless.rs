@@ -36,9 +36,12 @@ pub fn publish(
         Err(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL) => return Named::Unable,
         Err(_) => return Named::Left,
     };
-    let mut written = Written::new(folder, name, &file, memory);
+    let mut written = Written::new(folder, name, &file, memory, false);
     if fill(&mut written).is_none() {
-        return Named::Left;
+        return match written.needs_lock {
+            true => Named::Taken,
+            false => Named::Left,
+        };
     }
     match give(&file, folder, name) {
         0 => Named::Done(written.count),

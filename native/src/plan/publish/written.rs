@@ -14,8 +14,12 @@ pub struct Written<'a> {
     memory: &'a mut Vec<u8>,
     /// How many bytes were written.
     pub count: usize,
+    /// The lock is held, so that a value which is there may be changed.
+    locked: bool,
     /// `old` was asked for, and there was none.
     pub was_absent: bool,
+    /// `old` was asked for, and cannot be given without the lock.
+    pub needs_lock: bool,
 }
 
 impl<'a> Written<'a> {
@@ -24,6 +28,7 @@ impl<'a> Written<'a> {
         name: &'a CStr,
         file: &'a OwnedFd,
         memory: &'a mut Vec<u8>,
+        locked: bool,
     ) -> Written<'a> {
         Written {
             folder,
@@ -31,15 +36,21 @@ impl<'a> Written<'a> {
             file,
             memory,
             count: 0,
+            locked,
             was_absent: false,
+            needs_lock: false,
         }
     }
 
-    /// The value until now, from the directory of the lock, whatever has its path meanwhile;
+    /// The value until now, from the directory that is open, whatever has its path meanwhile;
     /// Some(None) if there is none.
     pub fn old(&mut self) -> Option<Option<OwnedFd>> {
         match open_in(self.folder, self.name.to_bytes()) {
-            Ok(file) => Some(Some(file)),
+            Ok(file) if self.locked => Some(Some(file)),
+            Ok(_) => {
+                self.needs_lock = true;
+                None
+            }
             Err(Absent::Missing) => {
                 self.was_absent = true;
                 Some(None)
