@@ -49,8 +49,8 @@ def halves(store: str, which: str, times: str, go: str) -> dict[str, Any]:
 
 
 def new_chunks(store: str, part: str, way: str, meeting: str, go: str) -> dict[str, Any]:
-    """Write every chunk (or its second half) with 1, or its first half with 2, at the moment when the
-    other process does so too."""
+    """Write every chunk (or its second half) with 1, or its first half with 2, at the moment when
+    the other process does so too."""
     if way == "python":
         os.environ["OMNIZARR_NATIVE"] = "0"  # looked at when the core is first asked for
     array = zarr.open_array(store, mode="r+")

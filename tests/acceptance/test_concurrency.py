@@ -50,7 +50,7 @@ def test_two_processes_update_halves(layout: str, tmp_path: Path, summary: Summa
 def test_a_new_chunk_meets_a_change_of_it(
     shards: tuple[int, ...] | None, part: str, ways: str, tmp_path: Path, summary: Summary
 ) -> None:
-    """One process writes chunks that are absent, whole or one half, the other one the other half."""
+    """One process writes chunks that are absent, whole or one half, the other one a half."""
     count = 1500
     array = zarr.create_array(
         tmp_path / "a.zarr", shape=(64 * count,), chunks=(16 if shards else 64,), shards=shards,
