@@ -69,12 +69,12 @@ def parsed(chosen: Parser, path: str, documents: Mapping[str, Buffer]) -> Node |
     if found is not None and found[0] == state:
         return found[1]
     node = chosen.parse(path, documents)
-    if node is not None and _is_frozen(node):
+    if node is not None and is_frozen(node):
         _known.add(key, (state, node), size)
     return node
 
 
-def _is_frozen(node: Node) -> bool:
+def is_frozen(node: Node) -> bool:
     """Whether no caller can change it. A record is a NumPy scalar with fields to assign."""
     fill = node.fill_value if isinstance(node, ArrayModel) else None
     return not isinstance(fill, (np.void, np.ndarray, list, dict))
