@@ -21,8 +21,8 @@ from omnizarr.errors import (
 from omnizarr.formats import hierarchy, members
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
 from omnizarr.formats.parsed_documents import parsed
-from omnizarr.formats.v3 import codecs as v3_codecs
 from omnizarr.formats.v3 import alike, creation, grids, repairs
+from omnizarr.formats.v3 import codecs as v3_codecs
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
