@@ -59,11 +59,17 @@ class Parser(Protocol):
 
 def parsed(chosen: Parser, path: str, documents: Mapping[str, Buffer]) -> Node | None:
     """What `chosen.parse` gives."""
-    texts = [documents.get(key) for key in chosen.keys(path)]
-    size = sum(map(len, filter(None, texts)))
-    if size > LARGEST_BYTES:
-        return chosen.parse(path, documents)
-    key = (chosen.name, *[text if text is None else bytes(text) for text in texts])
+    texts: list[Any] = [chosen.name]
+    size = 0
+    for name in chosen.keys(path):
+        text = documents.get(name)
+        if text is not None:
+            size += len(text)
+            if size > LARGEST_BYTES:
+                return chosen.parse(path, documents)
+            text = bytes(text)
+        texts.append(text)
+    key = tuple(texts)
     state = (limits.current, plugins.registered())
     found = _known.get(key)
     if found is not None and found[0] == state:

@@ -32,8 +32,7 @@ def empty() -> Iterator[None]:
 
 def forget() -> None:
     parsed_documents._known.clear()
-    alike._samples.clear()
-    alike._seen.clear()
+    alike._kept.__init__()  # type: ignore[misc]
 
 
 def array(**changes: Any) -> dict[str, Any]:
@@ -91,8 +90,7 @@ def served(*texts: str) -> bool:
     """Whether the sample of the last of these texts can be used."""
     for text in (*texts, *texts):
         document.V3().parse("", {"zarr.json": text.encode()})
-    found = alike._cut(texts[-1].encode())
-    sample = None if found is None else alike._samples.get(found[0])
+    sample = alike._kept.samples.get(alike._cut(texts[-1])[0])
     return sample is not None and sample.model is not None
 
 
@@ -102,7 +100,7 @@ def test_lengths_and_attributes_differ() -> None:
         for n in range(1, 9)
     ]
     check(*texts)
-    assert len(alike._samples) == 1 and served(texts[0])
+    assert len(alike._kept.samples) == 1 and served(texts[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(document, "_node", None)  # all of it comes from the sample
         new = json.dumps(array(shape=[77, 5], chunk_grid=grid(7, 5), attributes={"a": [1, {}]}))
@@ -310,11 +308,11 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         text = json.dumps(array(fill_value=fill))
         check(text)
         assert served(text)
-        assert 0 < len(alike._samples) <= 3 and len(alike._seen) <= 4
+        assert 0 < len(alike._kept.samples) <= 3 and len(alike._kept.seen) <= 4
     forget()
     check(json.dumps(array(dimension_names=["x" * 5000, None])))
     check(json.dumps(array(attributes={"x": "y" * 20000})))
-    assert not alike._samples and not alike._seen
+    assert not alike._kept.samples and not alike._kept.seen
 
 
 def test_threads() -> None:

@@ -19,7 +19,7 @@ be: it never says what is wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -44,91 +44,121 @@ MOST_SEEN = 4096
 
 _MEMBER = re.compile(r'"(shape|chunk_shape|attributes)"[ \t\r\n]*:[ \t\r\n]*')
 _NUMBER = 3  # of the names above
+_NO_VALUE = (MetadataError, ValueError, RecursionError, StopIteration)
+
 _Outline = tuple[str, ...]
+_Values = dict[str, Json]
+"""What stands between the parts of an outline, by name and in order."""
 
 
 class _Sample(NamedTuple):
-    """An array of an outline, and all that its facts depend on besides."""
+    """An array of an outline, and what its facts depend on besides."""
 
+    outline: _Outline
+    names: tuple[str, ...]
     state: tuple[Any, ...]
     model: ArrayModel | None
     """None if the outline cannot be used."""
 
 
-# Each use of these is one step of the interpreter, so they need no lock.
-_samples: dict[_Outline, _Sample] = {}
-_seen: set[int] = set()
-"""Hashes of outlines of which there is no sample yet."""
+class _Kept:
+    """Each use of it is one step of the interpreter, so it needs no lock."""
+
+    def __init__(self) -> None:
+        self.samples: dict[_Outline, _Sample] = {}
+        self.seen: set[int] = set()
+        """Hashes of outlines of which there is no sample yet."""
+        self.last: _Sample | None = None
+        """The sample that was used last: most often the next document is of its outline too."""
+
+
+_kept = _Kept()
 
 
 def parsed(data: Buffer, parse: Callable[[], Node | None]) -> Node | None:
     """What `parse` makes of a document."""
-    found = _cut(data)
-    if found is None:
+    if len(data) > LONGEST:
         return parse()
-    outline, values = found
+    try:
+        outline, values, sample = _look(json.text(data))
+    except _NO_VALUE:
+        return parse()
     state = (limits.current, plugins.registered())
-    sample = _samples.get(outline)
     if sample is None or sample.state != state:
         node = parse()
-        _learn(outline, values, state, node)
+        if isinstance(node, ArrayModel) and "shape" in values and "chunk_shape" in values:
+            _learn(_Sample(outline, tuple(values), state, node))
         return node
-    node = None if sample.model is None else _another(sample.model, values)
-    return parse() if node is None else node
+    if sample.model is None:
+        return parse()
+    _kept.last = sample
+    return _another(sample.model, values) or parse()
 
 
-def _cut(data: Buffer) -> tuple[_Outline, dict[str, Json]] | None:
-    """The outline of a document and the values between its parts; None if it has no lengths."""
-    if len(data) > LONGEST:
-        return None
+def _look(text: str) -> tuple[_Outline, _Values, _Sample | None]:
+    """The outline of a text, the values, and the sample of the outline."""
+    last = _kept.last
+    values = None if last is None else _values(text, last)
+    if last is not None and values is not None:
+        return last.outline, values, last
+    outline, values = _cut(text)
+    return outline, values, _kept.samples.get(outline)
+
+
+def _cut(text: str) -> tuple[_Outline, _Values]:
+    """The outline of a text, and the values."""
     pieces: list[str] = []
-    values: dict[str, Json] = {}
+    values: _Values = {}
     start = position = 0
-    try:
-        text = json.text(data)
-        while len(values) < _NUMBER and (found := _MEMBER.search(text, position)) is not None:
-            name, begin = found[1], found.end()
-            if name in values:
-                position = begin  # that of inner chunks, for one: it belongs to the outline
-                continue
-            values[name], position = json.scan(text, begin)
-            pieces.append(text[start:begin])
-            start = position
-    except (MetadataError, ValueError, RecursionError, StopIteration):
-        return None
-    if "shape" not in values or "chunk_shape" not in values:
-        return None
-    pieces.append(text[start:])
-    return tuple(pieces), values
+    while len(values) < _NUMBER and (found := _MEMBER.search(text, position)) is not None:
+        name, begin = found[1], found.end()
+        if name in values:
+            position = begin  # that of inner chunks, for one: it belongs to the outline
+            continue
+        values[name], position = json.scan(text, begin)
+        pieces.append(text[start:begin])
+        start = position
+    return (*pieces, text[start:]), values
 
 
-def _learn(
-    outline: _Outline, names: Iterable[str], state: tuple[Any, ...], node: Node | None
-) -> None:
-    """Keep an array as the sample of its outline, if that was seen before."""
-    if not isinstance(node, ArrayModel) or node.repair is not None or not is_frozen(node):
+def _values(text: str, sample: _Sample) -> _Values | None:
+    """The same values if the text has the outline of the sample."""
+    values: _Values = {}
+    outline, end = sample.outline, 0
+    for piece, name in zip(outline, sample.names, strict=False):
+        if not text.startswith(piece, end):
+            return None
+        values[name], end = json.scan(text, end + len(piece))
+    return values if text[end:] == outline[-1] else None
+
+
+def _learn(sample: _Sample) -> None:
+    """Keep the sample of an outline that was seen before."""
+    outline, model = sample.outline, sample.model
+    if model is None or model.repair is not None or not is_frozen(model):
         return
     if sum(map(len, outline)) > LONGEST_OUTLINE:
         return
-    number = hash(outline)
-    if outline not in _samples and number not in _seen:
-        if len(_seen) >= MOST_SEEN:
-            _seen.clear()
-        _seen.add(number)
+    samples, seen, number = _kept.samples, _kept.seen, hash(outline)
+    if outline not in samples and number not in seen:
+        if len(seen) >= MOST_SEEN:
+            seen.clear()
+        seen.add(number)
         return
-    if len(_samples) >= MOST_OUTLINES:
-        _samples.clear()
-    _samples[outline] = _Sample(state, node if _is_sound(outline, names) else None)
+    if len(samples) >= MOST_OUTLINES:
+        samples.clear()
+    samples[outline] = sample if _is_sound(sample) else sample._replace(model=None)
 
 
-def _is_sound(outline: _Outline, names: Iterable[str]) -> bool:
-    """Whether the values between the parts are the members of these names."""
-    marks = {name: f"\0{name}" for name in names}
+def _is_sound(sample: _Sample) -> bool:
+    """Whether the values between the parts of the outline are the members of these names."""
+    outline = sample.outline
+    marks = {name: f"\0{name}" for name in sample.names}
     if any("\\u0000" in piece for piece in outline):
         return False  # a string there could be like a mark
-    written = [json.dumps(mark) for mark in marks.values()]
+    written = (*map(json.dumps, marks.values()), "")
     try:
-        found = json.loads("".join(chain(*zip(outline, written, strict=False), outline[-1:])))
+        found = json.loads("".join(chain(*zip(outline, written, strict=True))))
     except MetadataError:
         return False
     match found:
@@ -138,7 +168,7 @@ def _is_sound(outline: _Outline, names: Iterable[str]) -> bool:
     return False
 
 
-def _another(sample: ArrayModel, values: Mapping[str, Json]) -> ArrayModel | None:
+def _another(sample: ArrayModel, values: _Values) -> ArrayModel | None:
     """The array of the same outline with other values; None if they are not as they must be."""
     try:
         shape = members.lengths(values["shape"], "shape", 0)
@@ -158,15 +188,4 @@ def _another(sample: ArrayModel, values: Mapping[str, Json]) -> ArrayModel | Non
     }
     if "attributes" in values:
         document["attributes"] = attributes
-    return ArrayModel(
-        shape=shape,
-        data_type=sample.data_type,
-        grid=grid,
-        keys=sample.keys,
-        codecs=sample.codecs,
-        fill_value=sample.fill_value,
-        attributes=attributes,
-        dimension_names=sample.dimension_names,
-        order=sample.order,
-        document=document,
-    )
+    return sample.alike(shape, grid, attributes, document)
