@@ -20,6 +20,8 @@ from omnizarr.formats import members, parsed_documents
 from omnizarr.formats.base import Node
 from omnizarr.formats.v3 import alike, document
 from omnizarr.model.array import ArrayModel
+from omnizarr.model.dtypes import plugins
+from omnizarr.model.dtypes.numeric import Float
 from omnizarr.stores import MemoryStore
 
 
@@ -224,6 +226,52 @@ def test_nearly_the_same(one: str, other: str) -> None:
 def test_an_outline_that_cannot_be_used(text: str) -> None:
     check(text, text.replace("[6, 4]", "[8, 5]"))
     assert not served(text)
+
+
+def test_another_number_of_dimensions() -> None:
+    transpose = {"name": "transpose", "configuration": {"order": [1, 0]}}
+    for more in ({"dimension_names": ["y", "x"]}, {"codecs": [transpose, *array()["codecs"]]}):
+        text = json.dumps(array(**more))
+        fewer = text.replace("[6, 4]", "[6]").replace("[3, 2]", "[3]")
+        check(text, fewer)
+        assert served(text) and isinstance(by_itself(fewer), tuple)
+
+
+def test_chunks_of_another_grid() -> None:
+    """A member that the grid does not know is not its chunk shape."""
+    configuration = {"kind": "inline", "chunk_shapes": [[1, 5], 4], "chunk_shape": [3, 2]}
+    other = json.dumps(array(chunk_grid={"name": "rectilinear", "configuration": configuration}))
+    check(other, other.replace("[3, 2]", "[2, 2]"), other.replace("[6, 4]", "[5, 4]"))
+    assert not served(other)
+
+
+def test_a_data_type_that_is_registered_later_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    later = {"name": "test.later", "configuration": {}, "fallback": "float64"}
+    texts = [json.dumps(array(data_type=later, shape=[n, 4])) for n in range(4)]
+    check(*texts)
+    assert served(texts[0])
+
+    class Later(Float):
+        name = "test.later"
+
+        @classmethod
+        def from_configuration(cls, configuration: Any) -> Later:
+            return cls(np.dtype("f4"))
+
+    monkeypatch.setattr(plugins, "_registered", {})
+    plugins.register("test.later", Later)
+    for text in texts * 2:
+        node = document.V3().parse("", {"zarr.json": text.encode()})
+        assert isinstance(node, ArrayModel) and type(node.data_type) is Later
+    assert served(texts[0])
+
+
+def test_what_is_seen_once_is_not_kept() -> None:
+    text = json.dumps(array())
+    beside_others(text.encode())
+    assert not alike._kept.samples and len(alike._kept.seen) == 1
+    beside_others(text.encode())
+    assert len(alike._kept.samples) == 1
 
 
 @pytest.mark.parametrize("codecs", [array()["codecs"], [SHARDS]])

@@ -124,12 +124,12 @@ def _cut(text: str) -> tuple[_Outline, _Values]:
 def _values(text: str, sample: _Sample) -> _Values | None:
     """The same values if the text has the outline of the sample."""
     values: _Values = {}
-    outline, end = sample.outline, 0
-    for piece, name in zip(outline, sample.names, strict=False):
+    end = 0
+    for name, piece in zip(sample.names, sample.outline, strict=False):
         if not text.startswith(piece, end):
             return None
         values[name], end = json.scan(text, end + len(piece))
-    return values if text[end:] == outline[-1] else None
+    return values if text[end:] == sample.outline[-1] else None
 
 
 def _learn(sample: _Sample) -> None:
@@ -179,13 +179,9 @@ def _another(sample: ArrayModel, values: _Values) -> ArrayModel | None:
         grid = regular_grid(shape, chunks)
     except MetadataError:
         return None
-    stored = sample.document["chunk_grid"]
-    configuration = {**stored["configuration"], "chunk_shape": values["chunk_shape"]}
-    document = {
-        **sample.document,
-        "shape": values["shape"],
-        "chunk_grid": {**stored, "configuration": configuration},
-    }
+    document, stored = dict(sample.document), dict(sample.document["chunk_grid"])
+    stored["configuration"] = {**stored["configuration"], "chunk_shape": values["chunk_shape"]}
+    document["shape"], document["chunk_grid"] = values["shape"], stored
     if "attributes" in values:
         document["attributes"] = attributes
     return sample.alike(shape, grid, attributes, document)

@@ -62,11 +62,11 @@ def read_small(
     requests: Sequence[tuple[str, ByteRange | None]],
     get: Callable[[str, ByteRange | None], Buffer | None],
     admit: Callable[[str], None],
-    read_files: Callable[[list[str], int, int], list[bytes | int]],
+    read_files: Callable[[list[str], int, int], list[bytes | int]] | None,
 ) -> list[Buffer | None]:
     """The answers, in order. Where the beginnings of many values are asked for, or all of each, as
     of documents, those that are small are read by few calls: `read_files(keys, stop, most bytes)`.
-    `get` reads the others."""
+    `get` reads the others; all of them without `read_files`."""
     answers: list[Buffer | None] = []
     for first in range(0, len(requests), _MOST):
         together = requests[first : first + _MOST]
@@ -74,7 +74,7 @@ def read_small(
         start, stop = part or (0, None)
         stop = sys.maxsize if stop is None else stop
         alike = len(together) >= _FEW and all(request[1] == part for request in together)
-        if not alike or start != 0 or not 0 <= stop <= sys.maxsize:
+        if read_files is None or not alike or start != 0 or not 0 <= stop <= sys.maxsize:
             answers += [get(*request) for request in together]
             continue
         keys = [key for key, _ in together]

@@ -169,11 +169,12 @@ class LocalStore(Store):
             os.close(file)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        if len(requests) > 1 and not (self._beneath.reads and are_apart(requests)):
+        if len(requests) == 1:
+            return [self.get(*requests[0])]
+        if not (self._beneath.reads and are_apart(requests)):
             return read_many(self, requests, self._open, self._beneath.shared)
-        if type(self).get is not LocalStore.get:
-            return [self.get(*request) for request in requests]
-        read_files = partial(self._beneath.read_many, self._read_flags)
+        usual = type(self).get is LocalStore.get
+        read_files = partial(self._beneath.read_many, self._read_flags) if usual else None
         return read_small(requests, self.get, self._admit, read_files)
 
     def files(self, prefix: str, *, writing: bool = False) -> FilePrefix | None:
