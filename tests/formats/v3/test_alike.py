@@ -363,6 +363,22 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not alike._kept.samples and not alike._kept.seen
 
 
+def test_few_are_looked_at_where_none_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    cut = alike._cut
+    monkeypatch.setattr(alike, "_cut", lambda text: looked.append(text) or cut(text))
+    for fill in range(alike.MOST_MISSED + 80 * alike.EACH):
+        beside_others(json.dumps(array(fill_value=fill)).encode())
+    assert len(looked) == alike.MOST_MISSED + 80
+    text = json.dumps(array(fill_value=-1))
+    for _ in range(3 * alike.EACH):
+        beside_others(text.encode())
+    looked.clear()
+    for fill in range(-1, alike.MOST_MISSED - 1):  # one that is like another: all are looked at
+        beside_others(json.dumps(array(fill_value=fill)).encode())
+    assert len(looked) == alike.MOST_MISSED - 1
+
+
 def test_threads() -> None:
     texts = [
         json.dumps(array(shape=[n, 4], fill_value=n % 5, attributes={"n": n})).encode()

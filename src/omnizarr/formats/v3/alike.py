@@ -41,6 +41,9 @@ LONGEST_OUTLINE = 4 * 1024
 """Characters of one that is kept; most have 500."""
 MOST_OUTLINES = 256
 MOST_SEEN = 4096
+MOST_MISSED = 64
+"""After so many documents in a row that were like none, only one of `EACH` is looked at."""
+EACH = 8
 
 _MEMBER = re.compile(r'"(shape|chunk_shape|attributes)"[ \t\r\n]*:[ \t\r\n]*')
 _NUMBER = 3  # of the names above
@@ -68,6 +71,8 @@ class _Kept:
         self.samples: dict[_Outline, _Sample] = {}
         self.seen: set[int] = set()
         """Hashes of outlines of which there is no sample yet."""
+        self.missed = 0
+        """How many documents in a row were like none."""
         self.last: _Sample | None = None
         """The sample that was used last: most often the next document is of its outline too."""
 
@@ -77,7 +82,8 @@ _kept = _Kept()
 
 def parsed(data: Buffer, parse: Callable[[], Node | None]) -> Node | None:
     """What `parse` makes of a document."""
-    if len(data) > LONGEST:
+    _kept.missed += 1
+    if len(data) > LONGEST or (_kept.missed > MOST_MISSED and _kept.missed % EACH):
         return parse()
     try:
         outline, values, sample = _look(json.text(data))
@@ -91,7 +97,7 @@ def parsed(data: Buffer, parse: Callable[[], Node | None]) -> Node | None:
         return node
     if sample.model is None:
         return parse()
-    _kept.last = sample
+    _kept.last, _kept.missed = sample, 0
     return _another(sample.model, values) or parse()
 
 
