@@ -28,6 +28,16 @@ def file_open(path: bytes, flags: int, /) -> int: ...
 def file_read(
     path: bytes, flags: int, start: int, stop: int | None, most: int, /
 ) -> bytes | int: ...
+def file_read_many(
+    root: bytes,
+    names: Sequence[str],
+    flags: int,
+    stop: int,
+    most: int,
+    threads: int | None,
+    check: Callable[[], None],
+    /,
+) -> list[bytes | int]: ...
 
 class Selection:
     """Made by `Chunks.select`."""

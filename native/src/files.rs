@@ -8,10 +8,14 @@
 //! This module knows paths and descriptors. It knows no keys and no roots.
 
 use crate::bytes::filled_bytes;
-use crate::plan::files::{NO_SYMLINKS, length, open, read_to};
+use crate::plan::files::{NO_SYMLINKS, SEARCH, length, open, read, read_to};
+use crate::plan::pool::{Tasks, cores, run};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use std::os::fd::{IntoRawFd, OwnedFd};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBytes, PyList};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 /// The part of `size` bytes that `value[start:stop]` is in Python: where it begins, and its length.
 ///
@@ -58,13 +62,13 @@ pub fn file_read<'py>(
     stop: &Bound<'py, PyAny>,
     most: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match read(py, path, flags, start, stop, most)? {
+    match read_one(py, path, flags, start, stop, most)? {
         Ok(bytes) => Ok(bytes.into_any()),
         Err(error) => Ok((-error).into_pyobject(py)?.into_any()),
     }
 }
 
-fn read<'py>(
+fn read_one<'py>(
     py: Python<'py>,
     path: &[u8],
     flags: i32,
@@ -102,4 +106,78 @@ fn read<'py>(
         Ok(())
     })?;
     Ok(if done { Ok(bytes) } else { Err(libc::EIO) })
+}
+
+/// Opening fails with EXDEV if the path leads out of the directory.
+const BENEATH: u64 = 0x08;
+/// How many files a thread takes at once, and the fewest for which one is started.
+const TOGETHER: usize = 16;
+const WORTHWHILE: usize = 64;
+
+/// The first `stop` bytes of several files, which no symbolic link below the directory `root` leads
+/// to; or minus the number of the error of each. EFBIG if that is more than `most` bytes.
+#[pyfunction]
+#[pyo3(signature = (root, names, flags, stop, most, threads, check, /))]
+#[allow(clippy::too_many_arguments)]
+pub fn file_read_many<'py>(
+    py: Python<'py>,
+    root: &[u8],
+    names: Vec<PyBackedStr>,
+    flags: i32,
+    stop: usize,
+    most: usize,
+    threads: Option<usize>,
+    check: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyList>> {
+    let found: Vec<OnceLock<Result<Vec<u8>, i32>>> =
+        names.iter().map(|_| OnceLock::new()).collect();
+    let folder = py.detach(|| open(libc::AT_FDCWD, root, SEARCH, NO_SYMLINKS));
+    let stopped = AtomicBool::new(false);
+    let tasks = Tasks {
+        threads: threads.unwrap_or_else(cores).min(names.len() / WORTHWHILE),
+        count: names.len(),
+        together: TOGETHER,
+        bytes: 0,
+        stopped: &stopped,
+    };
+    run(
+        py,
+        &tasks,
+        check,
+        || (),
+        |(), task| {
+            let answer = match &folder {
+                Ok(folder) => start(
+                    folder.as_raw_fd(),
+                    names[task].as_bytes(),
+                    flags,
+                    stop,
+                    most,
+                ),
+                Err(error) => Err(*error),
+            };
+            let _ = found[task].set(answer); // each task is done once
+        },
+    )?;
+    let answers = PyList::empty(py);
+    for answer in found {
+        match answer.into_inner().unwrap_or(Err(libc::EINTR)) {
+            Ok(bytes) => answers.append(PyBytes::new(py, &bytes))?,
+            Err(error) => answers.append(-error)?,
+        }
+    }
+    Ok(answers)
+}
+
+fn start(folder: RawFd, name: &[u8], flags: i32, stop: usize, most: usize) -> Result<Vec<u8>, i32> {
+    let file = open(folder, name, flags, NO_SYMLINKS | BENEATH)?;
+    let length = length(&file).ok_or(libc::EISDIR)?.min(stop);
+    if length > most {
+        return Err(libc::EFBIG);
+    }
+    let mut bytes = Vec::new();
+    match read(&file, 0, length, &mut bytes) {
+        Some(_) => Ok(bytes),
+        None => Err(libc::EIO),
+    }
 }

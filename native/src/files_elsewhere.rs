@@ -24,3 +24,18 @@ pub fn file_read(
 ) -> i32 {
     MISSING
 }
+
+/// None is read.
+#[pyfunction]
+#[pyo3(signature = (_root, names, _flags, _stop, _most, _threads, _check, /))]
+pub fn file_read_many(
+    _root: &[u8],
+    names: Vec<Bound<'_, PyAny>>,
+    _flags: i32,
+    _stop: usize,
+    _most: usize,
+    _threads: Option<usize>,
+    _check: &Bound<'_, PyAny>,
+) -> Vec<i32> {
+    vec![MISSING; names.len()]
+}

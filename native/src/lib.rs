@@ -35,7 +35,7 @@ mod text;
 use pyo3::prelude::*;
 
 /// The version of the functions' names, arguments and errors; `omnizarr.runtime.native_core` asks for it.
-const API: u32 = 9;
+const API: u32 = 10;
 
 #[pymodule]
 fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -53,6 +53,7 @@ fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(column::column_take, module)?)?;
     module.add_function(wrap_pyfunction!(files::file_open, module)?)?;
     module.add_function(wrap_pyfunction!(files::file_read, module)?)?;
+    module.add_function(wrap_pyfunction!(files::file_read_many, module)?)?;
     module.add_class::<plan::Chunks>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<plan::serialized::Serialized>()?;

@@ -10,7 +10,7 @@ mod encode;
 pub mod files;
 mod layout;
 mod moves;
-mod pool;
+pub mod pool;
 #[cfg(target_os = "linux")]
 mod publish;
 mod read;

@@ -1,4 +1,4 @@
-"""`file_open` and `file_read`: what Python's own calls give, and a number for what is unusual."""
+"""The functions on files: what Python's own calls give, and a number for what is unusual."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ LARGE = 1 << 40
 
 def read(path: Path, start: Any = 0, stop: Any = None, most: Any = LARGE) -> Any:
     return core.file_read(os.fsencode(path), FLAGS, start, stop, most)
+
+
+def read_many(
+    root: Path, names: list[str], stop: int = LARGE, most: int = LARGE, threads: int | None = None
+) -> Any:
+    return core.file_read_many(os.fsencode(root), names, FLAGS, stop, most, threads, lambda: None)
 
 
 def descriptors() -> int:
@@ -115,6 +121,47 @@ def test_no_link_is_followed(file: Path, tmp_path: Path) -> None:
     for path in ("link", "way/file"):
         assert read(tmp_path / path) == -errno.ELOOP
         assert core.file_open(os.fsencode(tmp_path / path), FLAGS) == -errno.ELOOP
+
+
+@pytest.mark.parametrize("threads", [None, 1, 3])
+@pytest.mark.parametrize("count", [0, 1, 17, 500])
+def test_many_files_are_each_as_by_itself(tmp_path: Path, count: int, threads: int | None) -> None:
+    for number in range(count):
+        (tmp_path / str(number)).mkdir()
+        if number % 5:
+            (tmp_path / f"{number}/x").write_bytes(b"%d" % number * number)
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("1")
+    names = [f"{number}/x" for number in range(count)]
+    names += ["fifo", "link", "link/x", ".", "none", "x" * 300, "", "a\0b"]
+    found = read_many(tmp_path, names, threads=threads)
+    assert found == [read(tmp_path / name) for name in names[:-2]] + [-errno.ENOENT, -errno.EINVAL]
+    assert [type(each) for each in found[:count]] == [bytes if n % 5 else int for n in range(count)]
+    for stop, most in ((10, 10), (10, 9), (0, 0), (LARGE, 700)):
+        assert read_many(tmp_path, names[:count], stop, most, threads) == [
+            read(tmp_path / name, 0, stop, most) for name in names[:count]
+        ]
+
+
+def test_many_files_are_below_their_directory(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "way").symlink_to("folder")
+    names = ["../file", str(file), "/etc/hostname", "./../file", "../folder"]
+    assert set(read_many(tmp_path / "folder", names)) == {-errno.EXDEV}
+    assert read_many(tmp_path / "none", ["a", "b"]) == [-errno.ENOENT] * 2
+    assert read_many(tmp_path / "way", ["a", "b"]) == [-errno.ELOOP] * 2
+    assert read_many(file, ["a"]) == [-errno.ENOTDIR]
+
+
+def test_what_the_check_raises_ends_the_call(tmp_path: Path) -> None:
+    """It is called 25 times a second."""
+    (tmp_path / "x").write_bytes(bytes(1000))
+
+    def check() -> None:
+        raise KeyError("stop")
+
+    with pytest.raises(KeyError, match="stop"):
+        core.file_read_many(os.fsencode(tmp_path), ["x"] * 3_000_000, FLAGS, 1000, 1000, 1, check)
 
 
 def test_a_descriptor_that_is_not_inherited(file: Path) -> None:

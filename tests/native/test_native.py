@@ -419,6 +419,9 @@ def bad_arguments() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for path, flags in [("path", 0), (None, 0), ([b"path"], 0), (b"path", "0"), (b"path", None)]:
         yield "file_open", (path, flags)
         yield "file_read", (path, flags, 0, None, 1)
+        yield "file_read_many", (path, [], flags, 1, 1, None, int)
+    for names in [None, 5, [b"bytes"], ["name", None]]:
+        yield "file_read_many", (b"path", names, 0, 1, 1, None, int)
 
 
 def test_wrong_arguments_are_type_errors() -> None:

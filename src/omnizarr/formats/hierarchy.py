@@ -42,15 +42,18 @@ def fetch(store: Store, keys: list[str]) -> dict[str, Buffer]:
     return {key: data for key, data in zip(keys, answers, strict=True) if data is not None}
 
 
-def child_documents(store: Store, path: str, keys: Keys) -> Iterator[tuple[str, dict[str, Buffer]]]:
-    """Every child that has a document, with its documents, in one listing and one batch."""
-    names = child_names(store, path)
-    wanted = {name: keys(join(path, name)) for name in names}
-    found = fetch(store, [key for group in wanted.values() for key in group])
-    for name, group in wanted.items():
+def child_documents(
+    store: Store, path: str, keys: Keys
+) -> Iterator[tuple[str, str, dict[str, Buffer]]]:
+    """Name and path of every child that has a document, with its documents, in one listing and one
+    batch."""
+    prefix = f"{path}/" if path else ""
+    wanted = [(name, prefix + name, keys(prefix + name)) for name in child_names(store, path)]
+    found = fetch(store, [key for _, _, group in wanted for key in group])
+    for name, place, group in wanted:
         documents = {key: found[key] for key in group if key in found}
         if documents:
-            yield name, documents
+            yield name, place, documents
 
 
 def children(
@@ -60,12 +63,12 @@ def children(
     models would displace one another."""
     members: dict[str, Node] = {}
     found = list(child_documents(store, path, keys))
-    size = sum(len(data) for _, documents in found for data in documents.values())
+    size = sum(len(data) for _, _, documents in found for data in documents.values())
     if kept is not None and size <= MOST_BYTES // 2:
         parse = kept
-    for name, documents in found:
+    for name, place, documents in found:
         try:
-            node = parse(join(path, name), documents)
+            node = parse(place, documents)
         except MetadataError as error:
             raise located(error, store) from error
         if node is not None:
@@ -83,9 +86,9 @@ def descendants(
     while pending:
         relative = pending.pop(0)
         here = join(path, relative)
-        for name, documents in child_documents(store, here, keys):
+        for name, place, documents in child_documents(store, here, keys):
             try:
-                node = parse(join(here, name), documents)
+                node = parse(place, documents)
             except MetadataError as error:
                 raise located(error, store) from error
             if node is None:

@@ -59,22 +59,28 @@ class Parser(Protocol):
 
 def parsed(chosen: Parser, path: str, documents: Mapping[str, Buffer]) -> Node | None:
     """What `chosen.parse` gives."""
-    texts = [documents.get(key) for key in chosen.keys(path)]
-    size = sum(map(len, filter(None, texts)))
-    if size > LARGEST_BYTES:
-        return chosen.parse(path, documents)
-    key = (chosen.name, *[text if text is None else bytes(text) for text in texts])
+    texts: list[Any] = [chosen.name]
+    size = 0
+    for name in chosen.keys(path):
+        text = documents.get(name)
+        if text is not None:
+            size += len(text)
+            if size > LARGEST_BYTES:
+                return chosen.parse(path, documents)
+            text = bytes(text)
+        texts.append(text)
+    key = tuple(texts)
     state = (limits.current, plugins.registered())
     found = _known.get(key)
     if found is not None and found[0] == state:
         return found[1]
     node = chosen.parse(path, documents)
-    if node is not None and _is_frozen(node):
+    if node is not None and is_frozen(node):
         _known.add(key, (state, node), size)
     return node
 
 
-def _is_frozen(node: Node) -> bool:
+def is_frozen(node: Node) -> bool:
     """Whether no caller can change it. A record is a NumPy scalar with fields to assign."""
     fill = node.fill_value if isinstance(node, ArrayModel) else None
     return not isinstance(fill, (np.void, np.ndarray, list, dict))

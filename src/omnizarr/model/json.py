@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,34 +42,41 @@ def loads(data: Buffer | str, where: ErrorLocation | str = "") -> Json:
 
 
 def _loads(data: Buffer | str) -> Json:
-    cap = limits.current.max_document_bytes
-    if len(data) > cap:
-        raise MetadataError(
-            f"a document of {len(data)} bytes; limits.max_document_bytes allows {cap}"
-        )
-    if isinstance(data, str):
-        text = data
-        data = data.encode("utf-8", "surrogatepass")
-    else:
-        data = bytes(data)
-        try:
-            text = data.removeprefix(BOM_UTF8).decode()
-        except UnicodeDecodeError as error:
-            raise MetadataError(
-                f"invalid JSON: not UTF-8 (byte {error.object[error.start]:#04x} at position"
-                f" {error.start})"
-            ) from error
-    _check_depth(data)
+    found = text(data)
     try:
-        return _decoder.decode(text)
+        return _decoder.decode(found)
     except RecursionError as error:
         raise MetadataError("invalid JSON: nested too deeply") from error
     except MetadataError:
         raise
     except ValueError as error:
         # JSONDecodeError, and Python's own cap on the digits of an integer.
-        start = f"; it starts with {show(text[:40])}" if text else "; it is empty"
+        start = f"; it starts with {show(found[:40])}" if found else "; it is empty"
         raise MetadataError(f"invalid JSON: {error}{start}") from error
+
+
+def text(data: Buffer | str) -> str:
+    """The text of a document that is neither too large nor nested too deeply; else MetadataError.
+    Whether it is JSON remains to be seen."""
+    cap = limits.current.max_document_bytes
+    if len(data) > cap:
+        raise MetadataError(
+            f"a document of {len(data)} bytes; limits.max_document_bytes allows {cap}"
+        )
+    if isinstance(data, str):
+        found = data
+        data = data.encode("utf-8", "surrogatepass")
+    else:
+        data = bytes(data)
+        try:
+            found = data.removeprefix(BOM_UTF8).decode()
+        except UnicodeDecodeError as error:
+            raise MetadataError(
+                f"invalid JSON: not UTF-8 (byte {error.object[error.start]:#04x} at position"
+                f" {error.start})"
+            ) from error
+    _check_depth(data)
+    return found
 
 
 def _check_depth(data: bytes) -> None:
@@ -100,6 +107,9 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_object)
+scan: Callable[[str, int], tuple[Json, int]] = _decoder.scan_once  # type: ignore[attr-defined]  # typeshed has no such
+"""(text, position): the value that begins there, and where it ends. StopIteration, ValueError or
+RecursionError if there is none; MetadataError if a name in it occurs twice."""
 
 
 def dumps(value: Any, indent: int | None = 4, sort_keys: bool = True) -> str:

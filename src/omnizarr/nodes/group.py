@@ -164,7 +164,9 @@ class Group(GroupConstructors, GroupConventions, MutableMapping[str, "Array | Gr
     # -- one member ---------------------------------------------------------------------------
     def _wrap(self, model: Node, place: NodeAddress) -> Array | Group:
         """The object for a member."""
-        place = place._replace(format=formats.spoken(place.format, model))
+        spoken = formats.spoken(place.format, model)
+        if spoken is not place.format:
+            place = place._replace(format=spoken)
         if isinstance(model, ArrayModel):
             array = self._array_type._of(place, model, self._options)
             if self._stored.consolidated is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 9
+API = 10
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -65,6 +65,18 @@ class Core(Protocol):
     def file_read(
         self, path: bytes, flags: int, start: int, stop: int | None, most: int, /
     ) -> bytes | int: ...
+
+    def file_read_many(
+        self,
+        root: bytes,
+        names: Sequence[str],
+        flags: int,
+        stop: int,
+        most: int,
+        threads: int | None,
+        check: Callable[[], None],
+        /,
+    ) -> list[bytes | int]: ...
 
 
 class Chunks(Protocol):

@@ -30,7 +30,7 @@ from omnizarr.stores import (
     Store,
     TempStore,
 )
-from omnizarr.stores.local import containment, files, temporary_names
+from omnizarr.stores.local import containment, files, several, temporary_names
 from omnizarr.stores.local.containment import Beneath
 from omnizarr.testing import StoreSuite
 
@@ -397,6 +397,36 @@ def test_many_values_of_one_directory_are_read_as_one_by_one(
     for folder in ("..", "../secret", "a/../../secret", "a\0"):
         with pytest.raises(InvalidKeyError):
             store.get_many([(f"{folder}/file{n}", None) for n in range(20)])
+
+
+@pytest.mark.parametrize("part", [None, ByteRange(0), ByteRange(0, 5), ByteRange(2), ByteRange(-3)])
+def test_many_small_values_are_read_as_one_by_one(
+    store: LocalStore, secret: Path, part: ByteRange | None
+) -> None:
+    """Of each kind one, also beyond what is read by one call."""
+    large = several._SMALL_BYTES
+    for n, size in enumerate([0, 1, 4, large - 1, large, large + 1, 5 * large]):
+        store.set(f"a/{n}", bytes(range(256)) * (size // 256 + 1))
+    (store.root / "same").symlink_to("a")
+    keys = [f"{folder}/{n}" for folder in ("a", "same", "missing") for n in range(20)]
+    keys += ["a", *(f"none/{n}" for n in range(several._MOST)), "a/1", "a/1/below"]
+    for reading in (store, LocalStore(store.root, follow_symlinks=True)):
+        found = reading.get_many([(key, part) for key in keys])
+        assert found == [reading.get(key, part) for key in keys]
+    assert found[0] is not None and found[8] is None
+    empty = LocalStore(store.root / "nothing")
+    assert empty.get_many([(key, part) for key in keys]) == [None] * len(keys)
+
+    names = [(f"b/{n}", part) for n in range(20)]
+    for key, match in (("a\0b", "invalid"), ("../a", "invalid"), (".~1", "reserves")):
+        with pytest.raises(InvalidKeyError, match=match):
+            store.get_many([*names, (key, part)])
+    (store.root / "out").symlink_to(secret)
+    with pytest.raises(StoreError, match="leads outside the store"):
+        store.get_many([*names, ("out/file", part)])
+    os.mkfifo(store.root / "pipe")
+    with pytest.raises(StoreError, match="pipe"):
+        store.get_many([*names, ("pipe", part)])
 
 
 def test_a_directory_link_inside_the_root_is_followed(store: LocalStore) -> None:

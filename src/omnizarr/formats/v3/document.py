@@ -21,8 +21,8 @@ from omnizarr.errors import (
 from omnizarr.formats import hierarchy, members
 from omnizarr.formats.base import ArrayRequest, FormatName, Node
 from omnizarr.formats.parsed_documents import parsed
+from omnizarr.formats.v3 import alike, creation, grids, repairs
 from omnizarr.formats.v3 import codecs as v3_codecs
-from omnizarr.formats.v3 import creation, grids, repairs
 from omnizarr.model import json
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.codec import Json
@@ -77,7 +77,9 @@ class V3(hierarchy.BelowPath):
     def parse(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         (key,) = self.keys(path)
         data = documents.get(key)
-        return None if data is None else members.parsed(key, data, _node)
+        if data is None:
+            return None
+        return alike.parsed(data, lambda: members.parsed(key, data, _node))
 
     def node(self, path: str, documents: Mapping[str, Buffer]) -> Node | None:
         return parsed(self, path, documents)

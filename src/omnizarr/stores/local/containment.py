@@ -35,6 +35,7 @@ from omnizarr.stores.local.folder import (
     Open,
     ReadFile,
     opener,
+    read_files,
     reader,
 )
 from omnizarr.stores.local.temporary_names import RESERVED
@@ -111,6 +112,10 @@ class Beneath:
             return -errno.ENOSYS
         start, stop = part or (0, None)
         return read(self._prefix + key.encode(), flags, start, stop, most)
+
+    def read_many(self, flags: int, keys: list[str], stop: int, most: int) -> list[bytes | int]:
+        """`read` for the first `stop` bytes of many files, all in one call."""
+        return read_files(self._prefix, keys, flags, stop, most)
 
     def open(self, key: str, flags: int, parent: Folder | None = None) -> int:
         """Open a file to read it, in the folder `parent` if that is open already; a negative

@@ -8,13 +8,16 @@ This module knows descriptors and single names. It must not know keys, roots or 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
+from omnizarr.config import config
+from omnizarr.runtime import parallel
 from omnizarr.runtime.native_core import Core, core
 
 CLOEXEC = getattr(os, "O_CLOEXEC", 0)
@@ -130,6 +133,17 @@ def reader() -> ReadFile | None:
     """How to open and read a file in one call; None without the native core."""
     native: Core | None = core()
     return None if native is None or opener() is None else native.file_read
+
+
+def read_files(
+    directory: bytes, names: Sequence[str], flags: int, stop: int, most: int
+) -> list[bytes | int]:
+    """`reader` for the first `stop` bytes of many files below a directory, on several threads."""
+    native: Core | None = core()
+    if native is None:
+        return [-errno.ENOSYS] * len(names)
+    wanted = config.get("threads")
+    return native.file_read_many(directory, names, flags, stop, most, wanted, parallel.check)
 
 
 def _with_ctypes() -> Open | None:

@@ -5,9 +5,11 @@ This module knows keys and descriptors. It must not know how a file is opened sa
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from omnizarr.model.paths import check_key
 from omnizarr.model.store import Buffer, ByteRange
@@ -15,6 +17,9 @@ from omnizarr.stores.local.files import read_part
 from omnizarr.stores.local.folder import Folder
 
 _SHARING = 16  # so many values of one directory are read through a descriptor of it
+_FEW = 16  # fewer are read one by one
+_MOST = 1024
+_SMALL_BYTES = 16 * 1024  # twice so many times `_MOST` are taken meanwhile
 
 
 def read_many(
@@ -45,4 +50,39 @@ def read_many(
                 os.close(file)
             if parent is not None:
                 parent.close()
+    return answers
+
+
+def are_apart(requests: Sequence[tuple[str, ByteRange | None]]) -> bool:
+    """Whether each can be read by itself: adjacent ranges of one value need one open file."""
+    return all(one[0] != two[0] for one, two in pairwise(requests))
+
+
+def read_small(
+    requests: Sequence[tuple[str, ByteRange | None]],
+    get: Callable[[str, ByteRange | None], Buffer | None],
+    admit: Callable[[str], None],
+    read_files: Callable[[list[str], int, int], list[bytes | int]] | None,
+) -> list[Buffer | None]:
+    """The answers, in order. Where the beginnings of many values are asked for, or all of each, as
+    of documents, those that are small are read by few calls: `read_files(keys, stop, most bytes)`.
+    `get` reads the others; all of them without `read_files`."""
+    answers: list[Buffer | None] = []
+    for first in range(0, len(requests), _MOST):
+        together = requests[first : first + _MOST]
+        part = together[0][1]
+        start, stop = part or (0, None)
+        stop = sys.maxsize if stop is None else stop
+        alike = len(together) >= _FEW and all(request[1] == part for request in together)
+        if read_files is None or not alike or start != 0 or not 0 <= stop <= sys.maxsize:
+            answers += [get(*request) for request in together]
+            continue
+        keys = [key for key, _ in together]
+        for key in keys:
+            admit(key)
+        for request, data in zip(together, read_files(keys, stop, _SMALL_BYTES), strict=True):
+            if type(data) is bytes:
+                answers.append(data)
+            else:
+                answers.append(None if data == -errno.ENOENT else get(*request))
     return answers

@@ -19,7 +19,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from itertools import pairwise
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from omnizarr import limits
@@ -35,7 +35,7 @@ from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, is_gone
 from omnizarr.stores.local.files import is_missing, read_part
 from omnizarr.stores.local.folder import NOFOLLOW, Folder, rename
 from omnizarr.stores.local.key_locks import KeyLocks, Taken, owned
-from omnizarr.stores.local.several import read_many
+from omnizarr.stores.local.several import are_apart, read_many, read_small
 from omnizarr.stores.local.snapshot import Snapshot
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
 
@@ -169,12 +169,13 @@ class LocalStore(Store):
             os.close(file)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        # Adjacent ranges of one value must be read from one open file.
-        if len(requests) == 1 or (
-            self._beneath.reads and all(one[0] != two[0] for one, two in pairwise(requests))
-        ):
-            return [self.get(key, byte_range) for key, byte_range in requests]
-        return read_many(self, requests, self._open, self._beneath.shared)
+        if len(requests) == 1:
+            return [self.get(*requests[0])]
+        if not (self._beneath.reads and are_apart(requests)):
+            return read_many(self, requests, self._open, self._beneath.shared)
+        usual = type(self).get is LocalStore.get
+        read_files = partial(self._beneath.read_many, self._read_flags) if usual else None
+        return read_small(requests, self.get, self._admit, read_files)
 
     def files(self, prefix: str, *, writing: bool = False) -> FilePrefix | None:
         kind = type(self)
