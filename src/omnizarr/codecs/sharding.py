@@ -39,7 +39,7 @@ from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.runtime.properties import cached_property
 
 if TYPE_CHECKING:
-    from omnizarr.codecs.chain import Chain
+    from omnizarr.codecs.chains import Chain
 
 NAME = "sharding_indexed"
 MISSING = 2**64 - 1
@@ -490,7 +490,7 @@ class ShardingCodec(CodecDocument):
         >>> codec.shard(omnizarr.codecs.ArrayStage((4,), np.dtype("u1"))).shape
         (2,)
         """
-        from omnizarr.codecs.chain import build
+        from omnizarr.codecs.chains import build
 
         inner, outer = tuple(self.chunk_shape), stage.shape
         if len(inner) != len(outer) or any(n % m for n, m in zip(outer, inner, strict=True)):
