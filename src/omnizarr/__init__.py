@@ -235,4 +235,7 @@ _named = first_use(__name__, _LAZY, _other)
 
 
 def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        import numpy  # noqa: F401 - whole: threads that import parts of it at once see half of them
+
     return _named(name)

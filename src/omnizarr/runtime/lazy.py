@@ -11,6 +11,9 @@ of omnizarr name theirs in a table instead:
 
 No name may be that of a module of its package: importing the module would replace it.
 
+Python holds a lock while it imports a module. `runtime.forks`, which lets a fork wait for that, is
+loaded with this module, before the first name is used.
+
 This module knows modules and names. It must not know what they are for.
 """
 
@@ -20,6 +23,8 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
+
+from omnizarr.runtime import forks as forks
 
 
 def first_use(
