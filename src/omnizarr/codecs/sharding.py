@@ -27,6 +27,7 @@ from omnizarr import limits
 from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import choice, inner_chunk_shape, only
 from omnizarr.codecs.document import CodecDocument
+from omnizarr.codecs.layout import DEFAULT_INDEX
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
 from omnizarr.errors import DecodeError, MetadataError
@@ -48,7 +49,6 @@ FAR = 2**62
 FEW = 16
 """After this many look-ups, and more in a large index, a Python list of all of it is faster."""
 UINT64 = np.dtype(np.uint64)
-DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
 IndexLocation = Literal["start", "end"]
 WRITE_ORDERS = ("morton", "unordered", "lexicographic", "colexicographic")
 ReadRange = Callable[[ByteRange], Buffer | None]
