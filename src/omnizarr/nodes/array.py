@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import awkward
     import pyarrow
 
-    from omnizarr.nodes.info import ArrayInfo
     from omnizarr.nodes.views import (
         BlockIndex,
         Converted,
@@ -103,57 +102,6 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         place, model = node.require_array(as_store(store), paths.normalize_path(path), chosen)
         self._set(place, model, opened)
         self._check()
-
-    @property
-    def info(self) -> ArrayInfo:
-        """Report of the array's facts, as text and as HTML. It does not read the store.
-
-        `info_complete` counts the stored chunks as well.
-
-        Examples
-        --------
-        >>> str(omnizarr.zeros((4, 6), chunks=(2, 3)).info).splitlines()[4:6]
-        ['Shape              : (4, 6)', 'Chunk shape        : (2, 3)']
-        """
-        from omnizarr.nodes.info import ArrayInfo
-
-        return ArrayInfo(self)
-
-    def info_complete(self) -> ArrayInfo:
-        """Report the array's facts, stored bytes and stored chunks. It lists the store.
-
-        Returns
-        -------
-        ArrayInfo
-            The report, as text and as HTML.
-
-        Examples
-        --------
-        >>> a = omnizarr.array([1, 2, 3])
-        >>> print(a.info_complete())  # doctest: +ELLIPSIS
-        Name               : /
-        ...
-        Chunks initialized : 1/1
-        <BLANKLINE>
-        """
-        from omnizarr.nodes.info import ArrayInfo
-
-        return ArrayInfo(self, counted=True)
-
-    def info_items(self) -> list[tuple[str, str]]:
-        """List the rows of `info`.
-
-        Returns
-        -------
-        list of tuple of str
-            Name and value of every row.
-
-        Examples
-        --------
-        >>> omnizarr.zeros(3).info_items()[0]
-        ('Name', '/')
-        """
-        return self.info.items()
 
     # -- reading ------------------------------------------------------------------------------
     @suggests

@@ -26,7 +26,7 @@ from omnizarr.runtime.properties import cached_property
 if TYPE_CHECKING:
     from omnizarr.nodes.codec_views import CodecView, ShownCodec
     from omnizarr.nodes.creation.arguments import Order
-    from omnizarr.nodes.info import CallableInt
+    from omnizarr.nodes.info import ArrayInfo, CallableInt
 
 MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What codecs raise that do not fit together."""
@@ -640,3 +640,55 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         if inner is None:
             return self._stored.grid
         return regular_grid(self._stored.shape, inner)
+
+    # -- reports ------------------------------------------------------------------------------
+    @property
+    def info(self) -> ArrayInfo:
+        """Report of the array's facts, as text and as HTML. It does not read the store.
+
+        `info_complete` counts the stored chunks as well.
+
+        Examples
+        --------
+        >>> str(omnizarr.zeros((4, 6), chunks=(2, 3)).info).splitlines()[4:6]
+        ['Shape              : (4, 6)', 'Chunk shape        : (2, 3)']
+        """
+        from omnizarr.nodes.info import ArrayInfo
+
+        return ArrayInfo(self)
+
+    def info_complete(self) -> ArrayInfo:
+        """Report the array's facts, stored bytes and stored chunks. It lists the store.
+
+        Returns
+        -------
+        ArrayInfo
+            The report, as text and as HTML.
+
+        Examples
+        --------
+        >>> a = omnizarr.array([1, 2, 3])
+        >>> print(a.info_complete())  # doctest: +ELLIPSIS
+        Name               : /
+        ...
+        Chunks initialized : 1/1
+        <BLANKLINE>
+        """
+        from omnizarr.nodes.info import ArrayInfo
+
+        return ArrayInfo(self, counted=True)
+
+    def info_items(self) -> list[tuple[str, str]]:
+        """List the rows of `info`.
+
+        Returns
+        -------
+        list of tuple of str
+            Name and value of every row.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).info_items()[0]
+        ('Name', '/')
+        """
+        return self.info.items()
