@@ -8,6 +8,7 @@ A process of its own is needed wherever one is killed, forked, interrupted or li
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import random
 import resource
@@ -45,6 +46,32 @@ def halves(store: str, which: str, times: str, go: str) -> dict[str, Any]:
         except zarr.errors.ZarrError:
             errors += 1
     return {"lost": lost, "errors": errors}
+
+
+def new_chunks(store: str, part: str, way: str, meeting: str, go: str) -> dict[str, Any]:
+    """Write every chunk (or its second half) with 1, or its first half with 2, at the moment when
+    the other process does so too."""
+    if way == "python":
+        os.environ["OMNIZARR_NATIVE"] = "0"  # looked at when the core is first asked for
+    array = zarr.open_array(store, mode="r+")
+    (length,) = array.shards or array.chunks
+    count = array.shape[0] // length
+    own, other = (1, 0) if part == "first" else (0, 1)
+    with open(meeting, "r+b") as file:
+        turns = memoryview(mmap.mmap(file.fileno(), 16)).cast("Q")
+    wait_for(go)
+    for number in range(count):
+        turns[own] = number + 1
+        while turns[other] <= number:
+            time.sleep(0)
+        start, end = number * length, (number + 1) * length
+        if part == "whole":
+            array[start:end] = 1
+        elif part == "second":
+            array[start + length // 2 : end] = 1
+        else:
+            array[start : start + length // 2] = 2
+    return {}
 
 
 def attributes(store: str, which: str, times: str, go: str) -> dict[str, Any]:
@@ -246,6 +273,7 @@ def full_disk(store: str, kind: str) -> dict[str, Any]:
 
 COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
     "halves": halves,
+    "new_chunks": new_chunks,
     "attributes": attributes,
     "appends": appends,
     "kills": kills,

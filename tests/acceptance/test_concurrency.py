@@ -44,6 +44,36 @@ def test_two_processes_update_halves(layout: str, tmp_path: Path, summary: Summa
     assert len([key for key in keys if not key.startswith(".z")]) == 1, keys
 
 
+@pytest.mark.parametrize("ways", ["core core", "core python", "python core"])
+@pytest.mark.parametrize("part", ["whole", "second"])
+@pytest.mark.parametrize("shards", [None, (64,)])
+def test_a_new_chunk_meets_a_change_of_it(
+    shards: tuple[int, ...] | None, part: str, ways: str, tmp_path: Path, summary: Summary
+) -> None:
+    """One process writes chunks that are absent, whole or one half, the other one a half."""
+    count = 1500
+    array = zarr.create_array(
+        tmp_path / "a.zarr", shape=(64 * count,), chunks=(16 if shards else 64,), shards=shards,
+        dtype="i4", fill_value=0, compressors=None,
+    )  # fmt: skip
+    meeting = tmp_path / "meeting"
+    meeting.write_bytes(bytes(16))
+    jobs: list[tuple[object, ...]] = [
+        ("new_chunks", tmp_path / "a.zarr", part, way, meeting)
+        for part, way in zip((part, "first"), ways.split(), strict=True)
+    ]
+    processes.together(WORKER, jobs, tmp_path / "go")
+    values = array[:].reshape(count, 2, 32)
+    lost = int((values[:, 1] != 1).any(axis=1).sum())
+    may_be_over = (1, 2) if part == "whole" else (2,)
+    lost += int((~np.isin(values[:, 0], may_be_over)).any(axis=1).sum())
+    summary(f"concurrency: {count} new chunks ({part}) and changes of them, {ways}: {lost} lost")
+    assert lost == 0
+    assert (values[:, 0] == values[:, 0, :1]).all()
+    assert (values[:, 0] == 2).any()
+    assert not list((tmp_path / "a.zarr").rglob(".~*"))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", ["memory", "local", "dict"])
 def test_threads_update_eighths(layout: str, kind: str, tmp_path: Path) -> None:

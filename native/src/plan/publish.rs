@@ -1,19 +1,29 @@
-//! Writing the files of chunks, each under its lock, so that a reader finds the old value or the new
-//! one, whole, and a writer that reads a value to change it excludes all others.
+//! Writing the files of chunks, so that a reader finds the old value or the new one, whole, and a
+//! writer that reads a value to change it loses none that another stores meanwhile.
 //!
-//! The protocol is that of the reference code (`docs/design/002`): the lock is a file beside the value,
-//! locked with `flock`, that still has its name. The value is written into it, and it is renamed to
-//! the value's name, which ends the lock. Whatever is unusual, a lock that is held among it, is left to
-//! the caller, with nothing changed.
+//! The protocol is that of the reference code (`docs/design/002`): a value is replaced under its lock,
+//! a file beside it that becomes the value (`lock`). A value that is absent needs no lock: a file
+//! without a name gets the value's, if that is still free (`nameless`). Whatever is unusual, a lock
+//! that is held among it, is left to the caller, with nothing changed.
+
+mod lock;
+mod nameless;
+mod written;
 
 use super::Keys;
-use super::files::{Absent, NO_SYMLINKS, SEARCH, create, open, open_in};
-use crate::codecs::{Room, Sink};
+use super::files::{NO_SYMLINKS, SEARCH, create, open};
+use lock::Lock;
+use nameless::Named;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+pub use written::Written;
+use written::{fstat, is_same, status};
 
 const LOCK: i32 =
     libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+/// A directory that was moved away, to be removed, is noticed after so many files. (The call began
+/// before, so what is written there until then counts as written before it was removed.)
+const LOOKED_AT: usize = 32;
 /// Longer names have locks that are named otherwise.
 const LONGEST_NAME: usize = 50;
 
@@ -25,9 +35,11 @@ pub struct Publisher<'a> {
     path: Vec<u8>,
     /// The directory of the file before: its path, and the directory if there is one.
     directory: Vec<u8>,
-    folder: Option<OwnedFd>,
-    /// It is in a file system that tells of every failed write at once.
-    local: bool,
+    folder: Option<Folder>,
+    /// Whether the next value of the directory is likely to be absent; None: not known.
+    absent: Option<bool>,
+    /// How many values were stored there without a lock.
+    named: usize,
     /// What is written next.
     written: Vec<u8>,
 }
@@ -41,7 +53,8 @@ impl<'a> Publisher<'a> {
             path: Vec::new(),
             directory: Vec::new(),
             folder: None,
-            local: false,
+            absent: None,
+            named: 0,
             written: Vec::new(),
         }
     }
@@ -55,7 +68,7 @@ impl<'a> Publisher<'a> {
         if self.path[..split] != self.directory[..] {
             self.directory.clear();
             self.directory.extend_from_slice(&self.path[..split]);
-            (self.folder, self.local) = (None, false);
+            (self.folder, self.absent) = (None, None);
         }
         (self.path.len() - split - 1 <= LONGEST_NAME).then_some(split + 1)
     }
@@ -67,49 +80,94 @@ impl<'a> Publisher<'a> {
         };
         if self.folder.is_none() {
             match open(libc::AT_FDCWD, &self.directory, SEARCH, NO_SYMLINKS) {
-                Ok(folder) => self.folder = Some(folder),
+                Ok(file) => self.folder = Folder::new(file),
                 Err(error) => return error == libc::ENOENT,
             }
         }
         let (Some(folder), Ok(name)) = (&self.folder, CString::new(&self.path[begin..])) else {
             return false;
         };
-        matches!(status(folder.as_raw_fd(), &name), Err(libc::ENOENT))
+        is_free(folder.file.as_raw_fd(), &name)
     }
 
     /// Store what `fill` gives for a chunk: how many bytes; None if that is left to the caller, and the
-    /// value is as it was.
+    /// value is as it was. `fill` may ask for the value until now, which does not change meanwhile. It
+    /// may be called twice.
     pub fn publish(
         &mut self,
         coordinates: &[usize],
-        fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
+        mut fill: impl FnMut(&mut Written<'_>) -> Option<()>,
     ) -> Option<usize> {
         let begin = self.enter(coordinates)?;
+        self.open_folder()?;
+        match self.publish_new(begin, &mut fill) {
+            Named::Done(count) => return Some(count),
+            Named::Taken | Named::Unable => self.absent = Some(false),
+            Named::Left => {
+                self.folder = None;
+                return None;
+            }
+        }
+        self.replace(begin, &mut fill)
+    }
+
+    /// Store a value that is absent.
+    fn publish_new(
+        &mut self,
+        begin: usize,
+        fill: &mut dyn FnMut(&mut Written<'_>) -> Option<()>,
+    ) -> Named {
+        let (Some(folder), Ok(name)) = (&self.folder, CString::new(&self.path[begin..])) else {
+            return Named::Left;
+        };
+        let file = folder.file.as_raw_fd();
+        // What was true of the last value is likely to be true of the next.
+        let absent = *self
+            .absent
+            .get_or_insert_with(|| folder.local && is_free(file, &name));
+        if !absent {
+            return Named::Unable;
+        }
+        self.named += 1;
+        if self.named.is_multiple_of(LOOKED_AT) && !folder.is_at(&self.directory) {
+            return Named::Left;
+        }
+        nameless::publish(file, &name, &mut self.written, fill)
+    }
+
+    /// Store a value under its lock.
+    fn replace(
+        &mut self,
+        begin: usize,
+        fill: &mut dyn FnMut(&mut Written<'_>) -> Option<()>,
+    ) -> Option<usize> {
+        let folder = self.folder.as_ref()?;
         let name = CString::new(&self.path[begin..]).ok()?;
         let beside = [b".~", name.to_bytes(), b".lock"].concat();
         let lock_path = CString::new([&self.path[..begin], &beside].concat()).ok()?;
         let beside = CString::new(beside).ok()?;
-        if self.folder.is_none() {
-            let folder = self.open_directory()?;
-            self.local = is_local(&folder);
-            self.folder = Some(folder);
-        }
-        let folder = self.folder.as_ref()?.as_raw_fd();
-        let Ok(file) = create(folder, &beside, LOCK) else {
+        let Ok(file) = create(folder.file.as_raw_fd(), &beside, LOCK) else {
             self.folder = None; // it may be gone
             return None;
         };
         let lock = Lock {
-            folder,
+            folder: folder.file.as_raw_fd(),
             name: &beside,
             file,
-            local: self.local,
+            local: folder.local,
         };
         let count = lock.publish(&lock_path, &name, &mut self.written, fill);
         if count.is_none() {
             self.folder = None;
         }
         count
+    }
+
+    fn open_folder(&mut self) -> Option<()> {
+        if self.folder.is_none() {
+            self.folder = Folder::new(self.open_directory()?);
+        }
+        self.folder.is_some().then_some(())
     }
 
     /// The directory of the chunk, which is made where it is missing.
@@ -144,191 +202,37 @@ impl<'a> Publisher<'a> {
     }
 }
 
-/// The file of a lock, which may or may not be held.
-struct Lock<'a> {
-    folder: RawFd,
-    name: &'a CStr,
+/// An open directory.
+struct Folder {
     file: OwnedFd,
+    /// What it is, to compare it with what has its path.
+    facts: libc::stat,
+    /// It is in a file system that tells of every failed write at once, and that has files without
+    /// names.
     local: bool,
 }
 
-impl Lock<'_> {
-    /// Take the lock, write, rename: how many bytes were written. Without success nothing of the lock
-    /// remains, unless another process holds it.
-    fn publish(
-        self,
-        path: &CStr,
-        name: &CStr,
-        memory: &mut Vec<u8>,
-        fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
-    ) -> Option<usize> {
-        let file = self.file.as_raw_fd();
-        // SAFETY: an open file.
-        if unsafe { libc::flock(file, libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            return None;
-        }
-        let Some(here) = self.held(path) else {
-            self.unlock();
-            return None;
-        };
-        // What a killed writer left.
-        let emptied = match here.st_size {
-            0 => Some(()),
-            _ => empty(&self.file),
-        };
-        let written = emptied.and_then(|()| self.write(name, memory, fill));
-        if written.is_none() || !self.rename(name) {
-            self.release();
-            return None;
-        }
-        self.unlock();
-        written
-    }
-
-    /// The status of the locked file, if the path names it and it is an ordinary one: then no other
-    /// process has the lock.
-    fn held(&self, path: &CStr) -> Option<libc::stat> {
-        let (there, here) = (status(libc::AT_FDCWD, path).ok()?, fstat(&self.file)?);
-        let regular = here.st_mode & libc::S_IFMT == libc::S_IFREG;
-        (is_same(&there, &here) && regular && here.st_nlink == 1).then_some(here)
-    }
-
-    fn write(
-        &self,
-        name: &CStr,
-        memory: &mut Vec<u8>,
-        fill: impl FnOnce(&mut Written<'_>) -> Option<()>,
-    ) -> Option<usize> {
-        let mut written = Written {
-            folder: self.folder,
-            name,
-            file: &self.file,
-            memory,
-            count: 0,
-        };
-        fill(&mut written)?;
-        let count = written.count;
-        if self.local {
-            return Some(count);
-        }
-        let file = self.file.as_raw_fd();
-        // A network file system tells of failed writes only when a descriptor is closed.
-        // SAFETY: a descriptor of our own.
-        let closed = unsafe {
-            let copy = libc::dup(file);
-            copy >= 0 && libc::close(copy) == 0
-        };
-        closed.then_some(count)
-    }
-
-    fn rename(&self, name: &CStr) -> bool {
-        let (folder, own) = (self.folder, self.name.as_ptr());
-        // SAFETY: an open directory, and names that end with 0.
-        unsafe { libc::renameat(folder, own, folder, name.as_ptr()) == 0 }
-    }
-
-    /// Remove the file, if it is still this one, and end the lock.
-    fn release(&self) {
-        if let (Ok(there), Some(here)) = (status(self.folder, self.name), fstat(&self.file))
-            && is_same(&there, &here)
-        {
-            // SAFETY: an open directory, and a name that ends with 0.
-            unsafe { libc::unlinkat(self.folder, self.name.as_ptr(), 0) };
-        }
-        self.unlock();
-    }
-
-    /// A child that was forked meanwhile shares the file: closing it is not enough.
-    fn unlock(&self) {
-        // SAFETY: an open file.
-        unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
-    }
-}
-
-/// A new file, and memory for what goes there next.
-pub struct Written<'a> {
-    /// Where the value is that it replaces.
-    folder: RawFd,
-    name: &'a CStr,
-    file: &'a OwnedFd,
-    memory: &'a mut Vec<u8>,
-    /// How many bytes were written.
-    count: usize,
-}
-
-impl Written<'_> {
-    /// The value until now, from the directory of the lock, whatever has its path meanwhile;
-    /// Some(None) if there is none.
-    pub fn old(&self) -> Option<Option<OwnedFd>> {
-        match open_in(self.folder, self.name.to_bytes()) {
-            Ok(file) => Some(Some(file)),
-            Err(Absent::Missing) => Some(None),
-            Err(Absent::Unusual) => None,
-        }
-    }
-}
-
-impl Sink for Written<'_> {
-    fn room(&mut self, most: usize) -> Option<Room> {
-        self.memory.clear();
-        self.memory.try_reserve(most).ok()?;
-        // SAFETY: reserved.
-        Some(unsafe { Room::new(self.memory.as_mut_ptr(), most) })
-    }
-
-    unsafe fn took(&mut self, count: usize) -> Option<()> {
-        // SAFETY: reserved by `room`, and written, as the caller promises.
-        unsafe { self.memory.set_len(count) };
-        let memory = std::mem::take(self.memory);
-        let done = self.put(&memory);
-        *self.memory = memory;
-        done
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> Option<()> {
-        self.count += bytes.len();
-        write_all(bytes, |rest, size| {
-            // SAFETY: an open file, and bytes that are there.
-            unsafe { libc::write(self.file.as_raw_fd(), rest.cast(), size) }
+impl Folder {
+    fn new(file: OwnedFd) -> Option<Folder> {
+        Some(Folder {
+            facts: fstat(&file)?,
+            local: is_local(&file),
+            file,
         })
     }
 
-    fn rewrite(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut place = 0;
-        write_all(bytes, |rest, size| {
-            // SAFETY: an open file, and bytes that are there.
-            let done = unsafe { libc::pwrite(self.file.as_raw_fd(), rest.cast(), size, place) };
-            place += done.max(0) as libc::off_t;
-            done
-        })
-    }
-
-    fn restart(&mut self) -> Option<()> {
-        self.count = 0;
-        empty(self.file)
+    /// Whether it still has its path.
+    fn is_at(&self, path: &[u8]) -> bool {
+        let Ok(path) = CString::new(path) else {
+            return false;
+        };
+        status(libc::AT_FDCWD, &path).is_ok_and(|there| is_same(&self.facts, &there))
     }
 }
 
-/// Call until all bytes are written.
-fn write_all(bytes: &[u8], mut write: impl FnMut(*const u8, usize) -> isize) -> Option<()> {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        match usize::try_from(write(rest.as_ptr(), rest.len().min(1 << 30))) {
-            Ok(done) if done > 0 => rest = rest.get(done..)?,
-            _ if interrupted() => {}
-            _ => return None,
-        }
-    }
-    Some(())
-}
-
-/// Remove all content, and go to the beginning.
-fn empty(file: &OwnedFd) -> Option<()> {
-    let file = file.as_raw_fd();
-    // SAFETY: an open file.
-    let done =
-        unsafe { libc::ftruncate(file, 0) == 0 && libc::lseek(file, 0, libc::SEEK_SET) == 0 };
-    done.then_some(())
+/// Whether nothing has this name.
+fn is_free(folder: RawFd, name: &CStr) -> bool {
+    matches!(status(folder, name), Err(libc::ENOENT))
 }
 
 /// Whether closing a file of this directory does nothing that can fail.
@@ -344,33 +248,4 @@ fn is_local(folder: &OwnedFd) -> bool {
         libc::TMPFS_MAGIC,
     ];
     answer == 0 && kinds.contains(&found.f_type)
-}
-
-fn interrupted() -> bool {
-    std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
-}
-
-fn is_same(one: &libc::stat, other: &libc::stat) -> bool {
-    one.st_ino == other.st_ino && one.st_dev == other.st_dev && other.st_nlink > 0
-}
-
-fn fstat(file: &OwnedFd) -> Option<libc::stat> {
-    // SAFETY: plain numbers, all of which may be 0.
-    let mut found: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: an open file, and room for its status.
-    (unsafe { libc::fstat(file.as_raw_fd(), &mut found) } == 0).then_some(found)
-}
-
-/// The status of what has a name, be it a link; or the number of the error.
-fn status(folder: RawFd, name: &CStr) -> Result<libc::stat, i32> {
-    // SAFETY: plain numbers, all of which may be 0.
-    let mut found: libc::stat = unsafe { std::mem::zeroed() };
-    let flags = libc::AT_SYMLINK_NOFOLLOW;
-    // SAFETY: a path that ends with 0, and room for the status.
-    match unsafe { libc::fstatat(folder, name.as_ptr(), &mut found, flags) } {
-        0 => Ok(found),
-        _ => Err(std::io::Error::last_os_error()
-            .raw_os_error()
-            .unwrap_or(libc::EIO)),
-    }
 }

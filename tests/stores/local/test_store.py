@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
 import os
 import pickle
@@ -18,7 +19,9 @@ from pathlib import Path
 import pytest
 
 from omnizarr import limits
+from omnizarr.engine import update
 from omnizarr.errors import ConflictError, InvalidKeyError, LimitError, ReadOnlyError, StoreError
+from omnizarr.model.store import Buffer
 from omnizarr.stores import (
     ByteRange,
     DirectoryStore,
@@ -880,6 +883,73 @@ def test_what_was_read_before_the_lock_was_lost_is_not_written(
                 "set_if_absent": lambda: store.set_if_absent("c/1", b"old and more"),
             }[change]()
     assert store.get("c/1") == (None if change == "set_if_absent" else b"new")
+
+
+def test_what_was_stored_without_a_lock_since_none_was_found_is_not_replaced(
+    store: LocalStore,
+) -> None:
+    """The native core stores values that are absent without a lock."""
+    with store.lock("c/1"):
+        assert store.get("c/1") is None
+        (store.root / "c/1").write_bytes(b"other")
+        with pytest.raises(ConflictError, match="read it again"):
+            store.set("c/1", b"mine")
+        assert store.get("c/1") == b"other"
+    assert everything(store.root) == ["c", "c/1"]
+
+
+def test_an_update_that_is_overtaken_begins_anew(store: LocalStore) -> None:
+    found: list[Buffer | None] = []
+
+    def append(held: Store) -> None:
+        found.append(old := held.get("c/1"))
+        if len(found) == 1:
+            (store.root / "c/1").write_bytes(b"other")
+        held.set("c/1", bytes(old or b"") + b" and mine")
+
+    update(store, "c/1", append)
+    assert found == [None, b"other"]
+    assert store.get("c/1") == b"other and mine"
+
+
+def test_a_new_value_is_replaced_by_who_has_not_looked_or_has_stored_it(store: LocalStore) -> None:
+    with store.lock("unseen"):
+        (store.root / "unseen").write_bytes(b"other")
+        store.set("unseen", b"mine")
+    with store.lock("twice"):
+        assert store.get("twice") is None
+        store.set("twice", b"first")
+        store.set("twice", b"second")
+    with store.lock("if absent"):
+        assert store.get("if absent") is None
+        assert store.set_if_absent("if absent", b"first")
+        store.set("if absent", b"second")
+    store.set("again", b"old")
+    with store.lock("again"):
+        assert store.get("again") == b"old"
+        store.delete("again")
+        (store.root / "again").write_bytes(b"other")
+        assert store.get("again") == b"other"
+        for change in (lambda: store.set("again", b"mine"), lambda: store.delete("again")):
+            with pytest.raises(ConflictError, match="'again' was stored by another writer"):
+                change()
+    values = {key: store.get(key) for key in store.list()}
+    second = dict.fromkeys(("if absent", "twice"), b"second")
+    assert values == {"again": b"other", "unseen": b"mine", **second}
+
+
+def test_a_new_value_under_a_lock_without_hard_links(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_options: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with store.lock("a/b"):
+        assert store.get("a/b") is None
+        store.set("a/b", b"1")
+    assert store.get("a/b") == b"1"
+    assert everything(store.root) == ["a", "a/b"]
 
 
 def test_a_lock_moves_with_its_directory_and_excludes_no_writer_at_the_old_path(

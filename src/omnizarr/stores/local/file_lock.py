@@ -22,9 +22,6 @@ holder removes a lock file. A lock that moved away with its directory excludes n
 
 On Windows an open file can be neither unlinked nor renamed; the lock file stays, hidden, and is
 reused, and `publish` is not available (`CAN_PUBLISH`).
-
-`KeyLocks` are the locks of a store's keys. They are reentrant: the thread that holds one does not
-wait for itself. For that, `owned` has the locks that the threads of this process hold.
 """
 
 from __future__ import annotations
@@ -34,17 +31,13 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from threading import get_ident
+from collections.abc import Callable
 
-from omnizarr.errors import ConflictError
 from omnizarr.model.store import Buffer
 from omnizarr.runtime import forks
 from omnizarr.stores.local import files
 from omnizarr.stores.local.containment import Beneath
 from omnizarr.stores.local.folder import Folder
-from omnizarr.stores.local.temporary_names import name_beside
 
 _FLAGS = (
     os.O_RDWR
@@ -250,6 +243,10 @@ class FileLock:
         """Whether the lock excludes others: its path still names the file that is locked."""
         return _named(self._path, self._file) is not None
 
+    def remove(self, name: str) -> None:
+        """Remove the value."""
+        self.folder.unlink(name)
+
     def publish(self, value: Buffer, name: str, fsync: bool) -> None:
         """Write the value into the lock file and rename that to `name`, which ends the lock. Where
         that cannot be, write it to a temporary beside it.
@@ -327,134 +324,3 @@ def is_free(folder: Folder, name: str) -> bool:
         return _try_acquire(file)
     finally:
         _close(file)  # which gives the lock back
-
-
-# -- the locks of a store's keys --------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class _Owned:
-    """A lock that a thread of this process holds."""
-
-    lock: FileLock
-    taker: KeyLocks
-    has_read: bool = False
-    """Whether the value was read through `taker` since the lock was taken."""
-
-
-owned: dict[tuple[str, int], list[_Owned]] = {}
-"""Locks by path of the value and by thread, for all stores of one directory. (A thread has several
-if it lost one with its directory and took the lock again.)"""
-
-
-def _disown(owner: tuple[str, int], entry: _Owned) -> None:
-    entries = owned.get(owner, [])
-    if entry in entries:
-        entries.remove(entry)
-    if not entries:
-        owned.pop(owner, None)
-
-
-class Taken:
-    """The directory of a key until the block ends, with the lock that this thread holds already and
-    goes on to hold, or without one."""
-
-    __slots__ = ("_directory", "_held", "_open", "folder")
-
-    def __init__(
-        self, held: FileLock | None, open_folder: Callable[[str], Folder], directory: str
-    ) -> None:
-        self._held = held
-        self._open = open_folder
-        self._directory = directory
-
-    def __enter__(self) -> Taken:
-        held = self._held
-        self.folder = self._open(self._directory) if held is None else held.folder
-        return self
-
-    def publish(self, value: Buffer, name: str, fsync: bool) -> None:
-        """Write the value under its lock, which that ends, or to a temporary beside it."""
-        if self._held is not None:
-            self._held.publish(value, name, fsync)
-        else:
-            files.put(self.folder, name, value, fsync)
-
-    def __exit__(self, *exc_info: object) -> None:
-        if self._held is None:
-            self.folder.close()
-
-
-class KeyLocks:
-    """The locks of the keys beneath a root. `ensure` creates a directory; `store` is its name in
-    errors."""
-
-    def __init__(self, beneath: Beneath, ensure: Callable[[str], None], store: str) -> None:
-        self._beneath = beneath
-        self._ensure = ensure
-        self._store = store
-
-    def _lock_of(self, key: str, optional: bool) -> FileLock:
-        """The lock of a key, not yet taken."""
-        parent, _, name = key.rpartition("/")
-        return FileLock(self._beneath, parent, name_beside(name, "lock"), self._ensure, optional)
-
-    @contextlib.contextmanager
-    def held(self, key: str) -> Iterator[None]:
-        """Hold the lock, so that `take` of this thread finds it."""
-        if self.current(key) is not None:
-            yield
-            return
-        lock = self._lock_of(key, optional=False)
-        owner = f"{self._beneath.base}/{key}", get_ident()
-        entry = _Owned(lock, self)
-        try:
-            try:
-                lock.__enter__()
-            except OSError as error:
-                raise files.failure(self._store, "lock", key, error) from error
-            owned.setdefault(owner, []).append(entry)
-            yield
-        finally:
-            try:
-                _disown(owner, entry)
-            finally:
-                lock.__exit__()
-
-    def take(self, key: str, locking: bool) -> FileLock | Taken:
-        """The directory of the key for one change, under its lock: the one that this thread holds,
-        else a new one, else none, where `locking` is False or the file system has no locks.
-
-        It is taken on entry: an interrupt between taking a lock and entering the block would leave
-        the lock taken."""
-        held = self.current(key) if owned else None
-        if held is None and locking:
-            return self._lock_of(key, optional=True)
-        return Taken(held, self._beneath.folder, key.rpartition("/")[0])
-
-    def _of_thread(self, key: str) -> Sequence[_Owned]:
-        """The locks on the key that this thread has taken, valid or not."""
-        return owned.get((f"{self._beneath.base}/{key}", get_ident()), ()) if owned else ()
-
-    def current(self, key: str) -> FileLock | None:
-        """The lock that this thread holds on the key. ConflictError if it held one, read the value,
-        and then lost the lock with its directory: what it would write now is out of date."""
-        for entry in reversed(self._of_thread(key)):
-            if entry.lock.held:
-                if entry.lock.is_valid:
-                    return entry.lock
-                if entry.has_read and entry.taker is self:
-                    raise ConflictError(
-                        f"{key!r} was deleted or moved while it was being changed; read it again"
-                    ).at(self._store)
-        return None
-
-    def note_read(self, key: str) -> None:
-        """The value is being read: see `current`."""
-        for entry in self._of_thread(key):
-            entry.has_read |= entry.taker is self
-
-    def prune_later(self, key: str) -> None:
-        """The value was deleted: once the lock is released, its directory may be empty."""
-        for entry in self._of_thread(key):
-            entry.lock.prune_later()

@@ -31,9 +31,10 @@ from omnizarr.runtime.properties import cached_property
 from omnizarr.stores import kinds
 from omnizarr.stores.local import files, leftovers
 from omnizarr.stores.local.containment import FILE, LINK, Beneath
-from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, KeyLocks, Taken, is_gone, owned
+from omnizarr.stores.local.file_lock import CAN_PUBLISH, FileLock, is_gone
 from omnizarr.stores.local.files import is_missing, read_part
 from omnizarr.stores.local.folder import NOFOLLOW, Folder, rename
+from omnizarr.stores.local.key_locks import KeyLocks, Taken, owned
 from omnizarr.stores.local.several import read_many
 from omnizarr.stores.local.snapshot import Snapshot
 from omnizarr.stores.local.temporary_names import RESERVED, is_reserved
@@ -47,7 +48,6 @@ _READ = os.O_RDONLY | _CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_N
 
 T = TypeVar("T")
 _ATTEMPTS = 1000  # each means that another process removed the directory in between
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _DAY = 24 * 60 * 60.0
 _CAPABILITIES = {
     locking: Capabilities(conditional=True, locks=locking, validators=True, known_sizes=True)
@@ -296,11 +296,12 @@ class LocalStore(Store):
         except FileExistsError:
             return self._refused(key, folder.status(name))
         except OSError as error:
-            if error.errno not in _NO_LINKS:
+            if error.errno not in files.NO_LINKS:
                 raise
             with suppress(FileNotFoundError):  # a file system without hard links: the lock excludes
                 return self._refused(key, folder.status(name))
             files.put(folder, name, value, self.fsync)
+        self._locks.note_stored(key)
         return True
 
     def _refused(self, key: str, status: os.stat_result) -> bool:
@@ -327,7 +328,7 @@ class LocalStore(Store):
             return
         try:
             with self._locks.take(key, self.locking) as taken:
-                taken.folder.unlink(name)
+                taken.remove(name)
         except OSError as error:
             if isinstance(error, StoreError):
                 raise
