@@ -27,6 +27,8 @@ class Library:
     version: str
     module: str | None = None
     """What `import` is timed for; None if another entry stands for it."""
+    first_read: str | None = None
+    """A program that imports the library and reads the first element of the array at `path`."""
     format = 3
     """The format of the files that it is given."""
 
@@ -78,6 +80,8 @@ class ZarrLike(Library):
         self.title = title
         self.version = str(self.api.__version__)
         self.module = module if pipeline is None else None
+        if pipeline is None:
+            self.first_read = f"import {module}; value = {module}.open_array(path, mode='r')[0, 0]"
         if module == "zarr" and int(self.version.partition(".")[0]) < 3:
             raise ImportError(f"zarr {self.version} is not of generation 3")
         if module == "omnizarr" or pipeline == OURS:
@@ -117,6 +121,7 @@ class Zarr2(Library):
 
     title = "zarr-python 2"
     module = "zarr"
+    first_read = "import zarr; value = zarr.open_array(path, mode='r')[0, 0]"
     format = 2
 
     def __init__(self) -> None:
@@ -148,6 +153,11 @@ class TensorStore(Library):
     """tensorstore, with or without the fsync after each file, which no other library does."""
 
     module = "tensorstore"
+    first_read = """
+import tensorstore
+kvstore = {"driver": "file", "path": path}
+value = tensorstore.open({"driver": "zarr3", "kvstore": kvstore}).result()[0, 0].read().result()
+"""
 
     def __init__(self, title: str, *, sync: bool) -> None:
         self.api = importlib.import_module("tensorstore")
@@ -187,6 +197,10 @@ class Zarrista(Library):
 
     title = "zarrista"
     module = "zarrista"
+    first_read = """
+import zarrista
+value = zarrista.Array.open(zarrista.store.FilesystemStore(path))[0, 0].to_numpy()[0, 0]
+"""
 
     def __init__(self) -> None:
         self.api = importlib.import_module("zarrista")

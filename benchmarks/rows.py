@@ -271,36 +271,73 @@ def listing() -> Row:
 
 
 def importing() -> Row:
-    """What importing the library adds to importing NumPy, in a fresh interpreter.
-
-    All are compiled once into the run's own folder, so that an installed library has no
-    advantage over a checkout.
-    """
+    """What importing the library adds to importing NumPy."""
 
     def prepare(library: Library, space: Workspace) -> Timed | None:
         if library.module is None:
             return None
-        environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(space.folder / "bytecode")}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        program = (
-            "import numpy, time; start = time.perf_counter();"
-            f"import {library.module}; print(time.perf_counter() - start)"
-        )
+        return lambda: _fresh(f"import {library.module}", space)[0]
+
+    def check(library: Library, space: Workspace, result: Any) -> None:
+        pass
+
+    return Row("import, beyond NumPy", None, _once_before(prepare), check)
+
+
+def first_read(layout: Layout) -> Row:
+    """Import the library, open an array and read one element: what is imported later counts too."""
+    label = "import, open, read one element"
+
+    def prepare(library: Library, space: Workspace) -> Timed | None:
+        if library.first_read is None:
+            return None
+        program, path = library.first_read, space.array(layout, library.format)
+        expected = space.data(layout)[0, 0]
 
         def run() -> float:
-            command = [sys.executable, "-c", program]
-            done = subprocess.run(
-                command, capture_output=True, text=True, check=True, env=environment
-            )
-            return float(done.stdout)
+            seconds, value = _fresh(program, space, path)
+            _must_equal(value, expected, library, label)
+            return seconds
 
-        run()
         return run
 
     def check(library: Library, space: Workspace, result: Any) -> None:
         pass
 
-    return Row("import, beyond NumPy", None, prepare, check)
+    return Row(label, layout, _once_before(prepare), check)
+
+
+def _once_before(
+    prepare: Callable[[Library, Workspace], Timed | None],
+) -> Callable[[Library, Workspace], Timed | None]:
+    """Run it once untimed, so that everything is compiled."""
+
+    def prepared(library: Library, space: Workspace) -> Timed | None:
+        run = prepare(library, space)
+        if run is not None:
+            run()
+        return run
+
+    return prepared
+
+
+def _fresh(program: str, space: Workspace, path: Path | None = None) -> tuple[float, float]:
+    """Seconds that a program takes in a fresh interpreter that has imported NumPy, and its `value`.
+
+    All is compiled into the run's own folder, so that an installed library has no advantage over
+    a checkout.
+    """
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(space.folder / "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    timed = (
+        f"import numpy, time; path, value = {str(path)!r}, 0; start = time.perf_counter()\n"
+        f"{program}\n"
+        "print(time.perf_counter() - start, float(value))"
+    )
+    command = [sys.executable, "-c", timed]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    seconds, value = map(float, done.stdout.split())
+    return seconds, value
 
 
 # -- the table ------------------------------------------------------------------------------------
@@ -367,6 +404,7 @@ def all_rows(*, quick: bool) -> list[Row]:
         whole_write(byte_shards),
         listing(),
         importing(),
+        first_read(Layout((64, 64), (64, 64), "blosc-lz4")),
     ]
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/scheduler_simulation.py --workers 10000 --tasks 2000000
 
-`omnizarr.jobs.run` hands tasks out and a real `Journal` in memory writes them down, as in every
+`omnizarr.jobs.running` hands tasks out and a real `Journal` in memory writes them down, as in every
 job. Only the workers are simulated: a task ends at a time drawn from a log-normal distribution
 (median `--seconds`, some take ten times as long), and the clock jumps to the next end. Printed are
 the time that the calling thread needs for one task, which bounds how many workers one scheduler

@@ -145,7 +145,7 @@ PUBLIC = [
 
 
 def module_parts(file: Path) -> tuple[str, ...]:
-    """('codecs', 'chain') for src/omnizarr/codecs/chain.py; ('__init__',) for the package."""
+    """('codecs', 'chains') for src/omnizarr/codecs/chains.py; ('__init__',) for the package."""
     parts = file.relative_to(PACKAGE).with_suffix("").parts
     return parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts
 

@@ -10,39 +10,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from omnizarr import codecs, errors, limits, storage, stores
-from omnizarr.api.creating import (
-    array,
-    create,
-    create_array,
-    create_group,
-    create_hierarchy,
-    from_array,
-    group,
-)
-from omnizarr.api.opening import (
-    open,  # noqa: A004 - the name that every user of Zarr knows
-    open_array,
-    open_group,
-    open_like,
-    tree,
-)
 from omnizarr.config import config
-from omnizarr.model.store import ByteRange, Store
-from omnizarr.nodes.array import Array
-from omnizarr.nodes.group import Group
-from omnizarr.stores import (
-    DictStore,
-    DirectoryStore,
-    KVStore,
-    LocalStore,
-    MemoryStore,
-    NestedDirectoryStore,
-    PrefixStore,
-    ReadOnlyStore,
-)
+from omnizarr.runtime.lazy import first_use
 
 if TYPE_CHECKING:
+    from omnizarr import codecs, errors, limits, storage, stores
     from omnizarr.api.checking import check
     from omnizarr.api.consolidating import (
         consolidate_metadata,
@@ -50,6 +22,15 @@ if TYPE_CHECKING:
         unconsolidate_metadata,
     )
     from omnizarr.api.copying import copy, copy_all
+    from omnizarr.api.creating import (
+        array,
+        create,
+        create_array,
+        create_group,
+        create_hierarchy,
+        from_array,
+        group,
+    )
     from omnizarr.api.filled import (
         empty,
         empty_like,
@@ -59,6 +40,13 @@ if TYPE_CHECKING:
         ones_like,
         zeros,
         zeros_like,
+    )
+    from omnizarr.api.opening import (
+        open,  # noqa: A004 - the name that every user of Zarr knows
+        open_array,
+        open_group,
+        open_like,
+        tree,
     )
     from omnizarr.api.saving import load, save, save_array, save_group
     from omnizarr.api.tasks import from_dask
@@ -78,18 +66,40 @@ if TYPE_CHECKING:
     from omnizarr.jobs.translated.store import as_format
     from omnizarr.jobs.verification import verify
     from omnizarr.jobs.virtualization import virtualize
+    from omnizarr.model.store import ByteRange, Store
+    from omnizarr.nodes.array import Array
+    from omnizarr.nodes.group import Group
     from omnizarr.nodes.multiscale import Multiscale
     from omnizarr.nodes.synchronizers import ProcessSynchronizer, ThreadSynchronizer
-    from omnizarr.stores import TempStore, ZipStore
+    from omnizarr.stores import (
+        DictStore,
+        DirectoryStore,
+        KVStore,
+        LocalStore,
+        MemoryStore,
+        NestedDirectoryStore,
+        PrefixStore,
+        ReadOnlyStore,
+        TempStore,
+        ZipStore,
+    )
+
+# `config` is imported with the package: its module has the same name, and would replace it.
+_MODULES = ("codecs", "errors", "limits", "storage", "stores")
 
 _LAZY = {
     "api.checking": ("check",),
     "api.consolidating": ("consolidate_metadata", "open_consolidated", "unconsolidate_metadata"),
     "api.copying": ("copy", "copy_all"),
+    "api.creating": (
+        *("array", "create", "create_array", "create_group", "create_hierarchy"),
+        *("from_array", "group"),
+    ),
     "api.filled": (
         *("empty", "empty_like", "full", "full_like"),
         *("ones", "ones_like", "zeros", "zeros_like"),
     ),
+    "api.opening": ("open", "open_array", "open_group", "open_like", "tree"),
     "api.saving": ("load", "save", "save_array", "save_group"),
     "api.tasks": ("from_dask",),
     "jobs.appending.job": ("append",),
@@ -107,11 +117,18 @@ _LAZY = {
     "jobs.pyramids.job": ("pyramid",),
     "jobs.rechunking.job": ("rechunk",),
     "jobs.verification": ("verify",),
+    "model.store": ("ByteRange", "Store"),
+    "nodes.array": ("Array",),
+    "nodes.group": ("Group",),
     "nodes.multiscale": ("Multiscale",),
     "jobs.virtualization": ("virtualize",),
+    "stores": (
+        *("DictStore", "DirectoryStore", "KVStore", "LocalStore", "MemoryStore"),
+        *("NestedDirectoryStore", "PrefixStore", "ReadOnlyStore", "TempStore", "ZipStore"),
+    ),
     "nodes.synchronizers": ("ProcessSynchronizer", "ThreadSynchronizer"),
 }
-"""Modules that are imported when one of their names is first used."""
+"""Modules that are imported when one of their names is first used: see `runtime.lazy`."""
 
 __version__ = "0.1.0.dev0"
 
@@ -194,14 +211,15 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def __getattr__(name: str) -> Any:
-    """Names that would make the import slow: most stores, numcodecs' codec classes, `_LAZY`."""
-    if name in stores.LAZY:
-        return getattr(stores, name)
-    for module, names in _LAZY.items():
-        if name in names:
-            found = globals()[name] = getattr(import_module(f"omnizarr.{module}"), name)
-            return found
+def _other(name: str) -> Any:
+    """Modules, the rest of the stores, and numcodecs' codec classes."""
+    if name in _MODULES:
+        return import_module(f"omnizarr.{name}")
+    if name[:1].isupper():
+        from omnizarr import stores
+
+        if name in stores.__all__:
+            return getattr(stores, name)
     if name[:1].isupper() or name in ("get_codec", "register_codec", "codec_registry"):
         import numcodecs
 
@@ -211,3 +229,13 @@ def __getattr__(name: str) -> Any:
         if found is not None:
             return found
     raise AttributeError(f"module 'omnizarr' has no attribute {name!r}")
+
+
+_named = first_use(__name__, _LAZY, _other)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        import numpy  # noqa: F401 - whole: threads that import parts of it at once see half of them
+
+    return _named(name)

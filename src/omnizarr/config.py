@@ -22,19 +22,17 @@ Names of zarr-python that mean the same are other spellings of these: `async.con
 `requests`, `threading.max_workers` and `codec_pipeline.max_workers` of `threads`,
 `array.read_missing_chunks` of `array.on_missing`. Its other names are refused, with the reason.
 A name or value that is not known raises `ConfigError`.
+
+`import omnizarr` loads this module and nothing below it: what errors and the environment need is
+imported by the functions that need it.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from operator import index
 from typing import Any, NamedTuple
-
-from omnizarr.errors import ConfigError, IgnoredArgumentWarning
-from omnizarr.keywords import nearest
 
 FORMATS = (
     0, 1, 2, 3, "3-draft2019", "3-draft2020-09", "3-draft2020-10", "n5",
@@ -156,6 +154,9 @@ def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any
 
 def _checked(name: str, value: Any) -> tuple[str, Any]:
     """The name and value of a setting, as they are kept."""
+    from omnizarr.errors import ConfigError
+    from omnizarr.keywords import nearest
+
     kept = _ALIASES.get(name, name)
     setting = _SETTINGS.get(kept)
     given, reason = value, ""
@@ -181,10 +182,17 @@ def _checked(name: str, value: Any) -> tuple[str, Any]:
 
 
 def _from_environment() -> dict[str, Any]:
+    texts = {name: text for name, text in os.environ.items() if name.startswith(_ENVIRONMENT)}
+    if not texts:
+        return {}
+    import json
+    import warnings
+
+    from omnizarr.errors import ConfigError, IgnoredArgumentWarning
+    from omnizarr.keywords import nearest
+
     found: dict[str, Any] = {}
-    for variable, text in os.environ.items():
-        if not variable.startswith(_ENVIRONMENT):
-            continue
+    for variable, text in texts.items():
         name = variable[len(_ENVIRONMENT) :].lower().replace("__", ".")
         try:
             value = json.loads(text)
@@ -279,6 +287,9 @@ class Config:
             return default
         if name in _REFUSED and _REFUSED[name][0] is not _SAME:
             return _REFUSED[name][0].default
+        from omnizarr.errors import ConfigError
+        from omnizarr.keywords import nearest
+
         hint = nearest(name, values) or f"; known are {', '.join(values)}"
         raise ConfigError(f"there is no configuration value {name!r}{hint}")
 

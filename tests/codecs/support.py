@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr.codecs import ArrayStage, Chain, Context, codec_spec
-from omnizarr.codecs.chain import build
+from omnizarr.codecs.chains import build
 
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 BIG = {"name": "bytes", "configuration": {"endian": "big"}}

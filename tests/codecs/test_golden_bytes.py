@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from omnizarr.codecs import ArrayStage, Chain, Context, codec_spec, registry
-from omnizarr.codecs.chain import build
+from omnizarr.codecs.chains import build
 from omnizarr.model.dtypes import from_json
 
 DATA = Path(__file__).parent / "data" / "golden.json"

@@ -19,7 +19,7 @@ import omnizarr
 from omnizarr.errors import ConflictError, MetadataError
 from omnizarr.jobs.appending.job import JOURNAL
 from omnizarr.jobs.appending.planning import Task, growths_of
-from omnizarr.jobs.run import Shared
+from omnizarr.jobs.running import Shared
 from omnizarr.model.store import Store
 from omnizarr.nodes import unfinished
 from omnizarr.testing import FaultStore

@@ -142,7 +142,7 @@ def test_a_result_that_the_client_forgets_is_computed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys.modules["omnizarr.jobs.executors"], "_LOOK_SECONDS", 0)
-    monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "_LOOK", 0.01)
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.running"], "_LOOK", 0.01)
     client = Forgets()
     assert collected(client) == EXPECTED
     assert len(client.executor.keys) >= len(EXPECTED) + 2
@@ -238,7 +238,7 @@ def test_a_future_that_a_broken_pool_forgot_is_no_end(
         raise ValueError("wrong")
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", forgets)
-    monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "_LOOK", 0.05)
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.running"], "_LOOK", 0.05)
     if fails:
         with pytest.raises(ValueError, match="wrong"), opened("processes", 2) as crew:
             run(square, range(40), wrong, workers=2, executor=crew)
@@ -247,13 +247,13 @@ def test_a_future_that_a_broken_pool_forgot_is_no_end(
 
 
 def test_a_task_that_kills_its_worker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "MOST_ATTEMPTS", 2)
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.running"], "MOST_ATTEMPTS", 2)
     with pytest.raises(WorkerError, match=r"2 times.*task 0, 0\. Workers die"):
         collected("processes", die, count=1)  # others would be killed with it, and might be named
 
 
 def test_a_long_task_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["omnizarr.jobs.run"], "MOST_ATTEMPTS", 1)
+    monkeypatch.setattr(sys.modules["omnizarr.jobs.running"], "MOST_ATTEMPTS", 1)
     task = 5, Path("a folder with a long name/and another one/0001.nc")
     with pytest.raises(WorkerError, match=r"0001\.nc"), opened("processes", 1) as crew:
         run(die, [task], lambda task, result: None, executor=crew)

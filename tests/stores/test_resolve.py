@@ -16,7 +16,6 @@ import omnizarr
 from omnizarr import stores
 from omnizarr.errors import NodeNotFoundError, ReadOnlyError, StoreError
 from omnizarr.stores import (
-    LAZY,
     LocalStore,
     MappingStore,
     MemoryStore,
@@ -108,7 +107,7 @@ def test_a_missing_package_is_named(url: str, package: str, extra: str) -> None:
     assert f"pip install 'omnizarr[{extra}]'" in said.stdout, said.stderr
 
 
-@pytest.mark.parametrize("name", sorted(LAZY))
+@pytest.mark.parametrize("name", [name for name in stores.__all__ if name.endswith("Store")])
 def test_every_store_is_found_by_name(name: str) -> None:
     found = getattr(omnizarr, name)
     assert found is getattr(stores, name)

@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
-import numpy.typing as npt
-
 import omnizarr
 from omnizarr import Array, Group, Store
 from omnizarr.aio.nodes import AsyncArray, AsyncGroup, AsyncIndex, wrapped
 from omnizarr.aio.signatures import awaits, like
 from omnizarr.aio.threads import call, iterate, to_thread
 from omnizarr.keywords import suggests
+from omnizarr.model.grids import NDArray
 from omnizarr.stores import StoreLike, as_store
 
 __all__ = [
@@ -160,7 +159,7 @@ async def save(store: Any, *args: Any, **kwargs: Any) -> None:
     await call(lambda: omnizarr.save(store, *args, **kwargs), reads=False)
 
 
-Values = npt.NDArray[Any] | dict[str, "Values"]
+Values = NDArray | dict[str, "Values"]
 """The values of an array, or those of every member of a group."""
 
 

@@ -7,7 +7,7 @@ arguments were checked; "w-" (or "x") creates and refuses to replace. No mode bu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from omnizarr import formats
 from omnizarr.api.arguments import (
@@ -22,7 +22,6 @@ from omnizarr.api.arguments import (
     one_format,
     open_store,
 )
-from omnizarr.api.ignored_arguments import warn_of_attributes, warn_of_differences
 from omnizarr.config import config
 from omnizarr.errors import ArrayNotFoundError, MetadataError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import FormatName, Node
@@ -33,7 +32,6 @@ from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.creation import storing
 from omnizarr.nodes.creation.arguments import (
     OPTIONS,
     ArrayOptions,
@@ -44,11 +42,12 @@ from omnizarr.nodes.creation.arguments import (
     ShapeLike,
     options_from,
 )
-from omnizarr.nodes.creation.arrays import like, make_array
-from omnizarr.nodes.group import Group
 from omnizarr.nodes.node import NodeAddress, Options
-from omnizarr.nodes.tree import Tree
 from omnizarr.stores import StoreLike
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.group import Group
+    from omnizarr.nodes.tree import Tree
 
 
 @suggests
@@ -213,9 +212,9 @@ def _open_array(
                 advice = ("give shape= or data= to create it", error.advice)
                 raise error.advise("; ".join(filter(None, advice))) from error.__cause__
             opened = Array._of(place, model, options)._check()
-            if arguments:
-                warn_of_differences(opened, arguments)
-            return opened
+            return _compared(opened, arguments) if arguments else opened
+    from omnizarr.nodes.creation.arrays import make_array
+
     try:
         return make_array(backing, normal, arguments, zarr_format=zarr_format, overwrite=overwrite)
     except NodeExistsError as error:
@@ -223,9 +222,15 @@ def _open_array(
         if found is None:
             raise _replaceable(error) from error.__cause__
         place, model = node.as_array(found, backing, normal)  # a concurrent creator was faster
-        opened = Array._of(place, model, options)._check()
-        warn_of_differences(opened, arguments)
-        return opened
+        return _compared(Array._of(place, model, options)._check(), arguments)
+
+
+def _compared(array: Array, arguments: dict[str, Any]) -> Array:
+    """The array that is there already, with a warning if it is not what the arguments describe."""
+    from omnizarr.api.ignored_arguments import warn_of_differences
+
+    warn_of_differences(array, arguments)
+    return array
 
 
 def _replaceable(error: NodeExistsError) -> NodeExistsError:
@@ -295,6 +300,9 @@ def _open_group(
     backing: Store, wanted: str, normal: str, use_consolidated: bool | str | None,
     arguments: dict[str, Any], found: Found = None,
 ) -> Group:  # fmt: skip
+    from omnizarr.api.ignored_arguments import warn_of_attributes
+    from omnizarr.nodes.group import Group
+
     dialect = arguments.pop("dialect", None)
     zarr_format = format_of(arguments)
     made = formats.with_dialect(zarr_format, dialect)
@@ -355,6 +363,9 @@ def make_group(
     attributes: Mapping[str, object] | None, options: Options, *, overwrite: bool,
 ) -> Group:  # fmt: skip
     """Create a group, its parents included."""
+    from omnizarr.nodes.creation import storing
+    from omnizarr.nodes.group import Group
+
     chosen = node.choose_format(store, path, zarr_format, config.get("default_zarr_format"))
     place = NodeAddress(store, path, chosen)
     model = chosen.new_group(dict(attributes or {}))
@@ -391,6 +402,8 @@ def open_like(
     >>> omnizarr.open_like(a, path="b", store={}).chunks
     (2, 2)
     """
+    from omnizarr.nodes.creation.arrays import like
+
     given = {**like(a, arguments, filled=True), **arguments}
     where = given.pop("mode", None), given.pop("storage_options", None)
     backing, wanted = _opened(path if store is None else store, *where)
@@ -433,5 +446,7 @@ def tree(
     /
      └── a (3,) int64
     """
+    from omnizarr.nodes.group import Group
+
     group = grp if isinstance(grp, Group) else open_group(grp, "r")
     return group.tree(expand, level, max_nodes=max_nodes, plain=plain)

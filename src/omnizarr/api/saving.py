@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
 
-import numpy.typing as npt
-
 from omnizarr.api import opening
 from omnizarr.api.arguments import (
     SaveArguments,
@@ -18,6 +16,7 @@ from omnizarr.api.arguments import (
 from omnizarr.formats import FormatName
 from omnizarr.keywords import nearest, suggests
 from omnizarr.model import paths
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Store
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.creation.arguments import ArrayArguments, refuse_settings, with_values
@@ -219,7 +218,7 @@ def load(
     storage_options: StorageOptions | None = None,
     use_consolidated: bool | str | None = None,
     **arguments: Unpack[ArrayArguments],
-) -> npt.NDArray[Any] | LazyLoader:
+) -> NDArray | LazyLoader:
     """Read an array whole, or give the arrays of a group on demand.
 
     Parameters
@@ -258,14 +257,14 @@ def load(
     return _loaded(opened)
 
 
-def _loaded(node: Array | Group) -> npt.NDArray[Any] | LazyLoader:
+def _loaded(node: Array | Group) -> NDArray | LazyLoader:
     if isinstance(node, Group):
         return LazyLoader(node)
-    values: npt.NDArray[Any] = node[...]
+    values: NDArray = node[...]
     return values
 
 
-class LazyLoader(Mapping[str, "npt.NDArray[Any] | LazyLoader"]):
+class LazyLoader(Mapping[str, "NDArray | LazyLoader"]):
     """The arrays of a group; each is read at its first use, and kept.
 
     Parameters
@@ -284,9 +283,9 @@ class LazyLoader(Mapping[str, "npt.NDArray[Any] | LazyLoader"]):
 
     def __init__(self, group: Group) -> None:
         self._group = group
-        self._loaded: dict[str, npt.NDArray[Any] | LazyLoader] = {}
+        self._loaded: dict[str, NDArray | LazyLoader] = {}
 
-    def __getitem__(self, name: str) -> npt.NDArray[Any] | LazyLoader:
+    def __getitem__(self, name: str) -> NDArray | LazyLoader:
         if name not in self._loaded:
             self._loaded[name] = _loaded(self._group[name])
         return self._loaded[name]

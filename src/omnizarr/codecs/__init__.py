@@ -9,28 +9,19 @@ This package knows bytes and arrays. It must not know stores, formats, or where 
 
 from __future__ import annotations
 
-import importlib
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from omnizarr.codecs.base import ArrayStage, BytesStage, Codec, Context, Step
-from omnizarr.codecs.chain import Chain, Scratch, chain
-from omnizarr.codecs.known import codec_names
-from omnizarr.codecs.registry import (
-    chosen_spec,
-    codec_class,
-    codec_spec,
-    get_codec,
-    kind_of,
-    register_codec,
-)
-from omnizarr.codecs.sharding import Shard, ShardIndex
 from omnizarr.model.codec import CodecSpec
+from omnizarr.runtime.lazy import first_use
 
 if TYPE_CHECKING:
     from omnizarr.codecs import numcodecs
+    from omnizarr.codecs.base import ArrayStage, BytesStage, Codec, Context, Step
     from omnizarr.codecs.blosc import BloscCodec
     from omnizarr.codecs.bytes import BytesCodec
     from omnizarr.codecs.cast_value import CastValueCodec as CastValue
+    from omnizarr.codecs.chains import Chain, Scratch, chain
     from omnizarr.codecs.choices import (
         BloscCname,
         BloscShuffle,
@@ -40,8 +31,17 @@ if TYPE_CHECKING:
     )
     from omnizarr.codecs.crc32c import Crc32cCodec
     from omnizarr.codecs.gzip import GzipCodec
+    from omnizarr.codecs.known import codec_names
+    from omnizarr.codecs.registry import (
+        chosen_spec,
+        codec_class,
+        codec_spec,
+        get_codec,
+        kind_of,
+        register_codec,
+    )
     from omnizarr.codecs.scale_offset import ScaleOffsetCodec as ScaleOffset
-    from omnizarr.codecs.sharding import ShardingCodec
+    from omnizarr.codecs.sharding import Shard, ShardIndex, ShardingCodec
     from omnizarr.codecs.transpose import TransposeCodec
     from omnizarr.codecs.vlen_bytes import VLenBytesCodec
     from omnizarr.codecs.vlen_utf8 import VLenUTF8Codec
@@ -86,26 +86,35 @@ __all__ = [
 ]
 
 _LAZY = {
-    "BloscCname": "choices",
-    "BloscCodec": "blosc",
-    "BloscShuffle": "choices",
-    "BytesCodec": "bytes",
-    "Crc32cCodec": "crc32c",
-    "Endian": "choices",
-    "GzipCodec": "gzip",
-    "ShardingCodec": "sharding",
-    "ShardingCodecIndexLocation": "choices",
-    "SubchunkWriteOrder": "choices",
-    "TransposeCodec": "transpose",
-    "VLenBytesCodec": "vlen_bytes",
-    "VLenUTF8Codec": "vlen_utf8",
-    "ZstdCodec": "zstd",
+    "base": ("ArrayStage", "BytesStage", "Codec", "Context", "Step"),
+    "blosc": ("BloscCodec",),
+    "bytes": ("BytesCodec",),
+    "chains": ("Chain", "Scratch", "chain"),
+    "choices": (
+        "BloscCname",
+        "BloscShuffle",
+        "Endian",
+        "ShardingCodecIndexLocation",
+        "SubchunkWriteOrder",
+    ),
+    "crc32c": ("Crc32cCodec",),
+    "gzip": ("GzipCodec",),
+    "known": ("codec_names",),
+    "registry": (
+        "chosen_spec",
+        "codec_class",
+        "codec_spec",
+        "get_codec",
+        "kind_of",
+        "register_codec",
+    ),
+    "sharding": ("Shard", "ShardIndex", "ShardingCodec"),
+    "transpose": ("TransposeCodec",),
+    "vlen_bytes": ("VLenBytesCodec",),
+    "vlen_utf8": ("VLenUTF8Codec",),
+    "zstd": ("ZstdCodec",),
 }
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
+"""Modules that are imported when one of their names is first used: see `runtime.lazy`."""
 
 _RENAMED = {
     "CastValue": "cast_value:CastValueCodec",
@@ -114,12 +123,18 @@ _RENAMED = {
 """Classes with another name in zarr-python."""
 
 
-def __getattr__(name: str) -> Any:
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def _other(name: str) -> Any:
     if name == "numcodecs":
-        return importlib.import_module("omnizarr.codecs.numcodecs")
+        return import_module("omnizarr.codecs.numcodecs")
     if name in _RENAMED:
         module, _, real = _RENAMED[name].partition(":")
-        return getattr(importlib.import_module(f"omnizarr.codecs.{module}"), real)
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"omnizarr.codecs.{_LAZY[name]}"), name)
+        return getattr(import_module(f"omnizarr.codecs.{module}"), real)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:
+    __getattr__ = first_use(__name__, _LAZY, _other)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from omnizarr.codecs.blosc import FORMATS, HEADER, MEMCPYED
-from omnizarr.codecs.chain import Chain
+from omnizarr.codecs.chains import Chain
 from omnizarr.codecs.n5_default import NAME as N5_BLOCK
 from omnizarr.codecs.n5_default import VARLENGTH
 from omnizarr.codecs.registry import option_specs

@@ -20,9 +20,12 @@ import numpy as np
 
 from omnizarr.codecs import text
 from omnizarr.codecs.base import ArrayStage, BytesStage, Step, split_at_serializer
+from omnizarr.model.codec import CodecSpec
 from omnizarr.model.dtypes.struct import is_padded
 from omnizarr.model.grids import Shape
 
+DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
+"""The codecs of a shard's index, unless others are named."""
 MOST_DIMENSIONS = 16
 """The most dimensions of an array that is stored in another order of dimensions."""
 

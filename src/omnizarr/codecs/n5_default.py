@@ -59,7 +59,7 @@ class N5DefaultCodec(CodecDocument):
         return CodecSpec(NAME, {"codecs": inner})
 
     def prepare(self, stage: ArrayStage) -> Step:
-        from omnizarr.codecs.chain import Chain, build
+        from omnizarr.codecs.chains import Chain, build
 
         ndim, shape, dtype = len(stage.shape), stage.shape, stage.dtype
         order = self.codecs[0].configuration.get("order")

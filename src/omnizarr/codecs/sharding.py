@@ -27,6 +27,7 @@ from omnizarr import limits
 from omnizarr.codecs.base import ArrayStage, BytesStage, CodecKind, Context, Step
 from omnizarr.codecs.configuration import choice, inner_chunk_shape, only
 from omnizarr.codecs.document import CodecDocument
+from omnizarr.codecs.layout import DEFAULT_INDEX
 from omnizarr.codecs.loader import library
 from omnizarr.codecs.registry import codec_spec, option_specs, spec_document
 from omnizarr.errors import DecodeError, MetadataError
@@ -39,7 +40,7 @@ from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.runtime.properties import cached_property
 
 if TYPE_CHECKING:
-    from omnizarr.codecs.chain import Chain
+    from omnizarr.codecs.chains import Chain
 
 NAME = "sharding_indexed"
 MISSING = 2**64 - 1
@@ -48,7 +49,6 @@ FAR = 2**62
 FEW = 16
 """After this many look-ups, and more in a large index, a Python list of all of it is faster."""
 UINT64 = np.dtype(np.uint64)
-DEFAULT_INDEX = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("crc32c"))
 IndexLocation = Literal["start", "end"]
 WRITE_ORDERS = ("morton", "unordered", "lexicographic", "colexicographic")
 ReadRange = Callable[[ByteRange], Buffer | None]
@@ -490,7 +490,7 @@ class ShardingCodec(CodecDocument):
         >>> codec.shard(omnizarr.codecs.ArrayStage((4,), np.dtype("u1"))).shape
         (2,)
         """
-        from omnizarr.codecs.chain import build
+        from omnizarr.codecs.chains import build
 
         inner, outer = tuple(self.chunk_shape), stage.shape
         if len(inner) != len(outer) or any(n % m for n, m in zip(outer, inner, strict=True)):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from omnizarr import limits
-from omnizarr.codecs.chain import Chain
+from omnizarr.codecs.chains import Chain
 from omnizarr.codecs.registry import BUILT_IN, option_specs, registered
 from omnizarr.model.codec import CodecSpec
 from omnizarr.runtime import native_core

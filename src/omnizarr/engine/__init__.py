@@ -7,11 +7,18 @@ plan), `encode` (what `write` would store), `trim` (delete what a chunk holds ou
 `exclusive` (exclude other writers).
 """
 
-from omnizarr.engine.chunk_source import Source, has_chain
-from omnizarr.engine.gathering import Gathered
-from omnizarr.engine.locks import Optimistic, exclusive, update
-from omnizarr.engine.reading import read
-from omnizarr.engine.writing import encode, trim, write
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnizarr.runtime.lazy import first_use
+
+if TYPE_CHECKING:
+    from omnizarr.engine.chunk_source import Source, has_chain
+    from omnizarr.engine.gathering import Gathered
+    from omnizarr.engine.locks import Optimistic, exclusive, update
+    from omnizarr.engine.reading import read
+    from omnizarr.engine.writing import encode, trim, write
 
 __all__ = [
     "Gathered",
@@ -25,3 +32,15 @@ __all__ = [
     "update",
     "write",
 ]
+
+_LAZY = {
+    "chunk_source": ("Source", "has_chain"),
+    "gathering": ("Gathered",),
+    "locks": ("Optimistic", "exclusive", "update"),
+    "reading": ("read",),
+    "writing": ("encode", "trim", "write"),
+}
+"""Modules that are imported when one of their names is first used: see `runtime.lazy`."""
+
+if not TYPE_CHECKING:
+    __getattr__ = first_use(__name__, _LAZY)

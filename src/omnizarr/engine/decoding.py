@@ -9,21 +9,18 @@ This module knows one chunk. It must not know where its bytes come from.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
-
 from omnizarr.codecs import Chain, Scratch
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.gathering import Gathered
 from omnizarr.errors import DecodeError, ErrorLocation, LimitError, ZarrError
 from omnizarr.indexing import ChunkPart, refine
+from omnizarr.model.grids import NDArray
 from omnizarr.model.store import Buffer, read_range
 
 UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What a codec may raise on bytes that its metadata does not fit."""
 
-Target = npt.NDArray[Any] | Gathered
+Target = NDArray | Gathered
 
 
 def unfit(error: Exception, where: ErrorLocation | str) -> ZarrError:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import limits
-from omnizarr.codecs.sharding import DEFAULT_INDEX, Shard
+from omnizarr.codecs.layout import DEFAULT_INDEX
 from omnizarr.engine import threads
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.grids import Grid, Shape
@@ -30,6 +30,7 @@ from omnizarr.runtime import native_core, parallel
 from omnizarr.runtime.native_core import Chunks, Selection, Serialized
 
 if TYPE_CHECKING:
+    from omnizarr.codecs.sharding import Shard
     from omnizarr.engine.chunk_source import Source
 
 _LARGEST = 1 << 62

@@ -23,7 +23,6 @@ from omnizarr.engine import native_plans, pipeline, threads
 from omnizarr.engine.chunk_source import Source
 from omnizarr.engine.decoding import UNFIT, Target, decode_part, unfit
 from omnizarr.engine.native_plans import Selected, Unwrapped
-from omnizarr.engine.shard_parts import read_parts
 from omnizarr.errors import ChunkNotFoundError, ValueChangedError, ZarrError
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.store import Buffer
@@ -105,6 +104,8 @@ class _Reading:
     def _fetch_shard(self, part: ChunkPart) -> Fetched:
         """All of a modest shard that is wanted whole: one read brings index and chunks. Of others
         the parts that are wanted, which are placed at once."""
+        from omnizarr.engine.shard_parts import read_parts
+
         source = self._source
         key = source.key(part.coordinates)
         if part.whole and source.chunk_bytes <= threads.merged(source):

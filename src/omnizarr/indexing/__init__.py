@@ -4,24 +4,29 @@ NumPy's rules are the specification. A key applied to a `Transform` gives anothe
 cuts a transform at the chunks of a grid and gives a `Plan`, whose parts the engine executes;
 `refine` cuts a part again inside a shard. `box` plans the commonest keys at once.
 
-Nothing here reads, decodes or stores; it imports `model`, `errors` and `limits` only.
+Nothing here reads, decodes or stores; it imports `model`, `errors`, `limits` and `runtime` only.
 """
 
 from __future__ import annotations
 
-from omnizarr.indexing.box import box
-from omnizarr.indexing.fields import pop_fields
-from omnizarr.indexing.plan import ChunkPart, Plan, partition, refine
-from omnizarr.indexing.select import basic_and_advanced, blocks, coordinates, mask, orthogonal
-from omnizarr.indexing.transform import (
-    Constant,
-    Indexed,
-    Stride,
-    Transform,
-    compose,
-    fitted,
-    identity,
-)
+from typing import TYPE_CHECKING
+
+from omnizarr.runtime.lazy import first_use
+
+if TYPE_CHECKING:
+    from omnizarr.indexing.boxes import box
+    from omnizarr.indexing.fields import pop_fields
+    from omnizarr.indexing.plan import ChunkPart, Plan, partition, refine
+    from omnizarr.indexing.select import basic_and_advanced, blocks, coordinates, mask, orthogonal
+    from omnizarr.indexing.transform import (
+        Constant,
+        Indexed,
+        Stride,
+        Transform,
+        compose,
+        fitted,
+        identity,
+    )
 
 __all__ = [
     "ChunkPart",
@@ -43,3 +48,18 @@ __all__ = [
     "pop_fields",
     "refine",
 ]
+
+_LAZY = {
+    "boxes": ("box",),
+    "fields": ("pop_fields",),
+    "plan": ("ChunkPart", "Plan", "partition", "refine"),
+    "select": ("basic_and_advanced", "blocks", "coordinates", "mask", "orthogonal"),
+    "transform": (
+        *("Constant", "Indexed", "Stride", "Transform"),
+        *("compose", "fitted", "identity"),
+    ),
+}
+"""Modules that are imported when one of their names is first used: see `runtime.lazy`."""
+
+if not TYPE_CHECKING:
+    __getattr__ = first_use(__name__, _LAZY)

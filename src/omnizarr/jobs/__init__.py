@@ -9,12 +9,19 @@
 This package knows tasks, stores and executors. It must not know what a task does.
 """
 
-from omnizarr.jobs.executors import ExecutorLike, opened
-from omnizarr.jobs.journal import Journal
-from omnizarr.jobs.memory import MemoryLike
-from omnizarr.jobs.run import Shared, run, workers_for
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from omnizarr.runtime.lazy import first_use
 from omnizarr.runtime.progress import Progress, Reporter
 from omnizarr.runtime.sizes import as_bytes
+
+if TYPE_CHECKING:
+    from omnizarr.jobs.executors import ExecutorLike, opened
+    from omnizarr.jobs.journal import Journal
+    from omnizarr.jobs.memory import MemoryLike
+    from omnizarr.jobs.running import Shared, run, workers_for
 
 __all__ = [
     "ExecutorLike",
@@ -28,3 +35,14 @@ __all__ = [
     "run",
     "workers_for",
 ]
+
+_LAZY = {
+    "executors": ("ExecutorLike", "opened"),
+    "journal": ("Journal",),
+    "memory": ("MemoryLike",),
+    "running": ("Shared", "run", "workers_for"),
+}
+"""Modules that are imported when one of their names is first used: see `runtime.lazy`."""
+
+if not TYPE_CHECKING:
+    __getattr__ = first_use(__name__, _LAZY)

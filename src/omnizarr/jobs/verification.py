@@ -2,7 +2,8 @@
 
 Nodes are visited one after the other, each on its own, so that a broken one hides none of the
 others. Chunks are found by listing; where a store cannot be listed, every chunk of the grid is
-asked for, up to a limit. They are decoded in portions by `jobs.run`, and nothing decoded is kept.
+asked for, up to a limit. They are decoded in portions by `jobs.running`, and nothing
+decoded is kept.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from omnizarr import indexing
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.dtypes import String
-from omnizarr.nodes import node, resizing
+from omnizarr.nodes import node
 from omnizarr.nodes.array_conventions import ArrayConventions
 from omnizarr.nodes.array_facts import ArrayFacts
 from omnizarr.nodes.array_protocols import Protocols
@@ -31,25 +31,22 @@ from omnizarr.nodes.creation.arguments import (
     Synchronizer,
     options_from,
 )
-from omnizarr.nodes.data.columns import handed_over
 from omnizarr.nodes.data.foreign_memory import Target
-from omnizarr.nodes.data.reading import read_columns
-from omnizarr.nodes.data.writing import write
-from omnizarr.nodes.info import ArrayInfo
 from omnizarr.nodes.node import Options
-from omnizarr.nodes.views import (
-    BlockIndex,
-    Converted,
-    Fields,
-    LazyIndex,
-    OrthogonalIndex,
-    VectorizedIndex,
-)
 from omnizarr.stores import StoreLike, as_store
 
 if TYPE_CHECKING:
     import awkward
     import pyarrow
+
+    from omnizarr.nodes.views import (
+        BlockIndex,
+        Converted,
+        Fields,
+        LazyIndex,
+        OrthogonalIndex,
+        VectorizedIndex,
+    )
 
 NDArray = npt.NDArray[Any]
 
@@ -105,53 +102,6 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         place, model = node.require_array(as_store(store), paths.normalize_path(path), chosen)
         self._set(place, model, opened)
         self._check()
-
-    @property
-    def info(self) -> ArrayInfo:
-        """Report of the array's facts, as text and as HTML. It does not read the store.
-
-        `info_complete` counts the stored chunks as well.
-
-        Examples
-        --------
-        >>> str(omnizarr.zeros((4, 6), chunks=(2, 3)).info).splitlines()[4:6]
-        ['Shape              : (4, 6)', 'Chunk shape        : (2, 3)']
-        """
-        return ArrayInfo(self)
-
-    def info_complete(self) -> ArrayInfo:
-        """Report the array's facts, stored bytes and stored chunks. It lists the store.
-
-        Returns
-        -------
-        ArrayInfo
-            The report, as text and as HTML.
-
-        Examples
-        --------
-        >>> a = omnizarr.array([1, 2, 3])
-        >>> print(a.info_complete())  # doctest: +ELLIPSIS
-        Name               : /
-        ...
-        Chunks initialized : 1/1
-        <BLANKLINE>
-        """
-        return ArrayInfo(self, counted=True)
-
-    def info_items(self) -> list[tuple[str, str]]:
-        """List the rows of `info`.
-
-        Returns
-        -------
-        list of tuple of str
-            Name and value of every row.
-
-        Examples
-        --------
-        >>> omnizarr.zeros(3).info_items()[0]
-        ('Name', '/')
-        """
-        return self.info.items()
 
     # -- reading ------------------------------------------------------------------------------
     @suggests
@@ -209,6 +159,7 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         ['b', 'c']
         """
         from omnizarr.nodes.arrow.reading import to_arrow
+        from omnizarr.nodes.data.columns import handed_over
 
         values, _ = self._columns(selection)
         large = getattr(self._stored.data_type, "large", False)
@@ -234,6 +185,7 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         [[1, 2], [3, 4]]
         """
         from omnizarr.nodes.arrow.awkward import to_awkward
+        from omnizarr.nodes.data.columns import handed_over
 
         values, shape = self._columns(selection)
         return handed_over("awkward", str(self._place), lambda: to_awkward(values, shape))
@@ -245,6 +197,7 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Give the values to any library that takes Arrow's data: `polars.Series(array)`."""
         from omnizarr.nodes.arrow.reading import rows
+        from omnizarr.nodes.data.columns import handed_over
 
         values, shape = self._columns(Ellipsis)
         large = getattr(self._stored.data_type, "large", False)
@@ -252,6 +205,8 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         return found.__arrow_c_stream__(requested_schema)
 
     def _columns(self, selection: Selection) -> Any:
+        from omnizarr.nodes.data.reading import read_columns
+
         fields, selection = indexing.pop_fields(selection)
         return read_columns(self, indexing.basic_and_advanced(self._whole, selection), fields)
 
@@ -281,7 +236,7 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
     # -- writing ------------------------------------------------------------------------------
     def __setitem__(self, key: Selection, value: npt.ArrayLike) -> None:
         fields, key = indexing.pop_fields(key)
-        write(self, indexing.basic_and_advanced(self._target, key), value, fields)
+        self._write(indexing.basic_and_advanced(self._target, key), value, fields)
 
     # -- other ways to index ------------------------------------------------------------------
     @property
@@ -295,6 +250,8 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         array([[ 1,  3],
                [ 9, 11]])
         """
+        from omnizarr.nodes.views import OrthogonalIndex
+
         return OrthogonalIndex(self)
 
     @property
@@ -307,6 +264,8 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         >>> a.vindex[[0, 2], [1, 3]]
         array([ 1, 11])
         """
+        from omnizarr.nodes.views import VectorizedIndex
+
         return VectorizedIndex(self)
 
     @property
@@ -318,6 +277,8 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         >>> omnizarr.array(np.arange(6), chunks=2).blocks[1]
         array([2, 3])
         """
+        from omnizarr.nodes.views import BlockIndex
+
         return BlockIndex(self)
 
     @property
@@ -331,6 +292,8 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         >>> a["x"]
         array([1, 1], dtype=int32)
         """
+        from omnizarr.nodes.views import Fields
+
         return Fields(self)
 
     @property
@@ -343,6 +306,8 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         >>> a.lazy[2:][::-3].read()
         array([9, 6, 3])
         """
+        from omnizarr.nodes.views import LazyIndex
+
         return LazyIndex(self)
 
     @suggests
@@ -364,12 +329,24 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         >>> omnizarr.array([1, 2, 3]).astype("f4")[:2]
         array([1., 2.], dtype=float32)
         """
+        from omnizarr.nodes.views import Converted
+
         return Converted(self, np.dtype(dtype))
 
     # -- shape and fill value -----------------------------------------------------------------
     if not TYPE_CHECKING:  # mypy knows no setter of a property that another class has
-        shape = ArrayFacts.shape.setter(resizing.resize)
-        fill_value = ArrayFacts.fill_value.setter(resizing.set_fill_value)
+
+        @ArrayFacts.shape.setter
+        def shape(self, new_shape: Any) -> None:
+            from omnizarr.nodes import resizing
+
+            resizing.resize(self, new_shape)
+
+        @ArrayFacts.fill_value.setter
+        def fill_value(self, value: Any) -> None:
+            from omnizarr.nodes import resizing
+
+            resizing.set_fill_value(self, value)
 
     @suggests
     def view(
@@ -452,6 +429,8 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         >>> a.shape
         (20, 10)
         """
+        from omnizarr.nodes import resizing
+
         if new_shape is None:
             new_shape = shape[0] if len(shape) == 1 else shape  # type: ignore[assignment]
         resizing.resize(self, new_shape)
@@ -486,6 +465,8 @@ class Array(ArrayConstructors, ArrayConventions, Protocols):
         >>> a.append([[1, 2, 3]])
         (3, 3)
         """
+        from omnizarr.nodes import resizing
+
         return resizing.append(self, data, axis)
 
     # -- identity -----------------------------------------------------------------------------

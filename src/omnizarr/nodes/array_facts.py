@@ -19,15 +19,14 @@ from omnizarr.formats import Node, unnamed_options
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.dtypes import ArrowString, Bytes, DataType, String
 from omnizarr.model.grids import Grid, chunk_lengths, regular_grid
-from omnizarr.nodes.data import stored_chunks
 from omnizarr.nodes.freshness import require_same
-from omnizarr.nodes.info import CallableInt
 from omnizarr.nodes.node_facts import NodeFacts
 from omnizarr.runtime.properties import cached_property
 
 if TYPE_CHECKING:
     from omnizarr.nodes.codec_views import CodecView, ShownCodec
     from omnizarr.nodes.creation.arguments import Order
+    from omnizarr.nodes.info import ArrayInfo, CallableInt
 
 MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What codecs raise that do not fit together."""
@@ -423,6 +422,8 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     def _stored_chunks(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Key and grid coordinates of every stored chunk or shard."""
+        from omnizarr.nodes.data import stored_chunks
+
         return stored_chunks.listed(self._source.store, self._source.prefix, self._model)
 
     def stored_chunks(self) -> list[tuple[int, ...]]:
@@ -445,6 +446,8 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         >>> a.stored_chunks()
         [(3,)]
         """
+        from omnizarr.nodes.data import stored_chunks
+
         return stored_chunks.within(self._model.grid.shape, self._stored_chunks())
 
     def stored_chunk_sizes(self) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -469,6 +472,8 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         >>> list(a.stored_chunk_sizes())
         [((3,), 10)]
         """
+        from omnizarr.nodes.data import stored_chunks
+
         grid, found = self._model.grid.shape, self._stored_chunks()
         return stored_chunks.sizes(self._source.store, grid, found)
 
@@ -518,6 +523,9 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         >>> a.nbytes_stored > before
         True
         """
+        from omnizarr.nodes.data import stored_chunks
+        from omnizarr.nodes.info import CallableInt
+
         chunks = self._stored_chunks()
         return CallableInt(stored_chunks.bytes_stored(self._place, self._source.store, chunks))
 
@@ -539,6 +547,8 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         >>> len(omnizarr.zeros(3).digest("sha256"))
         32
         """
+        from omnizarr.nodes.data import stored_chunks
+
         chunks = self._stored_chunks()
         return stored_chunks.digest(self._place, self._source.store, chunks, hashname)
 
@@ -630,3 +640,55 @@ class ArrayFacts(NodeFacts[ArrayModel]):
         if inner is None:
             return self._stored.grid
         return regular_grid(self._stored.shape, inner)
+
+    # -- reports ------------------------------------------------------------------------------
+    @property
+    def info(self) -> ArrayInfo:
+        """Report of the array's facts, as text and as HTML. It does not read the store.
+
+        `info_complete` counts the stored chunks as well.
+
+        Examples
+        --------
+        >>> str(omnizarr.zeros((4, 6), chunks=(2, 3)).info).splitlines()[4:6]
+        ['Shape              : (4, 6)', 'Chunk shape        : (2, 3)']
+        """
+        from omnizarr.nodes.info import ArrayInfo
+
+        return ArrayInfo(self)
+
+    def info_complete(self) -> ArrayInfo:
+        """Report the array's facts, stored bytes and stored chunks. It lists the store.
+
+        Returns
+        -------
+        ArrayInfo
+            The report, as text and as HTML.
+
+        Examples
+        --------
+        >>> a = omnizarr.array([1, 2, 3])
+        >>> print(a.info_complete())  # doctest: +ELLIPSIS
+        Name               : /
+        ...
+        Chunks initialized : 1/1
+        <BLANKLINE>
+        """
+        from omnizarr.nodes.info import ArrayInfo
+
+        return ArrayInfo(self, counted=True)
+
+    def info_items(self) -> list[tuple[str, str]]:
+        """List the rows of `info`.
+
+        Returns
+        -------
+        list of tuple of str
+            Name and value of every row.
+
+        Examples
+        --------
+        >>> omnizarr.zeros(3).info_items()[0]
+        ('Name', '/')
+        """
+        return self.info.items()

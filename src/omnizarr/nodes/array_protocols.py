@@ -15,7 +15,6 @@ import numpy.typing as npt
 from omnizarr.keywords import suggests
 from omnizarr.model.casting import cast
 from omnizarr.nodes.array_selections import Selections
-from omnizarr.nodes.data.regions import regions
 
 NDArray = npt.NDArray[Any]
 
@@ -40,6 +39,8 @@ class Protocols(Selections):
         single = isinstance(value, str | bytes) or np.ndim(value) == 0  # type: ignore[arg-type]
         if not single:  # it broadcasts against the whole array
             return value in self.__array__()
+        from omnizarr.nodes.data.regions import regions
+
         whole = (self.get_basic_selection(region) for region in regions(self))
         return any(value in np.asarray(part, self.dtype) for part in whole)
 

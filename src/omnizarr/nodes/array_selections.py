@@ -19,7 +19,6 @@ from omnizarr.keywords import suggests
 from omnizarr.nodes.dask.array_methods import InDask
 from omnizarr.nodes.data.foreign_memory import Target
 from omnizarr.nodes.data.reading import read, read_plan
-from omnizarr.nodes.data.writing import write
 
 NDArray = npt.NDArray[Any]
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | npt.ArrayLike | None
@@ -51,6 +50,11 @@ class Selections(InDask):
             return read_plan(self, plan, scalar=True)
         fields, key = indexing.pop_fields(key)
         return self._read(key, None, fields)
+
+    def _write(self, transform: Transform, value: Any, fields: FieldNames) -> None:
+        from omnizarr.nodes.data.writing import write
+
+        write(self, transform, value, fields)
 
     def _read(self, key: Selection, out: Target | None, fields: FieldNames) -> Any:
         plan = indexing.box(key, self._model.grid)
@@ -287,7 +291,7 @@ class Selections(InDask):
         array([0, 7, 7], dtype=int32)
         """
         _check_prototype(prototype)
-        write(self, indexing.basic_and_advanced(self._target, selection), value, fields)
+        self._write(indexing.basic_and_advanced(self._target, selection), value, fields)
 
     @suggests
     def set_orthogonal_selection(
@@ -323,7 +327,7 @@ class Selections(InDask):
                [0, 0, 0]], dtype=int32)
         """
         _check_prototype(prototype)
-        write(self, indexing.orthogonal(self._target, selection), value, fields)
+        self._write(indexing.orthogonal(self._target, selection), value, fields)
 
     @suggests
     def set_coordinate_selection(
@@ -360,7 +364,7 @@ class Selections(InDask):
                [0, 0, 2]], dtype=int32)
         """
         _check_prototype(prototype)
-        write(self, indexing.coordinates(self._target, selection), value, fields)
+        self._write(indexing.coordinates(self._target, selection), value, fields)
 
     @suggests
     def set_mask_selection(
@@ -400,7 +404,7 @@ class Selections(InDask):
         _check_prototype(prototype)
         if value is _REQUIRED:
             raise TypeError("set_mask_selection() needs a value")
-        write(self, indexing.mask(self._target, _mask(mask, selection)), value, fields)
+        self._write(indexing.mask(self._target, _mask(mask, selection)), value, fields)
 
     @suggests
     def set_block_selection(
@@ -435,7 +439,7 @@ class Selections(InDask):
         array([0, 0, 5, 6, 0, 0], dtype=int32)
         """
         _check_prototype(prototype)
-        write(self, indexing.blocks(self._target, selection, self._block_grid), value, fields)
+        self._write(indexing.blocks(self._target, selection, self._block_grid), value, fields)
 
 
 def _mask(mask: npt.ArrayLike | None, selection: npt.ArrayLike | None) -> npt.ArrayLike:

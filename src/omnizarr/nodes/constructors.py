@@ -15,7 +15,6 @@ from omnizarr.keywords import suggests
 from omnizarr.model import json, paths
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
-from omnizarr.nodes.creation import storing
 from omnizarr.nodes.node import NodeAddress, Options
 from omnizarr.stores import StoreLike, as_store
 
@@ -193,6 +192,8 @@ class GroupConstructors(Constructors):
         >>> omnizarr.Group.from_store({}, attributes={"title": "example"}).attrs
         {'title': 'example'}
         """
+        from omnizarr.nodes.creation import storing
+
         backing, path = place_of(store)
         default = config.get("default_zarr_format")
         chosen = node.choose_format(backing, path, zarr_format, default)

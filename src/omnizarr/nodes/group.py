@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import replace
-from typing import Any, Self, TypeVar, Unpack, cast
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
 from omnizarr import formats
 from omnizarr.errors import (
@@ -56,6 +54,9 @@ from omnizarr.stores import StoreLike, as_store
 
 D = TypeVar("D")
 R = TypeVar("R")
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Group(GroupConstructors, GroupConventions, MutableMapping[str, "Array | Group"]):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from omnizarr.errors import NotListableError
 
 if TYPE_CHECKING:
-    from omnizarr.nodes.array import Array
+    from omnizarr.nodes.array_facts import ArrayFacts
     from omnizarr.nodes.group import Group
 
 
@@ -67,7 +67,7 @@ class Info:
 class ArrayInfo(Info):
     """Report of an array: `array.info`, and with `counted` `array.info_complete()`."""
 
-    def __init__(self, array: Array, counted: bool = False) -> None:
+    def __init__(self, array: ArrayFacts, counted: bool = False) -> None:
         self._array = array
         self._counted = counted
 
@@ -137,7 +137,7 @@ class GroupInfo(Info):
             yield "Groups", ", ".join(groups)
 
 
-def _type_name(node: Array | Group) -> str:
+def _type_name(node: ArrayFacts | Group) -> str:
     return f"{type(node).__module__.partition('.')[0]}.{type(node).__name__}"
 
 

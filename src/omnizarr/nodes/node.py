@@ -17,7 +17,6 @@ import numpy as np
 
 from omnizarr import formats
 from omnizarr.config import config
-from omnizarr.engine import update
 from omnizarr.errors import (
     ArrayNotFoundError,
     ContainsArrayError,
@@ -33,7 +32,6 @@ from omnizarr.keywords import nearest
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel, GroupModel
 from omnizarr.model.store import Store
-from omnizarr.nodes.missing_nodes import beside
 from omnizarr.runtime.warning import warn
 
 if TYPE_CHECKING:
@@ -249,6 +247,8 @@ def not_found(
             f"{missing} of format {formats.get_format(zarr_format).name} at path {'/' + path!r}:"
             f" {store!r} has {here} of format {other[0].name} there"
         ).advise("leave zarr_format out to open it, or convert it")
+    from omnizarr.nodes.missing_nodes import beside
+
     why = formats.explain_missing(store, path)
     return error(f"{missing} at path {'/' + path!r}: {why}").advise(beside(store, path))
 
@@ -350,6 +350,8 @@ def _change(
 ) -> Any:
     if options.read_only or place.store.read_only:
         raise read_only(place, options)
+
+    from omnizarr.engine import update
 
     def update_documents(held: Store) -> Any:
         for key, document in changed(reread(place._replace(store=held))).items():

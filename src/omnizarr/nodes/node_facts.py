@@ -18,14 +18,13 @@ from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.model.store import Store
 from omnizarr.nodes import node
-from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.freshness import Freshness
-from omnizarr.nodes.metadata import Metadata
 from omnizarr.nodes.node import N, NodeAddress, Options, StorePath
-from omnizarr.runtime.optional_packages import package
 
 if TYPE_CHECKING:
+    from omnizarr.nodes.attributes import Attributes
     from omnizarr.nodes.creation.arguments import Synchronizer
+    from omnizarr.nodes.metadata import Metadata
 
 T = TypeVar("T")
 
@@ -275,6 +274,8 @@ class NodeFacts(Generic[N]):
         >>> omnizarr.zeros(3).metadata.node_type
         'array'
         """
+        from omnizarr.nodes.metadata import Metadata
+
         found: Any = Metadata(self._place, self._stored)
         face = self._place.store.face
         return found if face is None else face.__omnizarr_metadata__(found)  # type: ignore[no-any-return]
@@ -311,6 +312,8 @@ class NodeFacts(Generic[N]):
         <omnizarr page at http://127.0.0.1:...>
         >>> page.stop()
         """
+        from omnizarr.runtime.optional_packages import package
+
         # The server is above this layer: it is looked up like a package that may be absent.
         page: Page = package("omnizarr.server.browse", "serve", "browse").show(self, height=height)
         return page
@@ -327,6 +330,8 @@ class NodeFacts(Generic[N]):
         >>> a.attrs
         {'units': 'm'}
         """
+        from omnizarr.nodes.attributes import Attributes
+
         return Attributes(
             self._read_attributes, self._change_attributes, self.refresh, self._attributes_key
         )

@@ -64,7 +64,7 @@ class ProcessSynchronizer:
     @suggests
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self._store = LocalStore(self.path)
+        self._store: LocalStore = LocalStore(self.path)
 
     def __getitem__(self, key: str) -> AbstractContextManager[Any]:
         os.makedirs(self.path, exist_ok=True)

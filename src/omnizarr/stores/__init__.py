@@ -28,17 +28,10 @@ Stores know bytes and keys. They must not know what the bytes mean.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from omnizarr.model.store import ByteRange, Capabilities, Listing, Store, Versioned
-from omnizarr.stores.kinds import store_kind
-from omnizarr.stores.local.store import DirectoryStore, LocalStore, NestedDirectoryStore
-from omnizarr.stores.mapping import KVStore, MappingStore
-from omnizarr.stores.memory import DictStore, MemoryStore
-from omnizarr.stores.resolve import StoreLike, as_store
-from omnizarr.stores.secrets import masked_url
-from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore, WrapperStore
+from omnizarr.runtime.lazy import first_use
 
 if TYPE_CHECKING:
     from omnizarr.stores.cloud.azure import ABSStore
@@ -50,39 +43,49 @@ if TYPE_CHECKING:
     from omnizarr.stores.databases.sqlite import SQLiteStore
     from omnizarr.stores.fsspec.store import FsspecStore, FSStore
     from omnizarr.stores.http.store import HTTPStore
+    from omnizarr.stores.kinds import store_kind
+    from omnizarr.stores.local.store import DirectoryStore, LocalStore, NestedDirectoryStore
     from omnizarr.stores.local.temp import TempStore
+    from omnizarr.stores.mapping import KVStore, MappingStore
+    from omnizarr.stores.memory import DictStore, MemoryStore
     from omnizarr.stores.n5 import N5FSStore, N5Store
     from omnizarr.stores.references.store import ReferenceStore
+    from omnizarr.stores.resolve import StoreLike, as_store
+    from omnizarr.stores.secrets import masked_url
+    from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore, WrapperStore
     from omnizarr.stores.wrappers.cache import CacheStore, LRUStoreCache
     from omnizarr.stores.wrappers.consolidated import ConsolidatedMetadataStore, ConsolidatedStore
     from omnizarr.stores.wrappers.overlay import OverlayStore
     from omnizarr.stores.zarr_python.store import ZarrPythonStore
     from omnizarr.stores.zip.store import ZipStore
 
-LAZY = {
-    "ABSStore": "cloud.azure",
-    "CacheStore": "wrappers.cache",
-    "ConsolidatedMetadataStore": "wrappers.consolidated",
-    "ConsolidatedStore": "wrappers.consolidated",
-    "DBMStore": "databases.dbm",
-    "FSStore": "fsspec.store",
-    "FsspecStore": "fsspec.store",
-    "HTTPStore": "http.store",
-    "LMDBStore": "databases.lmdb",
-    "LRUStoreCache": "wrappers.cache",
-    "MongoDBStore": "databases.mongodb",
-    "N5FSStore": "n5",
-    "N5Store": "n5",
-    "ObjectStore": "cloud.store",
-    "OverlayStore": "wrappers.overlay",
-    "RedisStore": "databases.redis",
-    "ReferenceStore": "references.store",
-    "SQLiteStore": "databases.sqlite",
-    "TempStore": "local.temp",
-    "ZarrPythonStore": "zarr_python.store",
-    "ZipStore": "zip.store",
+_LAZY = {
+    "cloud.azure": ("ABSStore",),
+    "cloud.store": ("ObjectStore",),
+    "databases.dbm": ("DBMStore",),
+    "databases.lmdb": ("LMDBStore",),
+    "databases.mongodb": ("MongoDBStore",),
+    "databases.redis": ("RedisStore",),
+    "databases.sqlite": ("SQLiteStore",),
+    "fsspec.store": ("FSStore", "FsspecStore"),
+    "http.store": ("HTTPStore",),
+    "kinds": ("store_kind",),
+    "local.store": ("DirectoryStore", "LocalStore", "NestedDirectoryStore"),
+    "local.temp": ("TempStore",),
+    "mapping": ("KVStore", "MappingStore"),
+    "memory": ("DictStore", "MemoryStore"),
+    "n5": ("N5FSStore", "N5Store"),
+    "references.store": ("ReferenceStore",),
+    "resolve": ("StoreLike", "as_store"),
+    "secrets": ("masked_url",),
+    "wrappers.base": ("PrefixStore", "ReadOnlyStore", "WrapperStore"),
+    "wrappers.cache": ("CacheStore", "LRUStoreCache"),
+    "wrappers.consolidated": ("ConsolidatedMetadataStore", "ConsolidatedStore"),
+    "wrappers.overlay": ("OverlayStore",),
+    "zarr_python.store": ("ZarrPythonStore",),
+    "zip.store": ("ZipStore",),
 }
-"""Stores whose modules are imported when they are first named."""
+"""Modules that are imported when one of their names is first used: see `runtime.lazy`."""
 
 __all__ = [
     "ABSStore",
@@ -132,7 +135,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def __getattr__(name: str) -> Any:
-    if name in LAZY:
-        return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+    __getattr__ = first_use(__name__, _LAZY)

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 from omnizarr.errors import StoreError
 from omnizarr.model.store import Store
-from omnizarr.stores.secrets import SHOWN, masked_url
 
 
 class StoreKind(NamedTuple):
@@ -146,6 +145,8 @@ def broken_url(text: str) -> str:
 
 def _repaired(link: str) -> str:
     """A URL, or one of a chain, with its slashes and without its secrets."""
+    from omnizarr.stores.secrets import SHOWN, masked_url  # only for errors
+
     match = _broken(link)
     if match is None:
         # A text that is no URL may be a part of a password that has "::" in it.
@@ -162,6 +163,8 @@ def refuse_url(path: str) -> None:
         raise StoreError(broken_url(path))
     scheme, mark, _ = path.strip().partition("://")
     if mark and (scheme.lower() in _OTHER_SCHEMES or for_scheme(scheme.lower()) is not None):
+        from omnizarr.stores.secrets import masked_url
+
         raise StoreError(
             f"{masked_url(path)!r} is a URL, expected a path; open it with"
             " omnizarr.stores.as_store(url)"

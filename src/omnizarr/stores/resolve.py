@@ -18,10 +18,7 @@ from omnizarr.keywords import suggests
 from omnizarr.model.store import Store
 from omnizarr.stores import kinds
 from omnizarr.stores.local.store import LocalStore
-from omnizarr.stores.mapping import MappingStore, is_mapping
-from omnizarr.stores.memory import MemoryStore
 from omnizarr.stores.options import mapping_of
-from omnizarr.stores.secrets import masked_url
 from omnizarr.stores.wrappers.base import PrefixStore, ReadOnlyStore, WrapperStore
 
 
@@ -39,6 +36,8 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
     from obstore.store import ObjectStore as ObstoreStore
     from zarr.abc.store import Store as ZarrStore
+
+    from omnizarr.stores.memory import MemoryStore
 
     StoreLike: TypeAlias = (
         Store
@@ -137,10 +136,14 @@ def as_store(
         return _at_path(obj, mode, read_only, storage_options)
     _refuse_options(storage_options, obj)
     if obj is None:
+        from omnizarr.stores.memory import MemoryStore
+
         return MemoryStore(read_only=read_only)
     adopted = kinds.adopt(obj, read_only=read_only)
     if adopted is not None:
         return adopted
+    from omnizarr.stores.mapping import MappingStore, is_mapping
+
     if is_mapping(obj):
         return MappingStore(cast("Mapping[str, object]", obj), read_only=read_only)
     raise TypeError(
@@ -203,6 +206,8 @@ def _scheme_of(path: str) -> str:
         return "::"
     match = _URL.match(path)
     if match is None and "://" in path and not os.path.splitdrive(path)[0]:
+        from omnizarr.stores.secrets import masked_url
+
         raise StoreError(
             f"{masked_url(path)!r} is neither a path nor a URL, which begins with its scheme, as in"
             " https://host/path, or in a chain as in simplecache::https://host/path"
@@ -228,6 +233,8 @@ def _refuse_file(path: str, mode: str | None) -> None:
 
 def _memory(url: str, read_only: bool) -> Store:
     """`memory://name/path`: one store for each name, as long as the process lives."""
+    from omnizarr.stores.memory import MemoryStore
+
     name, _, path = url.partition("://")[2].partition("/")
     store: Store = _shared_memory.setdefault(name, MemoryStore())
     if path.strip("/"):
@@ -240,6 +247,8 @@ def _path_of_url(url: str) -> str:
 
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
+        from omnizarr.stores.secrets import masked_url
+
         raise StoreError(f"{masked_url(url)!r}: a file URL has the form file:///path")
     path = unquote(parts.path)
     if re.match(r"/[A-Za-z]:/", path) and os.name == "nt":

@@ -11,7 +11,7 @@ import pytest
 import omnizarr as zarr
 from omnizarr.errors import UnsupportedError
 from omnizarr.model.column import Column
-from omnizarr.nodes.arrow import foreign
+from omnizarr.nodes.arrow.foreign import foreign
 from omnizarr.nodes.arrow.soundness import DEEPEST
 from omnizarr.runtime import native_core
 

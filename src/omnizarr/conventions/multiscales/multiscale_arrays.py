@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import omnizarr.conventions.multiscales.members as members  # the package imports this module
+from omnizarr.conventions.multiscales import members
 from omnizarr.conventions.multiscales.facts import Level, Pyramid
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import omnizarr.conventions.multiscales.members as members  # the package imports this module
+from omnizarr.conventions.multiscales import members
 from omnizarr.conventions.multiscales.facts import Axis, Level, Pyramid, check_writable
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import omnizarr.conventions.multiscales.members as members  # the package imports this module
 from omnizarr.conventions.declarations import MULTISCALES, declare
+from omnizarr.conventions.multiscales import members
 from omnizarr.conventions.multiscales.facts import Level, Pyramid, check_writable
 from omnizarr.errors import MetadataError
 from omnizarr.model.codec import Json

@@ -33,7 +33,7 @@ from omnizarr.jobs.appending.planning import (
 from omnizarr.jobs.journal import damaged as damaged_journal
 from omnizarr.jobs.journal import read as read_journal
 from omnizarr.jobs.report import Facts, Report, table
-from omnizarr.jobs.run import workers_for
+from omnizarr.jobs.running import workers_for
 from omnizarr.keywords import suggests
 from omnizarr.model import paths
 from omnizarr.nodes import resizing, unfinished

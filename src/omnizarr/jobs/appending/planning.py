@@ -20,7 +20,7 @@ from omnizarr.jobs.appending.sources import Source, check_range, source_of
 from omnizarr.jobs.conversion.chunks import Blocks, blocks_for
 from omnizarr.jobs.conversion.regions import Region, overlap, touched
 from omnizarr.jobs.obstacles import Obstacles
-from omnizarr.jobs.run import Shared
+from omnizarr.jobs.running import Shared
 from omnizarr.model.array import ArrayModel
 from omnizarr.nodes import resizing, unfinished
 from omnizarr.nodes.array import Array

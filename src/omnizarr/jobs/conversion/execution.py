@@ -37,7 +37,7 @@ from omnizarr.jobs.conversion.region_memory import empty, give_back
 from omnizarr.jobs.conversion.regions import Region, bounds_of
 from omnizarr.jobs.conversion.report import Row
 from omnizarr.jobs.journal import damaged as damaged_journal
-from omnizarr.jobs.run import check_workers
+from omnizarr.jobs.running import check_workers
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.grids import Shape
 from omnizarr.model.store import ByteRange

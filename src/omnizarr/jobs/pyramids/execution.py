@@ -31,7 +31,7 @@ from omnizarr.jobs.pyramids.georeference import group_attributes
 from omnizarr.jobs.pyramids.plan import SCRATCH, PyramidPlan, Stored, VariablePlan
 from omnizarr.jobs.pyramids.tiles import Tiles
 from omnizarr.jobs.pyramids.work import StageWork, Tile
-from omnizarr.jobs.run import check_workers
+from omnizarr.jobs.running import check_workers
 from omnizarr.model import paths
 from omnizarr.model.array import ArrayModel
 from omnizarr.model.store import Buffer, Store

@@ -11,8 +11,6 @@ A package adds a type with one class: a subclass of `DataType`, named by an entr
 
 from __future__ import annotations
 
-import base64
-import binascii
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -173,14 +171,18 @@ def element(data: bytes, dtype: np.dtype[Any]) -> Any:
 
 def from_base64(value: str) -> bytes | None:
     """The bytes of strict, standard base64; None if the text is not that."""
+    from base64 import b64decode
+
     try:
-        return base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError):
+        return b64decode(value, validate=True)
+    except ValueError:
         return None
 
 
 def to_base64(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
+    from base64 import b64encode
+
+    return b64encode(data).decode("ascii")
 
 
 def from_byte_list(value: Json) -> bytes | None:

@@ -18,8 +18,6 @@ from omnizarr.model.codec import Json
 from omnizarr.model.dtypes import plugins, struct, time, variable
 from omnizarr.model.dtypes.base import DataType, NumpyType
 from omnizarr.model.dtypes.numeric import Boolean, Complex, Float, Integer
-from omnizarr.model.dtypes.pairs import NAMES as PAIR_NAMES
-from omnizarr.model.dtypes.pairs import pair
 from omnizarr.model.dtypes.raw import Raw
 from omnizarr.model.dtypes.small import NAMES as SMALL_NAMES
 from omnizarr.model.dtypes.small import small
@@ -115,8 +113,10 @@ def from_json(value: Json) -> DataType:
         return factory(configuration or {})
     if name in SMALL_NAMES:
         return small(name)
-    if name in PAIR_NAMES:
-        return pair(name)
+    from omnizarr.model.dtypes import pairs
+
+    if name in pairs.NAMES:
+        return pairs.pair(name)
     raw = _RAW.match(name)
     if raw:
         bits = int(raw[1])
@@ -175,7 +175,9 @@ def parse(dtype: Any) -> DataType | np.dtype[Any]:
 
 def _names() -> set[str]:
     """Every name of a data type that is built in."""
-    return {*_PLAIN, *_CONFIGURED, *_ARROW, *SMALL_NAMES, *PAIR_NAMES}
+    from omnizarr.model.dtypes import pairs
+
+    return {*_PLAIN, *_CONFIGURED, *_ARROW, *SMALL_NAMES, *pairs.NAMES}
 
 
 def _from_arrow(kind: Any) -> DataType | np.dtype[Any]:

@@ -7,7 +7,3 @@ missing is refused, with its place.
 The libraries are extras (`omnizarr[arrow]`, `omnizarr[awkward]`); they are imported when they are
 asked for, and by nothing but this folder. It must not know stores, codecs or formats.
 """
-
-from omnizarr.nodes.arrow.foreign import foreign, is_flat
-
-__all__ = ["foreign", "is_flat"]

@@ -24,8 +24,6 @@ from omnizarr.keywords import refuse_unknown
 from omnizarr.model import dtypes
 from omnizarr.model.codec import CodecSpec, Json
 from omnizarr.model.dtypes.base import DataType
-from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shape, normalize_shards
-from omnizarr.nodes.data.values import as_values, element_type, names_of
 from omnizarr.nodes.node import Options
 from omnizarr.runtime.warning import warn
 from omnizarr.stores import StoreLike, as_store
@@ -167,6 +165,9 @@ def options_from(arguments: Mapping[str, Any], base: Options) -> Options:
 def with_values(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments with `data` as `as_values` gives it, and the dimension names that it carries
     if no others are given. Data of other libraries are read here, before anything is replaced."""
+    from omnizarr.nodes.creation.chunk_shapes import normalize_shape
+    from omnizarr.nodes.data.values import as_values, names_of
+
     data, shape = arguments.get("data"), arguments.get("shape")
     if data is None:
         return arguments
@@ -181,6 +182,8 @@ def with_values(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def request_from(arguments: Mapping[str, Any], separator: Any = None) -> ArrayRequest:
     """Plain, validated facts from a user's keywords. `separator` is the store's own preference."""
+    from omnizarr.nodes.creation.chunk_shapes import normalize_chunks, normalize_shards
+
     if arguments.get("storage_transformers"):
         raise UnsupportedError("no storage transformer is defined that could be used")
     data = arguments.get("data")
@@ -232,6 +235,9 @@ def _index_location(shards: Any) -> Literal["start", "end"]:
 def _shape_and_type(
     arguments: Mapping[str, Any], data: Any
 ) -> tuple[tuple[int, ...], DataType, Any]:
+    from omnizarr.nodes.creation.chunk_shapes import normalize_shape
+    from omnizarr.nodes.data.values import as_values, element_type
+
     shape = arguments.get("shape")
     dtype = arguments.get("dtype")
     object_codec = arguments.get("object_codec")

@@ -12,8 +12,6 @@ import numpy as np
 
 from omnizarr.keywords import suggests
 from omnizarr.nodes.array_facts import ArrayFacts
-from omnizarr.nodes.dask import tokens
-from omnizarr.runtime.optional_packages import package
 
 if TYPE_CHECKING:
     import dask.array
@@ -74,6 +72,8 @@ class InDask(ArrayFacts):
         >>> int(a.to_dask().sum().compute(scheduler="threads"))
         66
         """
+        from omnizarr.runtime.optional_packages import package
+
         lazy = package("dask.array", "dask", "to_dask")
         if chunks is None:
             chunks = tuple(lengths or (0,) for lengths in self.write_chunk_sizes)
@@ -84,10 +84,15 @@ class InDask(ArrayFacts):
         return found
 
     def __dask_tokenize__(self) -> tuple[str, ...]:
+        from omnizarr.nodes.dask import tokens
+
         self._in_graph = True
         return tokens.token(self)
 
     def __reduce__(self) -> Any:
-        if self._in_graph and tokens.in_memory(self.chunk_store):
-            raise tokens.stays_here(self._place)
+        if self._in_graph:
+            from omnizarr.nodes.dask import tokens
+
+            if tokens.in_memory(self.chunk_store):
+                raise tokens.stays_here(self._place)
         return super().__reduce__()

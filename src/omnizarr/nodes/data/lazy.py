@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.nodes import arrow
+from omnizarr.nodes.arrow import foreign as arrow
 from omnizarr.nodes.creation.overlaps import Location, origins, overlap
 
 REGION_BYTES = 32 << 20

@@ -22,7 +22,7 @@ from omnizarr.model.column import OBJECT, TEXT, Column
 from omnizarr.model.dtypes import Bytes, DataType, Object, String
 from omnizarr.model.dtypes.numeric import bounds
 from omnizarr.model.json import show
-from omnizarr.nodes import arrow
+from omnizarr.nodes.arrow import foreign as arrow
 from omnizarr.nodes.arrow.missing import is_missing, missing, named, place_of
 from omnizarr.nodes.data.lazy import computed, is_known
 

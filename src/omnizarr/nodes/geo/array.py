@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from omnizarr.conventions.geo import coordinates as coordinate_variables
 from omnizarr.conventions.geo import crs as systems
 from omnizarr.conventions.geo.facts import Geo, Name, Registration
@@ -24,6 +22,7 @@ from omnizarr.nodes.geo.reading import Grid, Surroundings
 from omnizarr.nodes.geo.writing import ConventionLike
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyproj
 
     from omnizarr.nodes.array import Array

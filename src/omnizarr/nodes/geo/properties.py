@@ -9,14 +9,13 @@ from abc import abstractmethod
 from re import fullmatch
 from typing import TYPE_CHECKING
 
-import numpy.typing as npt
-
 from omnizarr.conventions.geo.facts import Geo, Registration
 from omnizarr.conventions.geo.transform import Bounds, Floats, Transform
 from omnizarr.keywords import suggests
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
     import pyproj
 
 

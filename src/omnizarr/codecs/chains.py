@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from omnizarr.codecs.base import (
 from omnizarr.codecs.bytes import BytesCodec
 from omnizarr.codecs.layout import ChunkLayout, SerialLayout, layout_of, serial_layout_of
 from omnizarr.codecs.registry import get_codec
-from omnizarr.codecs.sharding import Shard
 from omnizarr.errors import EncodeError, LimitError, MetadataError
 from omnizarr.model.casting import cast
 from omnizarr.model.codec import CodecSpec
@@ -40,6 +39,9 @@ from omnizarr.model.column import Column
 from omnizarr.model.dtypes.base import DataType
 from omnizarr.model.grids import NDArray, Shape
 from omnizarr.model.store import Buffer
+
+if TYPE_CHECKING:
+    from omnizarr.codecs.sharding import Shard
 
 UINT8 = np.dtype(np.uint8)
 
