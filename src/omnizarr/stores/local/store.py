@@ -169,9 +169,7 @@ class LocalStore(Store):
             os.close(file)
 
     def get_many(self, requests: Sequence[tuple[str, ByteRange | None]]) -> list[Buffer | None]:
-        if len(requests) == 1:
-            return [self.get(*requests[0])]
-        if not (self._beneath.reads and are_apart(requests)):
+        if len(requests) > 1 and not (self._beneath.reads and are_apart(requests)):
             return read_many(self, requests, self._open, self._beneath.shared)
         usual = type(self).get is LocalStore.get
         read_files = partial(self._beneath.read_many, self._read_flags) if usual else None
