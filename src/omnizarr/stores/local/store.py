@@ -182,7 +182,9 @@ class LocalStore(Store):
             usual = kind.set is LocalStore.set and kind.delete is LocalStore.delete
             usual = usual and not self.fsync and self.locking
         else:
-            usual = kind.get is LocalStore.get and kind.get_many is LocalStore.get_many
+            usual = kind is LocalStore or (
+                kind.get is LocalStore.get and kind.get_many is LocalStore.get_many
+            )
         if owned or not usual:
             return None  # a lock must know what its thread does, a subclass what is done
         found = self._beneath.prefixes.get(prefix)
