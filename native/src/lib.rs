@@ -35,7 +35,7 @@ mod text;
 use pyo3::prelude::*;
 
 /// The version of the functions' names, arguments and errors; `omnizarr.runtime.native_core` asks for it.
-const API: u32 = 9;
+const API: u32 = 10;
 
 #[pymodule]
 fn omnizarr_native(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -19,20 +19,22 @@ mod selection;
 #[cfg(target_os = "linux")]
 pub mod serialized;
 mod shard;
+mod single;
 mod value;
 mod values;
 #[cfg(target_os = "linux")]
 mod write;
 
 use crate::fault::Fault;
-use crate::numpy::View;
+use crate::numpy::{Unwritten, View};
 use encode::{Amounts, Context};
 use layout::{Layout, LayoutArguments, Target};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 use read::Origin;
 use selected::{Selection, Taken, Wanted};
 use shard::Shard;
+use single::Single;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use value::{Given, Held};
@@ -154,6 +156,47 @@ impl Chunks {
         let done = self.run(py, &taken, &view, origin, threads, scratch, check)?;
         let left = done.left.into_iter().map(|number| taken.place(number));
         Ok(Some((left.collect(), done.filled, done.nbytes)))
+    }
+
+    /// Read what a key of integers and slices of step 1 selects of an array of this shape, from the
+    /// file of the one chunk, or inner chunk, that it lies in: a new array of the type `dtype`, or a
+    /// scalar, and how many bytes were read. None if that cannot be, or the chunk is missing or left.
+    ///
+    /// The other arguments are as in `read`.
+    #[cfg(target_os = "linux")]
+    #[pyo3(signature = (root, follow_links, key, shape, dtype, fortran, check, /))]
+    #[allow(clippy::too_many_arguments)]
+    fn read_single<'py>(
+        &self,
+        py: Python<'py>,
+        root: &Bound<'_, PyBytes>,
+        follow_links: bool,
+        key: &Bound<'_, PyAny>,
+        shape: &Bound<'_, PyTuple>,
+        dtype: &Bound<'py, PyAny>,
+        fortran: bool,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(single) = Single::new(key, shape, &self.layout.shape) else {
+            return Ok(None);
+        };
+        let item = self.layout.item;
+        let Some(made) = Unwritten::new(dtype, &single.result(), fortran, item) else {
+            return Ok(None);
+        };
+        let view = made.view(&single.lengths, &single.kept);
+        let Some(view) = view else { return Ok(None) };
+        let Some(taken) = Taken::new(self, &single.wanted, &view.shape)? else {
+            return Ok(None);
+        };
+        let root = root.as_bytes();
+        let origin = Origin::Files { root, follow_links };
+        // One thread decodes one chunk, whatever memory that takes.
+        let done = self.run(py, &taken, &view, origin, Some(1), usize::MAX, check)?;
+        match done.left.is_empty() {
+            true => made.done().map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Store what a selection takes, from `array`, in files: the coordinates of the chunks that were

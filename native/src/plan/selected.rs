@@ -24,6 +24,14 @@ enum Runs {
 }
 
 impl Wanted {
+    /// A box with these first indices.
+    pub fn from(starts: Vec<usize>) -> Wanted {
+        Wanted {
+            runs: Runs::From(starts),
+            points: Vec::new(),
+        }
+    }
+
     pub fn new(runs: &Bound<'_, PyAny>, points: &Bound<'_, PyAny>) -> PyResult<Wanted> {
         let runs = match runs.cast::<PyTuple>() {
             Ok(starts) => {

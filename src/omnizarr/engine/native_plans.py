@@ -65,6 +65,8 @@ class Executor(NamedTuple):
     """The most bytes that a chunk is stored in."""
     files: bool
     """Whether it finds the files of chunks by itself."""
+    shape: Shape
+    """Of the array."""
 
 
 def executor_of(source: Source) -> Executor | None:
@@ -72,7 +74,7 @@ def executor_of(source: Source) -> Executor | None:
     chunks = source.native_chunks
     if chunks is None:
         return None
-    return Executor(chunks, source.model.dtype, source.limit, source.native_files)
+    return Executor(chunks, source.model.dtype, source.limit, source.native_files, source.model.grid.array_shape)
 
 
 def _is_usual(grid: Grid) -> bool:
@@ -109,6 +111,25 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     if tally is not None:
         tally(len(plan) - filled - len(left), nbytes)
     return _coordinates(left)
+
+
+def read_single(source: Source, key: Any, order: str) -> Any:
+    """What integers and slices select of one chunk: a new array, or a scalar. None if the key is
+    anything else, or the core left the chunk."""
+    known = source.executor
+    if known is None or native_core.core() is None:
+        return None
+    chunks, dtype, limit, has_files, shape = known
+    caps = limits.current
+    if not has_files or limit > caps.max_chunk_bytes or len(shape) > caps.max_dimensions:
+        return None
+    files = source.store.files(source.prefix)
+    if files is None or files.tally is not None:
+        return None
+    check = parallel.check
+    check()
+    path, follow_symlinks, _ = files
+    return chunks.read_single(path, follow_symlinks, key, shape, dtype, order == "F", check)
 
 
 def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
@@ -299,7 +320,7 @@ def _chunks(source: Source, working: Any, from_files: bool = False) -> Chunks | 
     known = source.executor
     if known is None or native_core.core() is None or type(working) is not ndarray:
         return None
-    chunks, dtype, limit, files = known
+    chunks, dtype, limit, files, _ = known
     found = working.dtype
     if (found is not dtype and found != dtype) or limit > limits.current.max_chunk_bytes:
         return None

@@ -18,7 +18,7 @@ from omnizarr.indexing.fields import FieldNames
 from omnizarr.keywords import suggests
 from omnizarr.nodes.dask.array_methods import InDask
 from omnizarr.nodes.data.foreign_memory import Target
-from omnizarr.nodes.data.reading import read, read_plan
+from omnizarr.nodes.data.reading import read, read_plan, read_single
 from omnizarr.nodes.data.writing import write
 
 NDArray = npt.NDArray[Any]
@@ -46,6 +46,9 @@ class Selections(InDask):
 
     # -- reading ------------------------------------------------------------------------------
     def __getitem__(self, key: Selection) -> Any:
+        found = read_single(self, key)
+        if found is not None:
+            return found
         plan = indexing.box(key, self._model.grid)
         if plan is not None:
             return read_plan(self, plan, scalar=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[Any]
     Column: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-API = 9
+API = 10
 """The version of the functions below that this release of omnizarr calls."""
 NAME = "omnizarr_native"
 SWITCH = "OMNIZARR_NATIVE"
@@ -83,6 +83,18 @@ class Chunks(Protocol):
         check: Callable[[], None],
         /,
     ) -> tuple[list[list[int]], int, int] | None: ...
+
+    def read_single(
+        self,
+        root: bytes,
+        follow_links: bool,
+        key: Any,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fortran: bool,
+        check: Callable[[], None],
+        /,
+    ) -> Any: ...
 
     def write(
         self,

@@ -47,6 +47,14 @@ def read(
     return read_plan(array, plan, out, fields, scalar=scalar)
 
 
+def read_single(array: ArrayFacts, key: Any) -> Any:
+    """What `array[key]` gives, if the native core reads it from the file of one chunk; else None."""
+    array._model  # noqa: B018 - a handle that caches no metadata looks at them now
+    source, _, order, kind = array._results
+    found = engine.read_single(source, key, order)
+    return found if kind is None or type(found) is not np.ndarray else found.view(kind)
+
+
 def read_plan(
     array: ArrayFacts,
     plan: Plan,
