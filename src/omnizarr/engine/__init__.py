@@ -2,9 +2,10 @@
 
 The engine knows stores, codecs and plans; it knows no format version and no node. What it
 offers upward is `Source` (where an array's chunks are stored), `read` and `write` (execute a whole
-plan), `read_single` (what the native core reads of one chunk without a plan), `encode` (what `write` would store), `trim` (delete what a chunk holds outside of the array),
-`update` (read, change and write back a stored value without losing a concurrent change), and
-`exclusive` (exclude other writers).
+plan), `read_single` (what the native core reads of one chunk without a plan), `encode` (what
+`write` would store), `trim` (delete what a chunk holds outside of the array), `update` (read,
+change and write back a stored value without losing a concurrent change), and `exclusive` (exclude
+other writers).
 """
 
 from omnizarr.engine.chunk_source import Source, has_chain

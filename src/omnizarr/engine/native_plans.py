@@ -71,10 +71,11 @@ class Executor(NamedTuple):
 
 def executor_of(source: Source) -> Executor | None:
     """What executes the plans of an array; None if the core cannot."""
-    chunks = source.native_chunks
+    chunks, model = source.native_chunks, source.model
     if chunks is None:
         return None
-    return Executor(chunks, source.model.dtype, source.limit, source.native_files, source.model.grid.array_shape)
+    shape = model.grid.array_shape
+    return Executor(chunks, model.dtype, source.limit, source.native_files, shape)
 
 
 def _is_usual(grid: Grid) -> bool:
