@@ -82,6 +82,7 @@ struct Done {
 type Encoded<'py> = (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>);
 /// The coordinates of chunks that were left, how many were filled, how many bytes were read.
 type ReadFiles = (Vec<Vec<usize>>, usize, usize);
+
 #[pymethods]
 impl Chunks {
     /// `chunk` is (shape, order of the axes as stored, size of an element, codecs, groups of bytes
@@ -160,7 +161,7 @@ impl Chunks {
 
     /// Read what a key of integers and slices of step 1 selects of an array of this shape, from the
     /// file of the one chunk, or inner chunk, that it lies in: a new array of the type `dtype`, or a
-    /// scalar, and how many bytes were read. None if that cannot be, or the chunk is missing or left.
+    /// scalar. None if that cannot be, or the chunk is left.
     ///
     /// The other arguments are as in `read`.
     #[cfg(target_os = "linux")]

@@ -202,6 +202,32 @@ def test_limits_and_settings_that_change_between_two_reads(
     assert array[1, 1] == data[1, 1] and answers[-1] is None
 
 
+def test_chunks_beyond_the_limits_are_no_error_before_one_is_read(tmp_path: Path) -> None:
+    omnizarr.create_array(tmp_path, data=np.ones((100, 100)), chunks=50)
+    with limits.override(max_chunk_bytes=2000):
+        array = omnizarr.open_array(tmp_path, mode="r")
+        for key in ((0, 100), slice(3, 3), (1, 1)):
+            same(*either_way(lambda k=key: array[k]))
+        assert array[3:3].shape == (0, 100)
+    assert array[1, 1] == 1
+
+
+def test_metadata_are_looked_at_once(tmp_path: Path) -> None:
+    _, data = stored(tmp_path)
+    looks: list[int] = []
+
+    class Looking(omnizarr.Array):
+        def refresh(self) -> None:
+            looks.append(1)
+            super().refresh()
+
+    array = omnizarr.open_array(tmp_path, mode="r", cache_metadata=False).as_type(Looking)
+    for key in ((1, 1), slice(1, 5)):
+        looks.clear()
+        np.testing.assert_array_equal(array[key], data[key])
+        assert len(looks) == 1
+
+
 def test_a_store_that_must_see_its_reads(tmp_path: Path, answers: list[Any]) -> None:
     class Counting(omnizarr.LocalStore):
         reads = 0

@@ -23,6 +23,7 @@ from numpy import ndarray  # looking up names of the package takes its time
 from omnizarr import limits
 from omnizarr.codecs.sharding import DEFAULT_INDEX, Shard
 from omnizarr.engine import threads
+from omnizarr.errors import ZarrError
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.grids import Grid, Shape
 from omnizarr.model.keys import ChunkKeys
@@ -117,7 +118,10 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
 def read_single(source: Source, key: Any, order: str) -> Any:
     """What integers and slices select of one chunk: a new array, or a scalar. None if the key is
     anything else, or the core left the chunk."""
-    known = source.executor
+    try:
+        known = source.executor
+    except ZarrError:  # not before a chunk is needed
+        return None
     if known is None or native_core.core() is None:
         return None
     chunks, dtype, limit, has_files, shape = known

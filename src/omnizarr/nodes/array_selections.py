@@ -46,10 +46,11 @@ class Selections(InDask):
 
     # -- reading ------------------------------------------------------------------------------
     def __getitem__(self, key: Selection) -> Any:
+        grid = self._model.grid
         found = read_single(self, key)
         if found is not None:
             return found
-        plan = indexing.box(key, self._model.grid)
+        plan = indexing.box(key, grid)
         if plan is not None:
             return read_plan(self, plan, scalar=True)
         fields, key = indexing.pop_fields(key)

@@ -48,8 +48,8 @@ def read(
 
 
 def read_single(array: ArrayFacts, key: Any) -> Any:
-    """What `array[key]` gives where the native core reads it from the file of one chunk."""
-    array._model  # noqa: B018 - a handle that caches no metadata looks at them now
+    """What `array[key]` gives where the native core reads it from the file of one chunk; else
+    None."""
     source, _, order, kind = array._results
     found = engine.read_single(source, key, order)
     return found if kind is None or type(found) is not np.ndarray else found.view(kind)
