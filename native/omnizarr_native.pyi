@@ -99,6 +99,17 @@ class Chunks:
         check: Callable[[], object],
         /,
     ) -> tuple[list[list[int]], int, int] | None: ...
+    def read_single(
+        self,
+        root: bytes,
+        follow_links: bool,
+        key: object,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fortran: bool,
+        check: Callable[[], object],
+        /,
+    ) -> Any: ...
     def write(
         self,
         root: bytes,

@@ -5,9 +5,11 @@
 //! A view holds as long as no Python code runs, which could resize the array; so views are taken
 //! after everything that may run some, and taking one runs none unless it fails.
 
+mod result;
 mod strings;
 mod view;
 
+pub use result::Unwritten;
 pub use strings::{Locked, Strings};
 pub use view::View;
 

@@ -14,24 +14,27 @@ pub mod pool;
 #[cfg(target_os = "linux")]
 mod publish;
 mod read;
+mod selected;
 mod selection;
 #[cfg(target_os = "linux")]
 pub mod serialized;
 mod shard;
+mod single;
 mod value;
 mod values;
 #[cfg(target_os = "linux")]
 mod write;
 
 use crate::fault::Fault;
-use crate::numpy::{self, View};
+use crate::numpy::{Unwritten, View};
 use encode::{Amounts, Context};
 use layout::{Layout, LayoutArguments, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use read::Origin;
-use selection::{Cuts, Factor, Points, Run};
+use selected::{Selection, Taken, Wanted};
 use shard::Shard;
+use single::Single;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use value::{Given, Held};
@@ -65,18 +68,6 @@ pub struct Keys {
     pub behind: Vec<u8>,
 }
 
-/// What a selection takes from each chunk of an array, for several calls.
-#[pyclass(frozen)]
-pub struct Selection {
-    cuts: Cuts,
-    /// The grid at which it is cut.
-    grid: Vec<usize>,
-    /// The shape of the array that is read into or written from.
-    shape: Vec<usize>,
-    /// How many chunks, or inner chunks, it touches at the most.
-    chunks: usize,
-}
-
 /// What became of a call that reads.
 struct Done {
     /// The tasks of chunks that were left.
@@ -91,34 +82,6 @@ struct Done {
 type Encoded<'py> = (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>);
 /// The coordinates of chunks that were left, how many were filled, how many bytes were read.
 type ReadFiles = (Vec<Vec<usize>>, usize, usize);
-type RunArguments = Vec<(usize, usize, usize, usize, usize)>;
-
-/// Equally spaced indices along axes.
-enum Runs {
-    /// A box: its first index along every axis. It is as long as the array.
-    From(Vec<usize>),
-    Listed(RunArguments),
-}
-
-impl Runs {
-    fn new(given: &Bound<'_, PyAny>) -> PyResult<Runs> {
-        Ok(match given.cast::<PyTuple>() {
-            Ok(starts) => Runs::From(starts.extract()?),
-            Err(_) => Runs::Listed(given.extract()?),
-        })
-    }
-
-    fn listed(self, shape: &[usize]) -> RunArguments {
-        match self {
-            Runs::From(starts) => {
-                let length = |axis| shape.get(axis).copied().unwrap_or(0);
-                let run = |(axis, start)| (axis, start, 1, length(axis), 0);
-                starts.into_iter().enumerate().map(run).collect()
-            }
-            Runs::Listed(runs) => runs,
-        }
-    }
-}
 
 #[pymethods]
 impl Chunks {
@@ -177,31 +140,64 @@ impl Chunks {
         root: &Bound<'_, PyBytes>,
         follow_links: bool,
         runs: &Bound<'_, PyAny>,
-        points: Vec<Bound<'_, PyTuple>>,
+        points: &Bound<'_, PyAny>,
         out: &Bound<'_, PyAny>,
         threads: Option<usize>,
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<ReadFiles>> {
-        let runs = Runs::new(runs)?;
-        let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
+        let wanted = Wanted::new(runs, points)?;
         // The array stays as it is until the end: NumPy resizes none that others refer to.
         let view = self.view(out, true)?;
-        let Some(selection) = self.selection(&view.shape, runs, &points)? else {
+        let Some(taken) = Taken::new(self, &wanted, &view.shape)? else {
             return Ok(None);
         };
         let root = root.as_bytes();
         let origin = Origin::Files { root, follow_links };
-        let done = self.run(py, &selection, &view, origin, threads, scratch, check)?;
-        let mut coordinates = vec![0; self.grid().len()];
-        let name = |number| {
-            selection
-                .cuts
-                .part(number, &mut coordinates, &mut Vec::new());
-            coordinates.clone()
+        let done = self.run(py, &taken, &view, origin, threads, scratch, check)?;
+        let left = done.left.into_iter().map(|number| taken.place(number));
+        Ok(Some((left.collect(), done.filled, done.nbytes)))
+    }
+
+    /// Read what a key of integers and slices of step 1 selects of an array of this shape, from the
+    /// file of the one chunk, or inner chunk, that it lies in: a new array of the type `dtype`, or a
+    /// scalar. None if that cannot be, or the chunk is left.
+    ///
+    /// The other arguments are as in `read`.
+    #[cfg(target_os = "linux")]
+    #[pyo3(signature = (root, follow_links, key, shape, dtype, fortran, check, /))]
+    #[allow(clippy::too_many_arguments)]
+    fn read_single<'py>(
+        &self,
+        py: Python<'py>,
+        root: &Bound<'_, PyBytes>,
+        follow_links: bool,
+        key: &Bound<'_, PyAny>,
+        shape: &Bound<'_, PyTuple>,
+        dtype: &Bound<'py, PyAny>,
+        fortran: bool,
+        check: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(single) = Single::new(key, shape, &self.layout.shape) else {
+            return Ok(None);
         };
-        let left = done.left.into_iter().map(name).collect();
-        Ok(Some((left, done.filled, done.nbytes)))
+        let item = self.layout.item;
+        let Some(made) = Unwritten::new(dtype, &single.result(), fortran, item) else {
+            return Ok(None);
+        };
+        let view = made.view(&single.lengths, &single.kept);
+        let Some(view) = view else { return Ok(None) };
+        let Some(taken) = Taken::new(self, &single.wanted, &view.shape)? else {
+            return Ok(None);
+        };
+        let root = root.as_bytes();
+        let origin = Origin::Files { root, follow_links };
+        // One thread decodes one chunk, whatever memory that takes.
+        let done = self.run(py, &taken, &view, origin, Some(1), usize::MAX, check)?;
+        match done.left.is_empty() {
+            true => made.done().map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Store what a selection takes, from `array`, in files: the coordinates of the chunks that were
@@ -218,7 +214,7 @@ impl Chunks {
         py: Python<'_>,
         root: &Bound<'_, PyBytes>,
         runs: &Bound<'_, PyAny>,
-        points: Vec<Bound<'_, PyTuple>>,
+        points: &Bound<'_, PyAny>,
         array: &Bound<'_, PyAny>,
         elided: Option<Vec<u8>>,
         absent: bool,
@@ -226,16 +222,15 @@ impl Chunks {
         scratch: usize,
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Option<(Vec<Vec<usize>>, usize)>> {
-        let runs = Runs::new(runs)?;
-        let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
+        let wanted = Wanted::new(runs, points)?;
         // The array stays as it is until the end: NumPy resizes none that others refer to.
         let view = self.view(array, false)?;
-        let Some(selection) = self.selection(&view.shape, runs, &points)? else {
+        let Some(taken) = Taken::new(self, &wanted, &view.shape)? else {
             return Ok(None);
         };
-        let count = selection.cuts.len();
-        let context = self.context(&selection, &view, elided.as_deref())?;
-        let amounts = self.amounts(&selection, count, &context, threads, scratch);
+        let count = taken.cuts.len();
+        let context = self.context(&taken, &view, elided.as_deref())?;
+        let amounts = self.amounts(&taken, count, &context, threads, scratch);
         let job = write::Job {
             context,
             root: root.as_bytes(),
@@ -253,11 +248,9 @@ impl Chunks {
         &self,
         shape: Vec<usize>,
         runs: &Bound<'_, PyAny>,
-        points: Vec<Bound<'_, PyTuple>>,
+        points: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Selection>> {
-        let runs = Runs::new(runs)?;
-        let points = points.iter().map(listed).collect::<PyResult<Vec<_>>>()?;
-        self.selection(&shape, runs, &points)
+        Selection::new(self, &Wanted::new(runs, points)?, shape)
     }
 
     /// Decode chunks and put what a selection takes of them into `out`: the places of those that were
@@ -283,8 +276,9 @@ impl Chunks {
         let numbers = selection.numbers(&coordinates)?;
         // The array stays as it is until the end: NumPy resizes none that others refer to.
         let view = self.view(out, true)?;
+        let taken = selection.of(self, &view)?;
         let origin = Origin::Given(&numbers, &given);
-        let done = self.run(py, selection, &view, origin, threads, scratch, check)?;
+        let done = self.run(py, taken, &view, origin, threads, scratch, check)?;
         Ok(done.left)
     }
 
@@ -313,8 +307,9 @@ impl Chunks {
         let numbers = selection.numbers(&coordinates)?;
         // The array stays as it is until the end: NumPy resizes none that others refer to.
         let view = self.view(array, false)?;
-        let context = self.context(selection, &view, elided.as_deref())?;
-        let amounts = self.amounts(selection, numbers.len(), &context, threads, scratch);
+        let taken = selection.of(self, &view)?;
+        let context = self.context(taken, &view, elided.as_deref())?;
+        let amounts = self.amounts(taken, numbers.len(), &context, threads, scratch);
         let job = values::Job {
             context,
             numbers: &numbers,
@@ -339,30 +334,12 @@ impl Chunks {
         View::new(array, self.layout.shape.len(), self.layout.item, written)
     }
 
-    fn selection(
-        &self,
-        shape: &[usize],
-        runs: Runs,
-        points: &[Points],
-    ) -> PyResult<Option<Selection>> {
-        if shape.len() != self.layout.shape.len() {
-            return Err(refused("shape", format!("{} dimensions", shape.len())));
-        }
-        let factors = checked(shape, runs.listed(shape), points)?;
-        Ok(Cuts::new(&factors, self.grid()).map(|cuts| Selection {
-            cuts,
-            grid: self.grid().clone(),
-            shape: shape.to_vec(),
-            chunks: selection::most(&factors, &self.layout.shape),
-        }))
-    }
-
     /// Read.
     #[allow(clippy::too_many_arguments)]
     fn run(
         &self,
         py: Python<'_>,
-        selection: &Selection,
+        taken: &Taken,
         view: &View,
         origin: Origin<'_>,
         threads: Option<usize>,
@@ -370,23 +347,22 @@ impl Chunks {
         check: &Bound<'_, PyAny>,
     ) -> PyResult<Done> {
         let layout = &self.layout;
-        selection.fits(self, view)?;
         let target = Target::new(view, layout, self.fill.as_deref());
         let count = match &origin {
             #[cfg(target_os = "linux")]
-            Origin::Files { .. } => selection.cuts.len(),
+            Origin::Files { .. } => taken.cuts.len(),
             Origin::Given(numbers, _) => numbers.len(),
         };
         let each = match self.shard {
             Some(_) => layout.memory_to_read(target.contiguous),
             None => layout.memory_to_read_file(target.contiguous),
         };
-        let chunks = selection.part(count);
+        let chunks = taken.part(count);
         let threads = self.threads(threads, chunks, each, scratch);
         let job = read::Job {
             chunks: self,
             origin,
-            cuts: &selection.cuts,
+            cuts: &taken.cuts,
             target,
             bytes: chunks.saturating_mul(layout.size),
             stopped: AtomicBool::new(false),
@@ -409,19 +385,18 @@ impl Chunks {
 
     fn context<'a>(
         &'a self,
-        selection: &'a Selection,
+        taken: &'a Taken,
         view: &'a View,
         elided: Option<&'a [u8]>,
     ) -> PyResult<Context<'a>> {
         if elided.is_some_and(|element| element.len() != self.layout.item) {
             return Err(refused("elided", "another size than an element".to_owned()));
         }
-        selection.fits(self, view)?;
         Ok(Context {
             chunks: self,
-            cuts: &selection.cuts,
+            cuts: &taken.cuts,
             target: Target::new(view, &self.layout, None),
-            bytes: selection.part(1).saturating_mul(self.layout.size),
+            bytes: taken.part(1).saturating_mul(self.layout.size),
             elided,
             stopped: AtomicBool::new(false),
         })
@@ -430,13 +405,13 @@ impl Chunks {
     /// How much of what there may be to encode so many chunks or shards.
     fn amounts(
         &self,
-        selection: &Selection,
+        taken: &Taken,
         count: usize,
         context: &Context<'_>,
         threads: Option<usize>,
         scratch: usize,
     ) -> Amounts {
-        let (layout, chunks) = (&self.layout, selection.part(count));
+        let (layout, chunks) = (&self.layout, taken.part(count));
         let each = layout.memory_to_write(context.target.contiguous);
         // Of a shard: what is stored next, the old index and the new one.
         let shard = self.shard.as_ref().map_or(0, |shard| {
@@ -469,114 +444,6 @@ fn paying(chunks: usize, size: usize, most: Option<usize>) -> usize {
         1 => 1,
         paying => paying.min(most.unwrap_or_else(pool::cores)),
     }
-}
-
-impl Selection {
-    /// How many chunks, or inner chunks, are touched in so many chunks or shards.
-    fn part(&self, count: usize) -> usize {
-        let all = self.cuts.len().max(1);
-        let each = self.chunks.div_ceil(all);
-        each.saturating_mul(count).min(self.chunks)
-    }
-
-    /// It was made for such chunks and for such an array: every place was compared with both.
-    fn fits(&self, chunks: &Chunks, view: &View) -> PyResult<()> {
-        let (shape, grid) = (&self.shape, &self.grid);
-        match *shape == view.shape && grid == chunks.grid() {
-            true => Ok(()),
-            false => {
-                let found = format!("for shape {shape:?} and chunks {grid:?}");
-                Err(refused("selection", found))
-            }
-        }
-    }
-
-    /// The numbers of chunks, each of which is given once.
-    fn numbers(&self, coordinates: &[Vec<usize>]) -> PyResult<Vec<usize>> {
-        let number = |coordinates: &Vec<usize>| {
-            let found = self.cuts.number(coordinates);
-            found.ok_or_else(|| refused("coordinates", format!("{coordinates:?}, not selected")))
-        };
-        let numbers: Vec<usize> = coordinates.iter().map(number).collect::<PyResult<_>>()?;
-        let mut sorted = numbers.clone();
-        sorted.sort_unstable();
-        match sorted.is_sorted_by(|one, next| one < next) {
-            true => Ok(numbers),
-            false => Err(refused("coordinates", "a chunk twice".to_owned())),
-        }
-    }
-}
-
-/// The factors, of which every place is inside the array, and which are one for each axis.
-fn checked<'a>(
-    shape: &[usize],
-    runs: RunArguments,
-    points: &'a [Points],
-) -> PyResult<Vec<Factor<'a>>> {
-    let mut factors: Vec<(usize, Factor<'a>)> = Vec::new();
-    let mut seen = vec![false; shape.len()];
-    let mut see = |axis: usize| match seen.get_mut(axis) {
-        Some(seen) if !*seen => {
-            *seen = true;
-            Ok(())
-        }
-        _ => Err(refused("runs", format!("axis {axis}, twice or none"))),
-    };
-    for (axis, start, step, length, outer) in runs {
-        see(axis)?;
-        let end = outer.checked_add(length);
-        if step == 0 || length == 0 || end.is_none_or(|end| end > shape[axis]) {
-            return Err(refused(
-                "runs",
-                format!("a place outside out on axis {axis}"),
-            ));
-        }
-        let run = Run {
-            axis,
-            start,
-            step,
-            length,
-            outer,
-        };
-        factors.push((axis, Factor::Run(run)));
-    }
-    for listed in points {
-        for &axis in &listed.axes {
-            see(axis)?;
-        }
-        let first = *listed.axes.first().ok_or(Fault::Changed)?;
-        let others = listed.axes.iter().skip(1).all(|&axis| shape[axis] > 0);
-        if !others || listed.places.iter().any(|&place| place >= shape[first]) {
-            return Err(refused("points", "a place outside out".to_owned()));
-        }
-        factors.push((first, Factor::Points(listed)));
-    }
-    if !seen.iter().all(|&seen| seen) {
-        return Err(refused("runs", "not one for every axis".to_owned()));
-    }
-    factors.sort_by_key(|(axis, _)| *axis);
-    Ok(factors.into_iter().map(|(_, factor)| factor).collect())
-}
-
-fn listed(points: &Bound<'_, PyTuple>) -> PyResult<Points> {
-    type Arguments<'py> = (Vec<usize>, Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>);
-    let (axes, indices, places): Arguments<'_> = points.extract()?;
-    let numbers = |array: &Bound<'_, PyAny>| -> PyResult<Vec<usize>> {
-        let words = numpy::indices(array, "points")?;
-        let read = |place| usize::try_from(words.at(place));
-        let numbers = (0..words.len()).map(read).collect::<Result<_, _>>();
-        numbers.map_err(|_| refused("points", "a negative index".to_owned()))
-    };
-    let indices = indices.iter().map(numbers).collect::<PyResult<Vec<_>>>()?;
-    let places = numbers(&places)?;
-    if indices.len() != axes.len() || indices.iter().any(|list| list.len() != places.len()) {
-        return Err(refused("points", "lists of several lengths".to_owned()));
-    }
-    Ok(Points {
-        axes,
-        indices,
-        places,
-    })
 }
 
 fn refused(name: &'static str, found: String) -> PyErr {

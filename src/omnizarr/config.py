@@ -273,7 +273,7 @@ class Config:
         >>> omnizarr.config.get("array.order")
         'C'
         """
-        values = self._current
+        values = self._values or self._current
         if name in values:
             return values[name]
         if name == "array.read_missing_chunks":

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import omnizarr
-from omnizarr import limits
+from omnizarr import engine, limits
 from omnizarr.engine import native_plans, shard_indexes
 from omnizarr.errors import DecodeError, ZarrError
 from omnizarr.model.store import ByteRange, Store
@@ -51,6 +51,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     shard_indexes._kept.__init__()  # type: ignore[misc]
     # The native core reads whole plans of files, indexes included.
     monkeypatch.setattr(native_plans, "read", lambda *_: None)
+    monkeypatch.setattr(engine, "read_single", lambda *_: None)
 
 
 def kept() -> int:

@@ -8,12 +8,12 @@ const EXPECTED: &str = "an array of plain elements with as many dimensions as a 
 const WRITTEN: &str = "a writeable array of plain elements with as many dimensions as a chunk";
 
 /// NPY_ITEM_REFCOUNT, NPY_ITEM_IS_POINTER.
-const NOT_PLAIN: u64 = 0x01 | 0x04;
+pub(super) const NOT_PLAIN: u64 = 0x01 | 0x04;
 
 /// The memory of an array, for as long as the caller keeps a reference: NumPy resizes no array that
 /// others refer to, unless it is told not to look (`refcheck=False`).
 pub struct View {
-    start: *mut u8,
+    pub(super) start: *mut u8,
     /// Length of every dimension.
     pub shape: Vec<usize>,
     /// Bytes from one element to the next along every dimension.

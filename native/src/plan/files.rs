@@ -60,15 +60,21 @@ pub struct Opener<'a> {
     root: &'a [u8],
     keys: &'a Keys,
     follow_links: bool,
+    /// The path of the file, with a 0 at its end, and how long its directory is.
     path: Vec<u8>,
-    /// The directory of the file before: its path, and the directory if there is one.
-    directory: Vec<u8>,
+    split: usize,
+    /// The same of the file before.
+    before: Vec<u8>,
+    split_before: usize,
+    /// The directory, and how many files of it were opened.
     folder: Option<OwnedFd>,
     uses: usize,
 }
 
 /// So many files of one directory are opened by their path before the directory is opened.
 const FEW: usize = 2;
+/// Memory for the part of a path that tells a chunk from others; there may be more.
+const NAME: usize = 64;
 
 impl<'a> Opener<'a> {
     /// Files beneath `root`, which is a path without links. Links below it are followed or not.
@@ -78,7 +84,9 @@ impl<'a> Opener<'a> {
             keys,
             follow_links,
             path: Vec::new(),
-            directory: Vec::new(),
+            split: 0,
+            before: Vec::new(),
+            split_before: 0,
             folder: None,
             uses: 0,
         }
@@ -86,35 +94,44 @@ impl<'a> Opener<'a> {
 
     /// Open the file of a chunk.
     pub fn open(&mut self, coordinates: &[usize]) -> Result<OwnedFd, Absent> {
-        self.path.clear();
-        self.path.extend_from_slice(self.root);
-        self.keys.write(coordinates, &mut self.path);
-        let split = self
-            .path
-            .iter()
-            .rposition(|&byte| byte == b'/')
-            .unwrap_or(0);
-        if self.path[..split] != self.directory[..] {
-            self.directory.clear();
-            self.directory.extend_from_slice(&self.path[..split]);
+        self.name(coordinates);
+        let same = self.before.get(..self.split_before) == self.path.get(..self.split);
+        if !same {
             self.folder = None;
             self.uses = 0;
         }
         self.uses += 1;
+        let path = CStr::from_bytes_with_nul(&self.path).map_err(|_| Absent::Unusual)?;
         if self.follow_links {
-            return found(open(libc::AT_FDCWD, &self.path, READ, 0));
+            return found(open_path(libc::AT_FDCWD, path, READ, 0));
         }
         if self.uses == FEW {
             // Where it cannot be opened, opening the file says why.
-            self.folder = open(libc::AT_FDCWD, &self.directory, SEARCH, NO_SYMLINKS).ok();
+            let directory = &self.path[..self.split];
+            self.folder = open(libc::AT_FDCWD, directory, SEARCH, NO_SYMLINKS).ok();
         }
+        let flags = READ | libc::O_NOFOLLOW;
         match &self.folder {
-            Some(folder) => open_in(folder.as_raw_fd(), &self.path[split + 1..]),
-            None => {
-                let flags = READ | libc::O_NOFOLLOW;
-                found(open(libc::AT_FDCWD, &self.path, flags, NO_SYMLINKS))
+            Some(folder) => {
+                let name = self.path.get(self.split + 1..).unwrap_or_default();
+                let name = CStr::from_bytes_with_nul(name).map_err(|_| Absent::Unusual)?;
+                found(open_path(folder.as_raw_fd(), name, flags, 0))
             }
+            None => found(open_path(libc::AT_FDCWD, path, flags, NO_SYMLINKS)),
         }
+    }
+
+    /// Make the path of a chunk's file.
+    fn name(&mut self, coordinates: &[usize]) {
+        std::mem::swap(&mut self.path, &mut self.before);
+        self.split_before = self.split;
+        self.path.clear();
+        self.path.reserve(self.root.len() + NAME);
+        self.path.extend_from_slice(self.root);
+        self.keys.write(coordinates, &mut self.path);
+        let slash = self.path.iter().rposition(|&byte| byte == b'/');
+        self.split = slash.unwrap_or(0);
+        self.path.push(0);
     }
 }
 
@@ -133,6 +150,10 @@ fn found(answer: Result<OwnedFd, i32>) -> Result<OwnedFd, Absent> {
 /// Open a path with these flags, and `RESOLVE_…` of `openat2`; the number of the error otherwise.
 pub fn open(folder: RawFd, path: &[u8], flags: i32, resolve: u64) -> Result<OwnedFd, i32> {
     let path = CString::new(path).map_err(|_| libc::EINVAL)?;
+    open_path(folder, &path, flags, resolve)
+}
+
+fn open_path(folder: RawFd, path: &CStr, flags: i32, resolve: u64) -> Result<OwnedFd, i32> {
     // SAFETY: a path that ends with 0, and a structure of the size that is told.
     let file = unsafe {
         match resolve {

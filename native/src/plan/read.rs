@@ -265,17 +265,16 @@ impl<'a> Job<'a> {
         let count = self.count();
         let together = (count / (threads * 8)).clamp(1, TOGETHER);
         let tasks = self.tasks(threads, count, 1, together);
-        let state = || (self.finder(), Desk::new(layout));
+        let axes = layout.shape.len();
+        let state = || (self.finder(), Desk::new(layout), vec![0; axes], Vec::new());
         pool::run(py, &tasks, check, state, |own, task| {
-            let (finder, desk) = own;
-            let mut factors = Vec::new();
-            let mut coordinates = vec![0; layout.shape.len()];
-            self.part(task, &mut coordinates, &mut factors);
-            let outcome = match finder.find(task, &coordinates) {
+            let (finder, desk, coordinates, factors) = own;
+            self.part(task, coordinates, factors);
+            let outcome = match finder.find(task, coordinates) {
                 #[cfg(target_os = "linux")]
-                Found::Value(Value::File(file)) => self.read_chunk(&file, &factors, desk),
+                Found::Value(Value::File(file)) => self.read_chunk(&file, factors, desk),
                 Found::Value(Value::Memory(data)) if data.len() <= layout.limit => {
-                    match desk.place(layout, data, &factors, &self.target) {
+                    match desk.place(layout, data, factors, &self.target) {
                         true => Outcome::Done(0),
                         false => Outcome::Left,
                     }
@@ -288,7 +287,7 @@ impl<'a> Job<'a> {
                     self.nbytes.fetch_add(nbytes, Ordering::Relaxed);
                     true
                 }
-                Outcome::Missing => self.fill_missing(&factors),
+                Outcome::Missing => self.fill_missing(factors),
                 Outcome::Left => false,
             };
             if !done {

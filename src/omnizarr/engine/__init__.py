@@ -2,9 +2,10 @@
 
 The engine knows stores, codecs and plans; it knows no format version and no node. What it
 offers upward is `Source` (where an array's chunks are stored), `read` and `write` (execute a whole
-plan), `encode` (what `write` would store), `trim` (delete what a chunk holds outside of the array),
-`update` (read, change and write back a stored value without losing a concurrent change), and
-`exclusive` (exclude other writers).
+plan), `read_single` (what the native core reads of one chunk without a plan), `encode` (what
+`write` would store), `trim` (delete what a chunk holds outside of the array), `update` (read,
+change and write back a stored value without losing a concurrent change), and `exclusive` (exclude
+other writers).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from omnizarr.engine.chunk_source import Source, has_chain
     from omnizarr.engine.gathering import Gathered
     from omnizarr.engine.locks import Optimistic, exclusive, update
+    from omnizarr.engine.native_plans import read_single
     from omnizarr.engine.reading import read
     from omnizarr.engine.writing import encode, trim, write
 
@@ -28,6 +30,7 @@ __all__ = [
     "exclusive",
     "has_chain",
     "read",
+    "read_single",
     "trim",
     "update",
     "write",
@@ -37,6 +40,7 @@ _LAZY = {
     "chunk_source": ("Source", "has_chain"),
     "gathering": ("Gathered",),
     "locks": ("Optimistic", "exclusive", "update"),
+    "native_plans": ("read_single",),
     "reading": ("read",),
     "writing": ("encode", "trim", "write"),
 }

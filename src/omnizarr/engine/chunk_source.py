@@ -122,6 +122,11 @@ class Source:
         return self._shared(("chunks", self.decides_missing), native_plans.chunks_of)
 
     @cached_property
+    def executor(self) -> native_plans.Executor | None:
+        """The same, and what each call asks of it."""
+        return native_plans.executor_of(self)
+
+    @cached_property
     def native_files(self) -> bool:
         """Whether the native core finds the files of chunks by itself."""
         return native_plans.knows_files(self.model.keys)
@@ -144,7 +149,12 @@ class Source:
     def most(self) -> ByteRange:
         """What is fetched of a chunk: one byte more than an honest one can have, so that an
         oversized one is refused and not read."""
-        return ByteRange(0, self.regular_chain.output.limit + 1)
+        return ByteRange(0, self.limit + 1)
+
+    @cached_property
+    def limit(self) -> int:
+        """The most bytes that an honest chunk is stored in."""
+        return self.regular_chain.output.limit
 
     def get(self, key: str) -> Buffer | None:
         """A whole stored chunk."""
@@ -155,12 +165,11 @@ class Source:
 
     def check_length(self, data: Buffer, key: str | Shape) -> None:
         """Refuse a chunk, of this key or coordinates, of which only the beginning was fetched."""
-        limit = self.regular_chain.output.limit
-        if len(data) > limit:
+        if len(data) > self.limit:
             found = self.store.size(key if isinstance(key, str) else self.key(key))
             hint = " (omnizarr.limits.set(max_expansion=…) raises it)"
             raise DecodeError(
-                f"a stored chunk takes at most {limit} bytes here,"
+                f"a stored chunk takes at most {self.limit} bytes here,"
                 f" found {found}{hint if self.model.data_type.variable else ''}"
             )
 

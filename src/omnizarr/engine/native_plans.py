@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy import ndarray  # looking up names of the package takes its time
 
 from omnizarr import limits
 from omnizarr.codecs.layout import DEFAULT_INDEX
 from omnizarr.engine import threads
+from omnizarr.errors import ZarrError
 from omnizarr.indexing import ChunkPart, Plan
 from omnizarr.model.grids import Grid, Shape
 from omnizarr.model.keys import ChunkKeys
@@ -56,6 +58,28 @@ def chunks_of(source: Source) -> Chunks | None:
     return core.Chunks(tuple(chain.layout), shard, keys, fill, source.decides_missing)
 
 
+class Executor(NamedTuple):
+    """What executes the plans of an array, and the facts that each call compares."""
+
+    chunks: Chunks
+    dtype: np.dtype[Any]
+    limit: int
+    """The most bytes that a chunk is stored in."""
+    files: bool
+    """Whether it finds the files of chunks by itself."""
+    shape: Shape
+    """Of the array."""
+
+
+def executor_of(source: Source) -> Executor | None:
+    """What executes the plans of an array; None if the core cannot."""
+    chunks, model = source.native_chunks, source.model
+    if chunks is None:
+        return None
+    shape = model.grid.array_shape
+    return Executor(chunks, model.dtype, source.limit, source.native_files, shape)
+
+
 def _is_usual(grid: Grid) -> bool:
     return grid.regular and max(*grid.array_shape, *grid.chunk_shape) < _LARGEST
 
@@ -74,8 +98,8 @@ def _shard(shard: Shard) -> tuple[Any, ...] | None:
 
 def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Read what the core can. The coordinates of all chunks that it left; None: it read none."""
-    own = _chunks(source, working)
-    if own is None or not source.native_files:
+    own = _chunks(source, working, True)
+    if own is None:
         return None
     files, factors = source.store.files(source.prefix), plan.factors
     if files is None or factors is None:
@@ -83,8 +107,7 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     path, follow_symlinks, tally = files
     runs, points = _listed(factors)
     workers, scratch = _amounts()
-    check = parallel.check
-    done = own.read(path, follow_symlinks, runs, points, working, workers, scratch, check)
+    done = own.read(path, follow_symlinks, runs, points, working, workers, scratch, parallel.check)
     if done is None:
         return None
     left, filled, nbytes = done
@@ -93,10 +116,32 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     return _coordinates(left)
 
 
+def read_single(source: Source, key: Any, order: str) -> Any:
+    """What integers and slices select of one chunk: a new array, or a scalar. None if the key is
+    anything else, or the core left the chunk."""
+    try:
+        known = source.executor
+    except ZarrError:  # not before a chunk is needed
+        return None
+    if known is None or native_core.core() is None:
+        return None
+    chunks, dtype, limit, has_files, shape = known
+    caps = limits.current
+    if not has_files or limit > caps.max_chunk_bytes or len(shape) > caps.max_dimensions:
+        return None
+    files = source.store.files(source.prefix)
+    if files is None or files.tally is not None:
+        return None
+    check = parallel.check
+    check()
+    path, follow_symlinks, _ = files
+    return chunks.read_single(path, follow_symlinks, key, shape, dtype, order == "F", check)
+
+
 def write(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     """Store what the core can. The coordinates of all chunks that it left; None: it stored none."""
-    own = _chunks(source, working)
-    if own is None or not source.native_files or source.synchronizer is not None:
+    own = _chunks(source, working, True)
+    if own is None or source.synchronizer is not None:
         return None
     files, factors = source.store.files(source.prefix, writing=True), plan.factors
     if files is None or factors is None:
@@ -255,7 +300,7 @@ def selected(source: Source, plan: Plan, working: Any) -> Selected | None:
 # -- all of them ------------------------------------------------------------------------------
 
 
-def _listed(factors: tuple[Any, Any]) -> tuple[Any, list[Any]]:
+def _listed(factors: tuple[Any, Any]) -> tuple[Any, Sequence[Any]]:
     """The factors of a plan as the core takes them."""
     runs, points = factors
     if not points:
@@ -276,15 +321,16 @@ def _places(positions: Any, count: int) -> Any:
     return np.ascontiguousarray(positions, np.int64)
 
 
-def _chunks(source: Source, working: Any) -> Chunks | None:
+def _chunks(source: Source, working: Any, from_files: bool = False) -> Chunks | None:
     """What executes plans of an array, if such a working array is as the core knows them."""
-    own = source.native_chunks
-    if own is None or native_core.core() is None or type(working) is not np.ndarray:
+    known = source.executor
+    if known is None or native_core.core() is None or type(working) is not ndarray:
         return None
-    if working.dtype != source.model.dtype:
+    chunks, dtype, limit, files, _ = known
+    found = working.dtype
+    if (found is not dtype and found != dtype) or limit > limits.current.max_chunk_bytes:
         return None
-    fits = source.regular_chain.output.limit <= limits.current.max_chunk_bytes
-    return own if fits else None
+    return chunks if files or not from_files else None
 
 
 def _elided(source: Source) -> bytes | None:

@@ -58,7 +58,7 @@ class Box(Plan):
         return working.reshape(self.target)
 
     def working(self, result: NDArray) -> NDArray:
-        return result if result.shape == self.shape else result.reshape(self.shape)
+        return result if self.target == self.shape else result.reshape(self.shape)
 
     view = working
 
@@ -91,13 +91,15 @@ class Box(Plan):
 
 def box(key: Any, grid: Grid) -> Box | None:
     """The plan of `array[key]` for an array that the grid cuts; None if the key has anything but
-    integers within their axes and slices of step 1, or too many of them."""
+    integers within their axes, slices of step 1 and one `...`, or too many of them."""
     items: tuple[Any, ...] = key if type(key) is tuple else (key,)
     lengths = grid.array_shape
     if len(items) < len(lengths):
         items += (slice(None),) * (len(lengths) - len(items))
-    if len(items) > len(lengths) or len(lengths) > limits.current.max_dimensions:
+    if len(lengths) > limits.current.max_dimensions:
         return None
+    if len(items) > len(lengths):
+        return _spread(key, grid)
     starts: list[int] = []
     shape: list[int] = []
     target: list[int] = []
@@ -114,7 +116,20 @@ def box(key: Any, grid: Grid) -> Box | None:
         elif type(item) is int and -length <= item < length:
             start, count = item if item >= 0 else item + length, 1
         else:
-            return None
+            return _spread(key, grid)
         starts.append(start)
         shape.append(count)
     return Box(grid, items, tuple(starts), tuple(shape), tuple(target))
+
+
+def _spread(key: Any, grid: Grid) -> Box | None:
+    """The same with slices in place of one `...`; None if there is none, or if all else are
+    integers: the result is an array then, and not a scalar."""
+    items: tuple[Any, ...] = key if type(key) is tuple else (key,)
+    places = [place for place, item in enumerate(items) if item is ...]
+    if len(places) != 1:
+        return None
+    before, behind = items[: places[0]], items[places[0] + 1 :]
+    axes = (slice(None),) * (len(grid.array_shape) - len(before) - len(behind))
+    plan = box((*before, *axes, *behind), grid)
+    return plan if plan is not None and plan.target else None

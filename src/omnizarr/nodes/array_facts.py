@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -33,6 +33,17 @@ MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 TEXT_FORMS = ("string", "object", "bytes")
 
 
+class Results(NamedTuple):
+    """Where values are read from, and what arrays they become: asked for once, and not for each
+    read."""
+
+    source: engine.Source
+    dtype: np.dtype[Any]
+    order: Order
+    kind: type[Any] | None
+    """The subclass of NumPy's arrays that was asked for."""
+
+
 def presented(model: ArrayModel, text: str) -> ArrayModel:
     """The array with its text as a reader wants it: NumPy's strings, Python's, or byte strings."""
     data_type = model.data_type
@@ -55,8 +66,8 @@ class ArrayFacts(NodeFacts[ArrayModel]):
 
     def _replace(self, model: ArrayModel) -> None:
         super()._replace(model)
-        self.__dict__.pop("_source", None)
-        self.__dict__.pop("_pipeline", None)
+        for derived in ("_source", "_results", "_pipeline"):
+            self.__dict__.pop(derived, None)
 
     def _viewed(self, found: Node) -> Any:
         if not self._options.view or not isinstance(found, ArrayModel):
@@ -91,6 +102,11 @@ class ArrayFacts(NodeFacts[ArrayModel]):
             on_missing=options.on_missing or config.get("array.on_missing"),
             synchronizer=options.synchronizer,
         )
+
+    @cached_property
+    def _results(self) -> Results:
+        source = self._source
+        return Results(source, source.model.dtype, self.order, self._options.array_type)
 
     @cached_property
     def _pipeline(self) -> CodecView:

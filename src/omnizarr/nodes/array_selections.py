@@ -18,7 +18,7 @@ from omnizarr.indexing.fields import FieldNames
 from omnizarr.keywords import suggests
 from omnizarr.nodes.dask.array_methods import InDask
 from omnizarr.nodes.data.foreign_memory import Target
-from omnizarr.nodes.data.reading import read, read_plan
+from omnizarr.nodes.data.reading import read, read_plan, read_single
 
 NDArray = npt.NDArray[Any]
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | npt.ArrayLike | None
@@ -45,7 +45,11 @@ class Selections(InDask):
 
     # -- reading ------------------------------------------------------------------------------
     def __getitem__(self, key: Selection) -> Any:
-        plan = indexing.box(key, self._model.grid)
+        grid = self._model.grid
+        found = read_single(self, key)
+        if found is not None:
+            return found
+        plan = indexing.box(key, grid)
         if plan is not None:
             return read_plan(self, plan, scalar=True)
         fields, key = indexing.pop_fields(key)

@@ -96,6 +96,18 @@ class Chunks(Protocol):
         /,
     ) -> tuple[list[list[int]], int, int] | None: ...
 
+    def read_single(
+        self,
+        root: bytes,
+        follow_links: bool,
+        key: Any,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fortran: bool,
+        check: Callable[[], None],
+        /,
+    ) -> Any: ...
+
     def write(
         self,
         root: bytes,

@@ -83,7 +83,7 @@ def prepared(model: ArrayModel, shape: Shape, write_empty_chunks: bool) -> Chunk
     made = Chunks(MemoryStore(), "", chunk, write_empty_chunks=write_empty_chunks)
     for name in (
         *("regular_chain", "most", "fill", "padded", "fill_bytes", "chunk_bytes"),
-        *("encode_key", "native_chunks"),
+        *("encode_key", "executor"),
     ):
         getattr(made, name)  # computed once, for all calls
     return made

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy import empty  # looking up names of the package takes its time
 
 from omnizarr import engine, indexing
 from omnizarr.errors import LimitError, SelectionError
@@ -46,6 +47,14 @@ def read(
     return read_plan(array, plan, out, fields, scalar=scalar)
 
 
+def read_single(array: ArrayFacts, key: Any) -> Any:
+    """What `array[key]` gives where the native core reads it from the file of one chunk; else
+    None."""
+    source, _, order, kind = array._results
+    found = engine.read_single(source, key, order)
+    return found if kind is None or type(found) is not np.ndarray else found.view(kind)
+
+
 def read_plan(
     array: ArrayFacts,
     plan: Plan,
@@ -55,13 +64,12 @@ def read_plan(
     scalar: bool = False,
 ) -> Any:
     """The same for a plan over the grid that the array has now."""
-    source = array._source
-    dtype = source.model.dtype
+    source, dtype, order, kind = array._results
     if out is not None and fields is None:
         _read_into(array, plan, out)
         return out
     try:
-        result: NDArray = np.empty(target := plan.target, dtype, order=array.order)
+        result: NDArray = empty(target := plan.target, dtype, order)
     except (ValueError, MemoryError) as error:
         raise LimitError(
             f"{array._place}: a selection of shape {target} and type {dtype} does not"
@@ -69,12 +77,14 @@ def read_plan(
         ) from error
     working = plan.view(result)
     if working is None:
-        working = np.empty(plan.shape, dtype)
+        working = empty(plan.shape, dtype)
         engine.read(source, plan, working)
         result = plan.result(working)
     else:
         engine.read(source, plan, working)
-    if result.dtype != dtype:  # np.empty drops scale and byte order of a time without a unit
+    found = result.dtype
+    if found is not dtype and found != dtype:
+        # NumPy drops scale and byte order of a time without a unit.
         result = result.view(np.int64).astype(f"{dtype.byteorder}i8").view(dtype)
     if fields is not None:
         result = select_fields(result, fields, dtype)
@@ -87,7 +97,6 @@ def read_plan(
             return out
     if scalar and not target:
         return result[()]
-    kind = array._options.array_type
     return result if kind is None else result.view(kind)
 
 

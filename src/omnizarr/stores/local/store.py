@@ -176,12 +176,12 @@ class LocalStore(Store):
         return read_small(requests, self.get, self._admit, read_files)
 
     def files(self, prefix: str, *, writing: bool = False) -> FilePrefix | None:
-        kind = type(self)
+        kind, base = type(self), LocalStore
         if writing:
-            usual = kind.set is LocalStore.set and kind.delete is LocalStore.delete
+            usual = kind.set is base.set and kind.delete is base.delete
             usual = usual and not self.fsync and self.locking
         else:
-            usual = kind.get is LocalStore.get and kind.get_many is LocalStore.get_many
+            usual = kind is base or (kind.get is base.get and kind.get_many is base.get_many)
         if owned or not usual:
             return None  # a lock must know what its thread does, a subclass what is done
         found = self._beneath.prefixes.get(prefix)
