@@ -276,3 +276,12 @@ def test_reading_a_local_array_loads_what_it_needs(tmp_path: Path, compressor: s
 
 def test_the_probe_sees_what_is_loaded() -> None:
     assert {"zipfile", "concurrent.futures"} <= set(loaded_by("zipfile, concurrent.futures")["new"])
+
+
+@pytest.mark.parametrize("name", ["api", "engine", "formats", "indexing", "model", "nodes"])
+def test_packages_are_attributes_as_well(name: str) -> None:
+    program = f"import omnizarr; print(omnizarr.{name}.__name__)"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, f"omnizarr.{name}\n"), done.stderr

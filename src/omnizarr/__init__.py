@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.config import config
+from omnizarr.runtime import forks
 from omnizarr.runtime.lazy import first_use
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
 
 # `config` is imported with the package: its module has the same name, and would replace it.
 _MODULES = ("codecs", "errors", "limits", "storage", "stores")
+_INTERNAL = ("api", "engine", "formats", "indexing", "keywords", "model", "nodes")
 
 _LAZY = {
     "api.checking": ("check",),
@@ -213,7 +215,7 @@ def __dir__() -> list[str]:
 
 def _other(name: str) -> Any:
     """Modules, the rest of the stores, and numcodecs' codec classes."""
-    if name in _MODULES:
+    if name in _MODULES or name in _INTERNAL:
         return import_module(f"omnizarr.{name}")
     if name[:1].isupper():
         from omnizarr import stores
@@ -235,7 +237,7 @@ _named = first_use(__name__, _LAZY, _other)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        import numpy  # noqa: F401 - whole: threads that import parts of it at once see half of them
-
-    return _named(name)
+    with forks.postponed:
+        if name not in _MODULES:
+            import numpy  # noqa: F401 - whole: threads that import parts at once see half of them
+        return _named(name)

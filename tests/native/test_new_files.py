@@ -111,6 +111,27 @@ def test_where_files_without_names_are_refused(
     assert files(path) == sorted(["zarr.json", *(f"c/{i}/{j}" for i in range(4) for j in range(4))])
 
 
+WHOLE = """
+import sys
+import omnizarr
+omnizarr.open_array(sys.argv[1], mode="r+")[...] = 7
+"""
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_a_change_under_the_lock_of_a_user_sees_what_was_stored_meanwhile(
+    tmp_path: Path, other: bool
+) -> None:
+    path = tmp_path / "a"
+    array = omnizarr.create_array(path, shape=(8,), chunks=(8,), dtype="i4", fill_value=0)
+    store = omnizarr.LocalStore(path) if other else array.store
+    with store.lock("c/0"):
+        done = subprocess.run([sys.executable, "-c", WHOLE, path], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        array[:3] = 1
+    assert array[...].tolist() == [1, 1, 1, 7, 7, 7, 7, 7]
+
+
 def test_what_has_the_name_of_a_new_value(tmp_path: Path) -> None:
     path = tmp_path / "a"
     array = new_array(path)

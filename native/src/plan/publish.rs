@@ -21,9 +21,6 @@ use written::{fstat, is_same, status};
 
 const LOCK: i32 =
     libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-/// A directory that was moved away, to be removed, is noticed after so many files. (The call began
-/// before, so what is written there until then counts as written before it was removed.)
-const LOOKED_AT: usize = 32;
 /// Longer names have locks that are named otherwise.
 const LONGEST_NAME: usize = 50;
 
@@ -38,8 +35,6 @@ pub struct Publisher<'a> {
     folder: Option<Folder>,
     /// Whether the next value of the directory is likely to be absent; None: not known.
     absent: Option<bool>,
-    /// How many values were stored there without a lock.
-    named: usize,
     /// What is written next.
     written: Vec<u8>,
 }
@@ -54,7 +49,6 @@ impl<'a> Publisher<'a> {
             directory: Vec::new(),
             folder: None,
             absent: None,
-            named: 0,
             written: Vec::new(),
         }
     }
@@ -91,8 +85,8 @@ impl<'a> Publisher<'a> {
     }
 
     /// Store what `fill` gives for a chunk: how many bytes; None if that is left to the caller, and the
-    /// value is as it was. `fill` may ask for the value until now, which does not change meanwhile. It
-    /// may be called twice.
+    /// value is as it was. `fill` may ask for the value until now; where another one comes meanwhile,
+    /// it is called again, or the chunk is left.
     pub fn publish(
         &mut self,
         coordinates: &[usize],
@@ -104,7 +98,7 @@ impl<'a> Publisher<'a> {
             Named::Done(count) => return Some(count),
             Named::Taken | Named::Unable => self.absent = Some(false),
             Named::Left => {
-                self.folder = None;
+                (self.folder, self.absent) = (None, None);
                 return None;
             }
         }
@@ -128,11 +122,9 @@ impl<'a> Publisher<'a> {
         if !absent {
             return Named::Unable;
         }
-        self.named += 1;
-        if self.named.is_multiple_of(LOOKED_AT) && !folder.is_at(&self.directory) {
-            return Named::Left;
-        }
-        nameless::publish(file, &name, &mut self.written, fill)
+        let directory = &self.directory;
+        let is_there = || folder.is_at(directory);
+        nameless::publish(file, &name, &mut self.written, fill, is_there)
     }
 
     /// Store a value under its lock.
@@ -147,7 +139,7 @@ impl<'a> Publisher<'a> {
         let lock_path = CString::new([&self.path[..begin], &beside].concat()).ok()?;
         let beside = CString::new(beside).ok()?;
         let Ok(file) = create(folder.file.as_raw_fd(), &beside, LOCK) else {
-            self.folder = None; // it may be gone
+            (self.folder, self.absent) = (None, None); // it may be gone
             return None;
         };
         let lock = Lock {
@@ -158,7 +150,7 @@ impl<'a> Publisher<'a> {
         };
         let count = lock.publish(&lock_path, &name, &mut self.written, fill);
         if count.is_none() {
-            self.folder = None;
+            (self.folder, self.absent) = (None, None);
         }
         count
     }

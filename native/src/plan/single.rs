@@ -1,6 +1,6 @@
 //! Boxes within one chunk: what integers and slices between the brackets of `array[…]` select.
 //!
-//! What is said of a key is what `omnizarr.indexing.box` says of it. A key that is anything else, or
+//! What is said of a key is what `omnizarr.indexing.boxes` says of it. A key that is anything else, or
 //! that touches several chunks, is left to the caller, who plans it.
 
 use super::selected::Wanted;
@@ -18,7 +18,8 @@ pub struct Single {
 
 impl Single {
     /// What a key selects of an array of this shape; None if it is anything but exact integers and
-    /// slices of step 1, or does not lie within one chunk, or is empty.
+    /// slices of step 1 between them, or does not lie within one chunk, or is empty. Chunks have no
+    /// lengths of 0.
     pub fn new(
         key: &Bound<'_, PyAny>,
         shape: &Bound<'_, PyTuple>,
@@ -76,6 +77,14 @@ fn taken(item: &Bound<'_, PyAny>, length: isize) -> Option<(isize, isize, bool)>
             .contains(&index)
             .then_some((index, index + 1, false));
     }
-    let found = item.cast_exact::<PySlice>().ok()?.indices(length).ok()?;
+    let slice = item.cast_exact::<PySlice>().ok()?;
+    // Anything else runs Python code, which may raise what it likes.
+    for name in ["start", "stop", "step"] {
+        let bound = slice.getattr(name).ok()?;
+        if !bound.is_none() && !bound.is_exact_instance_of::<PyInt>() {
+            return None;
+        }
+    }
+    let found = slice.indices(length).ok()?;
     (found.step == 1).then_some((found.start, found.stop, true))
 }

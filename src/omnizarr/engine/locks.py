@@ -135,7 +135,8 @@ def update(store: Store, key: str, function: Callable[[Store], T], *, repeatable
             with store.lock(key):
                 return function(store)
 
-        # Deleting its directory breaks a lock; nothing was written then.
+        # A lock is broken when its directory is deleted, and a value that is absent may be stored
+        # without one; nothing was written then.
         return _repeated(locked, (ConflictError,))
     with exclusive(store, key), store.fresh_reads():
         if not store.capabilities.versions:

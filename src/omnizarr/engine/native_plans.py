@@ -67,8 +67,6 @@ class Executor(NamedTuple):
     """The most bytes that a chunk is stored in."""
     files: bool
     """Whether it finds the files of chunks by itself."""
-    shape: Shape
-    """Of the array."""
 
 
 def executor_of(source: Source) -> Executor | None:
@@ -76,8 +74,7 @@ def executor_of(source: Source) -> Executor | None:
     chunks, model = source.native_chunks, source.model
     if chunks is None:
         return None
-    shape = model.grid.array_shape
-    return Executor(chunks, model.dtype, source.limit, source.native_files, shape)
+    return Executor(chunks, model.dtype, source.limit, source.native_files)
 
 
 def _is_usual(grid: Grid) -> bool:
@@ -116,16 +113,16 @@ def read(source: Source, plan: Plan, working: Any) -> frozenset[Shape] | None:
     return _coordinates(left)
 
 
-def read_single(source: Source, key: Any, order: str) -> Any:
-    """What integers and slices select of one chunk: a new array, or a scalar. None if the key is
-    anything else, or the core left the chunk."""
+def read_single(source: Source, key: Any, shape: Shape, order: str) -> Any:
+    """What integers and slices select of one chunk of an array of this shape: a new array, or a
+    scalar. None if the key is anything else, or the core left the chunk."""
     try:
         known = source.executor
     except ZarrError:  # not before a chunk is needed
         return None
     if known is None or native_core.core() is None:
         return None
-    chunks, dtype, limit, has_files, shape = known
+    chunks, dtype, limit, has_files = known
     caps = limits.current
     if not has_files or limit > caps.max_chunk_bytes or len(shape) > caps.max_dimensions:
         return None
@@ -326,7 +323,7 @@ def _chunks(source: Source, working: Any, from_files: bool = False) -> Chunks | 
     known = source.executor
     if known is None or native_core.core() is None or type(working) is not ndarray:
         return None
-    chunks, dtype, limit, files, _ = known
+    chunks, dtype, limit, files = known
     found = working.dtype
     if (found is not dtype and found != dtype) or limit > limits.current.max_chunk_bytes:
         return None

@@ -46,7 +46,7 @@ class Selections(InDask):
     # -- reading ------------------------------------------------------------------------------
     def __getitem__(self, key: Selection) -> Any:
         grid = self._model.grid
-        found = read_single(self, key)
+        found = read_single(self, key, grid.array_shape)
         if found is not None:
             return found
         plan = indexing.box(key, grid)

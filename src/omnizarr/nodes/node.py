@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 N = TypeVar("N", ArrayModel, GroupModel)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Options:
     """Settings of an open node; members of a group inherit them."""
 

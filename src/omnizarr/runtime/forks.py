@@ -39,8 +39,8 @@ _gate = threading.RLock()
 """Held by the thread that forks, so that forks come one after the other."""
 _forking = 0
 """The thread that is about to fork and waits for nothing but blocks that have begun."""
-_busy: set[int] = set()
-"""The threads that are inside `postponed`."""
+_busy: dict[int, int] = {}
+"""The threads that are inside `postponed`, and how many times."""
 _functions: dict[Reference | Callable[[], None], Callable[..., None]] = {}
 _locks: dict[Reference, str] = {}
 # Both are copied to be iterated over: a garbage collection in between removes entries.
@@ -76,20 +76,27 @@ class _Postponed:
 
     def __enter__(self) -> None:
         own = get_ident()
-        _busy.add(own)
+        if own in _busy:
+            _busy[own] += 1
+            return
+        _busy[own] = 1
         # Either this thread sees that another one forks, or that one sees this thread.
         while _forking not in (0, own):
-            _busy.discard(own)
+            del _busy[own]
             with _gate:
                 pass
-            _busy.add(own)
+            _busy[own] = 1
 
     def __exit__(self, *exc_info: object) -> None:
-        _busy.discard(get_ident())
+        own = get_ident()
+        depth = _busy.pop(own, 1) - 1  # a child that was forked inside has forgotten it
+        if depth:
+            _busy[own] = depth
 
 
 postponed = _Postponed()
-"""`with postponed:` is for a few instructions: a fork in another thread waits for their end."""
+"""`with postponed:` is for a few instructions, or an import: a fork in another thread waits for the
+end of it."""
 
 
 def _is_importing(frame: FrameType | None) -> bool:

@@ -11,8 +11,8 @@ of omnizarr name theirs in a table instead:
 
 No name may be that of a module of its package: importing the module would replace it.
 
-Python holds a lock while it imports a module. `runtime.forks`, which lets a fork wait for that, is
-loaded with this module, before the first name is used.
+Python holds a lock while it imports a module, which would stay locked in a child that is forked
+meanwhile: forks wait.
 
 This module knows modules and names. It must not know what they are for.
 """
@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from omnizarr.runtime import forks as forks
+from omnizarr.runtime import forks
 
 
 def first_use(
@@ -40,7 +40,8 @@ def first_use(
 
     def found(name: str) -> Any:
         if name in homes:
-            value = getattr(import_module(homes[name]), name)
+            with forks.postponed:
+                value = getattr(import_module(homes[name]), name)
             setattr(sys.modules[package], name, value)
             return value
         if otherwise is not None:

@@ -915,36 +915,71 @@ def test_what_was_read_before_the_lock_was_lost_is_not_written(
     assert store.get("c/1") == (None if change == "set_if_absent" else b"new")
 
 
+def another(path: Path, value: bytes) -> None:
+    """What another writer stores without the lock, as the native core does."""
+    new = path.with_name("new")
+    new.write_bytes(value)
+    new.replace(path)
+
+
 def test_what_was_stored_without_a_lock_since_none_was_found_is_not_replaced(
     store: LocalStore,
 ) -> None:
-    """The native core stores values that are absent without a lock."""
     with store.lock("c/1"):
         assert store.get("c/1") is None
-        (store.root / "c/1").write_bytes(b"other")
-        with pytest.raises(ConflictError, match="read it again"):
-            store.set("c/1", b"mine")
+        another(store.root / "c/1", b"other")
+        for change in (lambda: store.set("c/1", b"mine"), lambda: store.delete("c/1")):
+            with pytest.raises(ConflictError, match="'c/1' was changed by another writer"):
+                change()
         assert store.get("c/1") == b"other"
+        store.set("c/1", b"other and mine")
+    assert store.get("c/1") == b"other and mine"
     assert everything(store.root) == ["c", "c/1"]
 
 
+def test_another_value_in_place_of_the_one_that_was_read_is_not_replaced(store: LocalStore) -> None:
+    """A root is deleted file by file, without locks, and may then be written anew."""
+    store.set("a", b"old")
+    with store.lock("a"):
+        assert store.get("a") == b"old"
+        (store.root / "a").unlink()
+        with pytest.raises(ConflictError):
+            store.set("a", b"old and mine")
+        assert store.get("a") is None
+        another(store.root / "a", b"new")
+        with pytest.raises(ConflictError):
+            store.set("a", b"mine")
+    assert store.get("a") == b"new"
+
+
+def test_who_took_the_lock_does_not_matter_for_what_was_found(store: LocalStore) -> None:
+    with LocalStore(store.root).lock("a"):
+        assert store.get("a") is None
+        another(store.root / "a", b"other")
+        with pytest.raises(ConflictError):
+            store.set("a", b"mine")
+    assert store.get("a") == b"other"
+
+
 def test_an_update_that_is_overtaken_begins_anew(store: LocalStore) -> None:
-    found: list[Buffer | None] = []
+    for key, locked in (("c/1", False), ("c/2", True)):
+        found: list[Buffer | None] = []
 
-    def append(held: Store) -> None:
-        found.append(old := held.get("c/1"))
-        if len(found) == 1:
-            (store.root / "c/1").write_bytes(b"other")
-        held.set("c/1", bytes(old or b"") + b" and mine")
+        def append(held: Store, key: str = key, found: list[Buffer | None] = found) -> None:
+            found.append(old := held.get(key))
+            if len(found) == 1:
+                another(store.root / key, b"other")
+            held.set(key, bytes(old or b"") + b" and mine")
 
-    update(store, "c/1", append)
-    assert found == [None, b"other"]
-    assert store.get("c/1") == b"other and mine"
+        with store.lock(key) if locked else contextlib.nullcontext():
+            update(store, key, append)
+        assert found == [None, b"other"]
+        assert store.get(key) == b"other and mine"
 
 
 def test_a_new_value_is_replaced_by_who_has_not_looked_or_has_stored_it(store: LocalStore) -> None:
     with store.lock("unseen"):
-        (store.root / "unseen").write_bytes(b"other")
+        another(store.root / "unseen", b"other")
         store.set("unseen", b"mine")
     with store.lock("twice"):
         assert store.get("twice") is None
@@ -954,18 +989,46 @@ def test_a_new_value_is_replaced_by_who_has_not_looked_or_has_stored_it(store: L
         assert store.get("if absent") is None
         assert store.set_if_absent("if absent", b"first")
         store.set("if absent", b"second")
+    with store.lock("there"):
+        another(store.root / "there", b"other")
+        assert not store.set_if_absent("there", b"mine")
+        assert store.get("there") == b"other"
+        store.set("there", b"second")
     store.set("again", b"old")
     with store.lock("again"):
         assert store.get("again") == b"old"
         store.delete("again")
-        (store.root / "again").write_bytes(b"other")
-        assert store.get("again") == b"other"
-        for change in (lambda: store.set("again", b"mine"), lambda: store.delete("again")):
-            with pytest.raises(ConflictError, match="'again' was stored by another writer"):
-                change()
-    values = {key: store.get(key) for key in store.list()}
-    second = dict.fromkeys(("if absent", "twice"), b"second")
-    assert values == {"again": b"other", "unseen": b"mine", **second}
+        store.set("again", b"second")
+    store.set("deleted", b"old")
+    with store.lock("deleted"):
+        assert store.get("deleted") == b"old"
+        store.delete("deleted")
+        another(store.root / "deleted", b"other")
+        with pytest.raises(ConflictError):
+            store.set("deleted", b"mine")
+        assert store.get("deleted") == b"other"
+        store.delete("deleted")
+    second = dict.fromkeys(("again", "if absent", "there", "twice"), b"second")
+    assert {key: store.get(key) for key in store.list()} == {"unseen": b"mine", **second}
+
+
+def test_a_store_that_has_written_can_be_pickled(store: LocalStore) -> None:
+    store.set("a/b", b"1")
+    with store.lock("a/b"):
+        text = pickle.dumps(store)
+    assert b"key_locks" not in text
+    again = pickle.loads(text)
+    again.set("a/c", b"2")
+    assert sorted(again.list()) == ["a/b", "a/c"]
+
+
+def test_many_values_have_the_limit_of_one(store: LocalStore) -> None:
+    keys = [f"k/{number}" for number in range(20)]
+    for key in keys:
+        store.set(key, bytes(200))
+    with limits.override(max_chunk_bytes=100), pytest.raises(LimitError):
+        store.get_many([(key, None) for key in keys])
+    assert store.get_many([(key, None) for key in keys]) == [bytes(200)] * 20
 
 
 def test_a_new_value_under_a_lock_without_hard_links(

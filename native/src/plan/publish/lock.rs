@@ -1,6 +1,6 @@
 //! The lock of a value, which becomes the value: `flock` on a file beside it that still has its name.
 
-use super::written::{Written, empty, fstat, is_same, status};
+use super::written::{Written, empty, fstat, is_same, is_unchanged, status};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
@@ -40,8 +40,8 @@ impl Lock<'_> {
         };
         let mut written = Written::new(self.folder, name, &self.file, memory, true);
         let done = emptied.and_then(|()| fill(&mut written));
-        let (count, was_absent) = (written.count, written.was_absent);
-        if done.and_then(|()| self.close_copy()).is_none() || !self.rename(name, was_absent) {
+        let (count, seen) = (written.count, written.seen);
+        if done.and_then(|()| self.close_copy()).is_none() || !self.rename(name, seen) {
             self.release();
             return None;
         }
@@ -68,22 +68,22 @@ impl Lock<'_> {
         closed.then_some(())
     }
 
-    /// Give the file the name of the value. If it was made because there was no value, there must be
-    /// none now: new values get their name without a lock.
-    fn rename(&self, name: &CStr, was_absent: bool) -> bool {
-        let flags = match was_absent && self.local {
-            true => libc::RENAME_NOREPLACE,
-            false => 0,
-        };
+    /// Give the file the name of the value. What was made of the value until now must not replace
+    /// another one: new values get their name without a lock, and some are deleted without one.
+    fn rename(&self, name: &CStr, seen: Option<Option<libc::stat>>) -> bool {
         let (folder, own) = (self.folder, self.name.as_ptr());
+        if let Some(Some(before)) = seen
+            && !status(folder, name).is_ok_and(|now| is_unchanged(&before, &now))
+        {
+            return false;
+        }
         // SAFETY: an open directory, and names that end with 0.
         unsafe {
-            match flags {
-                0 => libc::renameat(folder, own, folder, name.as_ptr()) == 0,
-                _ => {
-                    let call = libc::SYS_renameat2;
-                    libc::syscall(call, folder, own, folder, name.as_ptr(), flags) == 0
-                }
+            if matches!(seen, Some(None)) && self.local {
+                let (call, flags) = (libc::SYS_renameat2, libc::RENAME_NOREPLACE);
+                libc::syscall(call, folder, own, folder, name.as_ptr(), flags) == 0
+            } else {
+                libc::renameat(folder, own, folder, name.as_ptr()) == 0
             }
         }
     }

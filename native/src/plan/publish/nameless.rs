@@ -24,12 +24,13 @@ pub enum Named {
     Left,
 }
 
-/// Write a file of a directory, and give it a name that is free.
+/// Write a file of a directory, and give it a name that is free, if the directory is there still.
 pub fn publish(
     folder: RawFd,
     name: &CStr,
     memory: &mut Vec<u8>,
     fill: &mut dyn FnMut(&mut Written<'_>) -> Option<()>,
+    is_there: impl FnOnce() -> bool,
 ) -> Named {
     let file = match create(folder, c".", FLAGS) {
         Ok(file) => file,
@@ -42,6 +43,9 @@ pub fn publish(
             true => Named::Taken,
             false => Named::Left,
         };
+    }
+    if !is_there() {
+        return Named::Left;
     }
     match give(&file, folder, name) {
         0 => Named::Done(written.count),

@@ -16,8 +16,8 @@ pub struct Written<'a> {
     pub count: usize,
     /// The lock is held, so that a value which is there may be changed.
     locked: bool,
-    /// `old` was asked for, and there was none.
-    pub was_absent: bool,
+    /// `old` was asked for: what it was, None if there was none.
+    pub seen: Option<Option<libc::stat>>,
     /// `old` was asked for, and cannot be given without the lock.
     pub needs_lock: bool,
 }
@@ -37,7 +37,7 @@ impl<'a> Written<'a> {
             memory,
             count: 0,
             locked,
-            was_absent: false,
+            seen: None,
             needs_lock: false,
         }
     }
@@ -46,13 +46,16 @@ impl<'a> Written<'a> {
     /// Some(None) if there is none.
     pub fn old(&mut self) -> Option<Option<OwnedFd>> {
         match open_in(self.folder, self.name.to_bytes()) {
-            Ok(file) if self.locked => Some(Some(file)),
+            Ok(file) if self.locked => {
+                self.seen = Some(Some(fstat(&file)?));
+                Some(Some(file))
+            }
             Ok(_) => {
                 self.needs_lock = true;
                 None
             }
             Err(Absent::Missing) => {
-                self.was_absent = true;
+                self.seen = Some(None);
                 Some(None)
             }
             Err(Absent::Unusual) => None,
@@ -125,6 +128,18 @@ pub fn empty(file: &OwnedFd) -> Option<()> {
 
 fn interrupted() -> bool {
     std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+}
+
+/// Whether a file has the same content as before.
+pub fn is_unchanged(before: &libc::stat, now: &libc::stat) -> bool {
+    let facts = |status: &libc::stat| {
+        let (changed, made) = (
+            (status.st_mtime, status.st_mtime_nsec),
+            (status.st_ctime, status.st_ctime_nsec),
+        );
+        (changed, made, status.st_size)
+    };
+    is_same(before, now) && facts(before) == facts(now)
 }
 
 pub fn is_same(one: &libc::stat, other: &libc::stat) -> bool {

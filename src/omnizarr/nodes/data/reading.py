@@ -47,11 +47,11 @@ def read(
     return read_plan(array, plan, out, fields, scalar=scalar)
 
 
-def read_single(array: ArrayFacts, key: Any) -> Any:
-    """What `array[key]` gives where the native core reads it from the file of one chunk; else
-    None."""
+def read_single(array: ArrayFacts, key: Any, shape: tuple[int, ...]) -> Any:
+    """What `array[key]` gives of an array of this shape, where the native core reads it from the
+    file of one chunk; else None."""
     source, _, order, kind = array._results
-    found = engine.read_single(source, key, order)
+    found = engine.read_single(source, key, shape, order)
     return found if kind is None or type(found) is not np.ndarray else found.view(kind)
 
 

@@ -134,17 +134,18 @@ def version_of(status: os.stat_result) -> tuple[int, ...]:
     """Equal only for the same content of a file: what changed just now has another version at every
     look."""
     version = settled_version(status)
-    return version or (*_facts(status), next(_looks), os.getpid(), time.time_ns())
+    return version or (*facts(status), next(_looks), os.getpid(), time.time_ns())
 
 
 def settled_version(status: os.stat_result) -> tuple[int, ...] | None:
     """The version of a file; None if it changed less than `SETTLED` seconds ago. Times have grains:
     a file that has just been changed may be changed once more without showing it."""
     changed = max(status.st_mtime_ns, status.st_ctime_ns)
-    return _facts(status) if time.time_ns() - changed > SETTLED * 1e9 else None
+    return facts(status) if time.time_ns() - changed > SETTLED * 1e9 else None
 
 
-def _facts(status: os.stat_result) -> tuple[int, ...]:
+def facts(status: os.stat_result) -> tuple[int, ...]:
+    """Equal for the same content of a file, and for no other but within a grain of its time."""
     return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 

@@ -55,13 +55,6 @@ class Folder:
     def status(self, name: str, *, follow_symlinks: bool = False) -> os.stat_result:
         return os.stat(self.prefix + name, dir_fd=self.fd, follow_symlinks=follow_symlinks)
 
-    def has(self, name: str) -> bool:
-        try:
-            self.status(name)
-        except FileNotFoundError:
-            return False
-        return True
-
     def names(self) -> list[str]:
         """Every name in the directory, which was opened to `LIST`."""
         return os.listdir(self.prefix if self.fd is None else self.fd)

@@ -3,8 +3,9 @@
 They are reentrant: the thread that holds one does not wait for itself. For that, `owned` has the
 locks that the threads of this process hold.
 
-Values that are absent may be stored without a lock (docs/design/002). So what a holder makes of
-there being no value must not replace a value that is there by then: `Taken` raises `ConflictError`.
+Values that are absent may be stored without a lock, and those in the root are deleted without one
+(docs/design/002). So what a holder makes of the value that it has read must not replace another
+one: `Taken` raises `ConflictError`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from omnizarr.model.store import Buffer
 from omnizarr.stores.local import files
 from omnizarr.stores.local.containment import Beneath
 from omnizarr.stores.local.file_lock import FileLock
+from omnizarr.stores.local.folder import Folder
 from omnizarr.stores.local.temporary_names import name_beside
+
+_NO_VALUE = ()
 
 
 @dataclass(eq=False)
@@ -30,8 +34,9 @@ class _Owned:
     taker: KeyLocks
     has_read: bool = False
     """Whether the value was read through `taker` since the lock was taken."""
-    is_new: bool = False
-    """Whether there was no value when the lock was taken, or it was deleted since."""
+    seen: tuple[int, ...] | None = None
+    """What tells the value that was last read from another one, `_NO_VALUE` if there was none or it
+    was deleted; None if it was not read, or is the holder's own since."""
 
 
 owned: dict[tuple[str, int], list[_Owned]] = {}
@@ -66,11 +71,12 @@ class Taken:
         return self
 
     def publish(self, value: Buffer, name: str, fsync: bool) -> None:
-        """Write the value under its lock, which that ends, or to a temporary beside it."""
+        """Write the value under its lock, which that ends, or to a temporary beside it.
+        ConflictError if what was read is no longer there."""
         held = self._held
         if held is None:
             files.put(self.folder, name, value, fsync)
-        elif self._found_none:
+        elif self._is_absent(held, name):
             self._publish_new(held, value, name, fsync)
         else:
             held.lock.publish(value, name, fsync)
@@ -78,30 +84,31 @@ class Taken:
     def _publish_new(self, held: _Owned, value: Buffer, name: str, fsync: bool) -> None:
         try:
             files.put(self.folder, name, value, fsync, replace=False)
-            self._locks.note_stored(self._key)
+            held.seen = None
         except FileExistsError as error:
             raise self._overtaken() from error
         except OSError as error:
-            if error.errno not in files.NO_LINKS:
+            # Without links no other writer stores anything without a lock.
+            if error.errno not in files.NO_LINKS or not self._is_absent(held, name):
                 raise
             held.lock.publish(value, name, fsync)
 
     def remove(self, name: str) -> None:
-        """Remove the value."""
-        if self._found_none:
-            raise self._overtaken()
-        self.folder.unlink(name)
+        """Remove the value. ConflictError as in `publish`."""
+        if self._held is None or not self._is_absent(self._held, name):
+            self.folder.unlink(name)
 
-    @property
-    def _found_none(self) -> bool:
-        """Whether what is done next rests on there being no value. Another writer may have stored
-        one since: values that are absent are also stored without a lock."""
-        held = self._held
-        return held is not None and held.is_new and held.has_read and held.taker is self._locks
+    def _is_absent(self, held: _Owned, name: str) -> bool:
+        """Whether no value was found, and none is there now."""
+        if held.seen is None:
+            return False
+        if held.seen != _facts(self.folder, name):
+            raise self._overtaken()
+        return held.seen == _NO_VALUE
 
     def _overtaken(self) -> ConflictError:
         return ConflictError(
-            f"{self._key!r} was stored by another writer while it was being changed; read it again"
+            f"{self._key!r} was changed by another writer while it was being changed; read it again"
         ).at(self._locks.store)
 
     def __exit__(self, *exc_info: object) -> None:
@@ -135,7 +142,6 @@ class KeyLocks:
         try:
             try:
                 lock.__enter__()
-                entry.is_new = not lock.folder.has(key.rpartition("/")[2])
             except OSError as error:
                 raise files.failure(self.store, "lock", key, error) from error
             owned.setdefault(owner, []).append(entry)
@@ -175,17 +181,26 @@ class KeyLocks:
         return None
 
     def note_read(self, key: str) -> None:
-        """The value is being read: see `current`."""
+        """The value is being read: see `current` and `Taken.publish`."""
         for entry in self._of_thread(key):
             entry.has_read |= entry.taker is self
+            if entry.lock.held:
+                entry.seen = _facts(entry.lock.folder, key.rpartition("/")[2])
 
     def note_stored(self, key: str) -> None:
         """The holder itself has stored the value that was absent."""
         for entry in self._of_thread(key):
-            entry.is_new = False
+            entry.seen = None
 
     def prune_later(self, key: str) -> None:
         """The value was deleted: once the lock is released, its directory may be empty."""
         for entry in self._of_thread(key):
             entry.lock.prune_later()
-            entry.is_new = True
+            entry.seen = _NO_VALUE
+
+
+def _facts(folder: Folder, name: str) -> tuple[int, ...]:
+    try:
+        return files.facts(folder.status(name))
+    except FileNotFoundError:
+        return _NO_VALUE

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 
+from omnizarr import limits
 from omnizarr.model.paths import check_key
 from omnizarr.model.store import Buffer, ByteRange
 from omnizarr.stores.local.files import read_part
@@ -80,7 +81,8 @@ def read_small(
         keys = [key for key, _ in together]
         for key in keys:
             admit(key)
-        for request, data in zip(together, read_files(keys, stop, _SMALL_BYTES), strict=True):
+        most = min(_SMALL_BYTES, limits.current.max_chunk_bytes)
+        for request, data in zip(together, read_files(keys, stop, most), strict=True):
             if type(data) is bytes:
                 answers.append(data)
             else:

@@ -149,7 +149,8 @@ class LocalStore(Store):
         return f"{type(self).__name__}({self.path!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "identity"}
+        derived = ("identity", "_locks", "_ensure")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     # -- readable -----------------------------------------------------------------------------
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
@@ -446,7 +447,9 @@ class LocalStore(Store):
         """Exclude other writers, of any process, until the block ends or sets the key.
 
         The lock is reentrant: `set`, `delete` and `lock` of the thread that holds it do not wait
-        for it. `set` turns the lock file into the value, which releases the lock.
+        for it. `set` turns the lock file into the value, which releases the lock. A value that is
+        absent may be stored all the same: `set` after a `get` that found none raises
+        `ConflictError` then, and the value is to be read again.
         """
         self.check_writable()
         self._check(key)
