@@ -116,7 +116,7 @@ def test_what_the_core_plans_by_itself(tmp_path: Path, answers: list[Any]) -> No
     others: list[Any] = [
         *(5, (), ..., (1, ...), (slice(2, 4), 0), (slice(3, 3), 0), (slice(3, 6, 2), 0)),
         *((True, 0), (np.int64(1), 0), ([1], 0), (None, 1, 1), (0, slice(3, 0, -1))),
-            (slice(np.int64(3), 5), 0),
+        (slice(np.int64(3), 5), 0),
     ]
     with mode("native"):
         for key in one:
