@@ -72,6 +72,7 @@ impl Lock<'_> {
     /// another one: new values get their name without a lock, and some are deleted without one.
     fn rename(&self, name: &CStr, seen: Option<Option<libc::stat>>) -> bool {
         let (folder, own) = (self.folder, self.name.as_ptr());
+        let seen = seen.filter(|_| self.local); // nothing gets its name without a lock elsewhere
         if let Some(Some(before)) = seen
             && !status(folder, name).is_ok_and(|now| is_unchanged(&before, &now))
         {
@@ -79,7 +80,7 @@ impl Lock<'_> {
         }
         // SAFETY: an open directory, and names that end with 0.
         unsafe {
-            if matches!(seen, Some(None)) && self.local {
+            if matches!(seen, Some(None)) {
                 let (call, flags) = (libc::SYS_renameat2, libc::RENAME_NOREPLACE);
                 libc::syscall(call, folder, own, folder, name.as_ptr(), flags) == 0
             } else {

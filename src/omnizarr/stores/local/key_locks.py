@@ -201,6 +201,7 @@ class KeyLocks:
 
 def _facts(folder: Folder, name: str) -> tuple[int, ...]:
     try:
-        return files.facts(folder.status(name))
+        # Without the inode, which not all file systems keep.
+        return files.facts(folder.status(name))[1:]
     except FileNotFoundError:
         return _NO_VALUE

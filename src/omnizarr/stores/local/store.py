@@ -329,18 +329,17 @@ class LocalStore(Store):
         try:
             with self._locks.take(key, self.locking) as taken:
                 taken.remove(name)
+        except StoreError:
+            raise
         except OSError as error:
-            if isinstance(error, StoreError):
-                raise
             if not is_missing(error):
                 raise self._failure("delete", key, error) from error
         self._locks.prune_later(key)  # a lock that is held is a file there
         self._beneath.prune(parent)
 
     def delete_prefix(self, prefix: str) -> None:
-        """Remove everything below `prefix`: it vanishes at once, then its space is freed.
-
-        Below the root, the root's own documents go first, then one entry after the other."""
+        """Remove everything below `prefix`: it vanishes at once, then its space is freed. Below the
+        root, the root's own documents go first, then one entry after the other."""
         self.check_writable()
         if check_prefix(prefix):
             self._remove_directory(prefix[:-1])
@@ -447,9 +446,8 @@ class LocalStore(Store):
         """Exclude other writers, of any process, until the block ends or sets the key.
 
         The lock is reentrant: `set`, `delete` and `lock` of the thread that holds it do not wait
-        for it. `set` turns the lock file into the value, which releases the lock. A value that is
-        absent may be stored all the same: `set` after a `get` that found none raises
-        `ConflictError` then, and the value is to be read again.
+        for it. `set` turns the lock file into the value, which releases the lock. Others may store
+        a value that is absent: `set` after `get` found none then raises `ConflictError`.
         """
         self.check_writable()
         self._check(key)
