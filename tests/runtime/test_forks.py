@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import pytest
@@ -319,6 +320,48 @@ def test_a_fork_waits_for_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 # -- the helper itself ------------------------------------------------------------------------
+
+
+def test_names_that_are_first_used_in_an_import_do_not_wait_for_the_fork(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for the import."""
+    (tmp_path / "imported_with_names.py").write_text(
+        "import sys, time\n"
+        "from omnizarr.runtime import forks\n"
+        "sys.flags_of_test.set()\n"
+        "time.sleep(0.1)\n"  # until the other thread waits to fork
+        "with forks.postponed:\n"
+        "    value = 7\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    begun = threading.Event()
+    monkeypatch.setattr(sys, "flags_of_test", begun, raising=False)
+    monkeypatch.setattr(forks, "PATIENCE", 60.0)
+
+    def use() -> Any:
+        return optional_packages.package("imported_with_names", "all", "a test")
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    begun.wait(60)
+    start = time.monotonic()
+    try:
+        assert in_child(lambda: 0 if use().value == 7 else 2) == 0
+    finally:
+        thread.join()
+        sys.modules.pop("imported_with_names", None)
+    assert time.monotonic() - start < 50
+
+
+def test_postponed_blocks_are_nested() -> None:
+    with forks.postponed:
+        with forks.postponed:
+            pass
+        assert get_ident() in forks._busy
+        assert in_child(lambda: 0 if not forks._busy else 2) == 0
+        assert get_ident() in forks._busy
+    assert get_ident() not in forks._busy
 
 
 def test_a_fork_inside_of_postponed_does_not_wait_for_itself() -> None:

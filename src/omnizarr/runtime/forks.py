@@ -80,8 +80,9 @@ class _Postponed:
             _busy[own] += 1
             return
         _busy[own] = 1
-        # Either this thread sees that another one forks, or that one sees this thread.
-        while _forking not in (0, own):
+        # Either this thread sees that another one forks, or that one sees this thread; and it waits
+        # for the end of an import in which this thread is.
+        while _forking not in (0, own) and not _is_importing(sys._getframe()):
             del _busy[own]
             with _gate:
                 pass
