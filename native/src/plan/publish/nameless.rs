@@ -1,6 +1,6 @@
 //! A file without a name, which gets that of a value that was absent.
 //!
-//! Half as many system calls as a lock, and one change of the directory instead of two, for which the
+//! Five system calls where a lock takes eight, and one change of the directory instead of two, for which the
 //! threads that write into one directory wait. Giving the name fails if there is a value: no value is
 //! replaced without its lock. A writer that holds the lock, and has found no value, looks once more
 //! when it stores its own. What a killed writer leaves has no name, and is gone.
